@@ -1,4 +1,4 @@
-"""``holdfast import`` of what other programs remember and of Portable Memory: shown first, and accepted once."""
+"""``holdfast import`` of what others remember: shown first, and accepted once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from holdfast.errors import Refused
 from holdfast.text.humanize import count
 from holdfast_app.printable import in_one_line
 from holdfast_cli.command import Answer, Call
-from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, confirmed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from holdfast_app.history.files import Unread
     from holdfast_app.history.importing import Taken
@@ -26,32 +25,64 @@ _LISTED = 20
 _WHOLE = 2_000
 
 
+class NeedsYes(Refused):
+    """Nothing was imported."""
+
+    def __init__(self) -> None:
+        super().__init__("Memory of another origin needs your yes.", next_step="Read it, then add --yes.")
+
+
+def _agreed(call: Call, show: Callable[[Term], object]) -> bool:
+    """Whether a person who sees it says yes."""
+    if call.json or not can_ask():
+        return False
+    show(call.out)
+    return confirmed("Add this to the memory, as an agent's words?")
+
+
 def bundle(call: Call) -> Answer:
     """Merge a bundle of Portable Memory, once the user accepts its statements."""
     from holdfast_app.transfer.portable import import_bundle
 
-    args, out = call.args, call.out
-    asks = not args.dry_run and not args.yes
-    done = import_bundle(call.memory, args.file, dry_run=args.dry_run or asks)
-    if asks and done.statements:
-        if call.json or not can_ask():
-            raise UsageError("The bundle states facts.", next_step="Add --dry-run to see them, --yes to accept them.")
-        _say_statements(out, done.statements)
-        if not confirmed("Add this to the memory, as an agent's words?"):
-            return Answer(attrs.asdict(done), "Nothing was added.")
-    if asks:
-        done = import_bundle(call.memory, args.file)
+    args = call.args
+    done = import_bundle(call.memory, args.file, dry_run=args.dry_run or not args.yes)
+    planned = done.statements if args.dry_run or not args.yes else []
+    if (
+        not args.dry_run
+        and not args.yes
+        and (not planned or _agreed(call, lambda out: _say_statements(out, done.statements)))
+    ):
+        done, planned = import_bundle(call.memory, args.file), []
 
     def show(out: Term) -> None:
-        facts = f"{count(done.added, 'fact')} added, {done.removed} removed"
-        if args.dry_run:
-            _say_statements(out, done.statements)
-            facts = f"{count(len(done.statements), 'fact')} would be added"
+        _say_statements(out, planned)
+        facts = f"{count(len(planned), 'fact')} would be" if planned else f"facts: {done.removed} removed, {done.added}"
         read = f"{count(sum(done.records.values()), 'record')} and {count(done.deletions, 'new deletion')} read"
-        out.say(f"{out.mark('ok')} {facts}; {read}")
+        out.say(f"{out.mark('ok')} {facts} added; {read}")
         say_listed(out, "left out", done.left_out)
 
-    return Answer(attrs.asdict(done), show)
+    return Answer(attrs.asdict(done), show, error=NeedsYes() if planned and not args.dry_run else None)
+
+
+def database(call: Call) -> Answer | None:
+    """A store's content; None once the user agrees to import it."""
+    from holdfast_app.transfer.archive import Database
+
+    with Database(call.args.file) as given:
+        table = {
+            "facts": [fact.content for fact in given.store.facts()],
+            "documents": [name for name, _ in given.store.documents()],
+        }
+
+    def show(out: Term) -> None:
+        facts, documents = table.values()
+        out.say(
+            f"{out.plain(call.args.file)} holds {count(len(facts), 'fact')} and {count(len(documents), 'document')}:"
+        )
+        say_listed(out, "fact", facts)
+        say_listed(out, "document", documents)
+
+    return None if call.args.yes or _agreed(call, show) else Answer(table, show, error=NeedsYes())
 
 
 def foreign(call: Call) -> Answer:
@@ -62,17 +93,10 @@ def foreign(call: Call) -> Answer:
     args = call.args
     given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
     done = list(take_each(call.memory, given, dry_run=args.dry_run or not args.yes))
-    if not args.dry_run and not args.yes and _accepted(call, done):
+    is_new = not args.dry_run and any(one.outcome == "new" for one in done)
+    if is_new and _agreed(call, lambda out: _say_taken(out, done)):
         done = list(take_each(call.memory, given, dry_run=False))
     return taken(call, done, unread, args.file)
-
-
-def _accepted(call: Call, planned: Sequence[Taken]) -> bool:
-    """Show new items, if any, and ask."""
-    if call.json or not can_ask() or not any(one.outcome == "new" for one in planned):
-        return False
-    _say_taken(call.out, planned)
-    return confirmed("Add this to the memory, as an agent's words?")
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
@@ -125,8 +149,6 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
         what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
         problem = Refused(f"{what} could not be imported.", next_step="See the reasons above, then run it again.")
     elif waiting and not call.args.dry_run:
-        problem = Refused(
-            "Nothing was imported: memory of another origin needs your yes.", next_step="Read it, then add --yes."
-        )
+        problem = NeedsYes()
     table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
     return Answer(table, show, error=problem)

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
 from holdfast.config import resolved, settings, statefolder
-from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
-from holdfast.flush import curated, handoff
 from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import journal, safety
 from holdfast.models import Check, Outcome
@@ -26,7 +23,7 @@ from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
-from holdfast_app.records import archive, packing
+from holdfast_app.records import packing
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
@@ -36,17 +33,14 @@ from holdfast_memory import DISTRIBUTION, REPAIR
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-#: A temporary file older than this, in seconds, belongs to no write that is still going on.
-_STALE_S = 3600.0
-_HOUR_S = 3600.0
 _PROBE = ".holdfast-probe"
 #: Test sentence for each validator.
 _HARMLESS = "The weekly report is due on Monday."
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
-    """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept), old
-    temporary files removed and the private folder closed to others. Raises nothing that a project can cause."""
+    """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept) and the
+    private folder closed to others. Raises nothing that a project can cause."""
     from holdfast import Holdfast
 
     checks = _named("settings", _settings(root))
@@ -70,14 +64,12 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _in_store(memory, repair=repair)
             checks += _named("git", _git(root))
             checks += _named("spool", _spool(memory, repair=repair))
-            checks += _named("clock", _clock(memory))
             checks += _named("dreams", _dreams(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks += _named("backend", iter([failed(error)]))
     damaged = any(one.outcome is Outcome.FAIL for one in journals)
     checks += _named("sessions", _unsafe(state, damaged=damaged))
-    checks += _named("leftovers", _leftovers(root, state, repair=repair))
     return checks + _named("privacy", _privacy(state, repair=repair))
 
 
@@ -94,8 +86,6 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         "stored": _stored(memory, repair=repair),
         "facts": _facts(memory),
         "provenance": _provenance(memory),
-        "handoff": _handoff(memory),
-        "curated": _curated(memory),
     }
     checks: list[Check] = []
     for at, (name, results) in enumerate(looks.items(), 1):
@@ -266,26 +256,6 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
         yield warn(told, provenance.NEXT_STEP)
 
 
-def _handoff(memory: Holdfast) -> Iterator[Check]:
-    name = memory.services.layout.name(Surface.HANDOFF)
-    document = memory.store.read(name)
-    if document is None:
-        yield good("none yet")
-        return
-    number = sum(w.is_open for w in handoff.parse(document.text, name))
-    yield good(f"readable, {number} open" if number else "readable, no work is open")
-
-
-def _curated(memory: Holdfast) -> Iterator[Check]:
-    """Whether curated memory is nearly full. Nothing is said while it is not."""
-    services = memory.services
-    for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
-        document = services.store.read(name)
-        items = curated.count(document.text) if document else 0
-        if sentence := archive.warning(items, services.curated_limit, name):
-            yield warn(sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
-
-
 def _git(root: str) -> Iterator[Check]:
     """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
     Nothing is said while all is well."""
@@ -313,18 +283,6 @@ def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
             yield repaired(f"{len(sent.written):,} kept flushes are on the server now")
     for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
         yield warn(f"{memory.spool.sentence} {error}".strip(), step or "`holdfast spool send` sends them now.")
-
-
-def _clock(memory: Holdfast) -> Iterator[Check]:
-    now = memory.services.now()
-    newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
-    if now.year < 2024:
-        yield warn(f"The clock says {now:%Y-%m-%d}.", "Set the clock: file names follow it.")
-    elif newest > now.timestamp() + _HOUR_S:
-        yield warn("A journal has a future date, so the clock went back.", "Set the clock.")
-    else:
-        zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
-        yield good(f"{now:%Y-%m-%d %H:%M} ({zone})")
 
 
 def _dreams(memory: Holdfast) -> Iterator[Check]:
@@ -386,27 +344,6 @@ def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
         yield fail(f"{marker.session} is UNSAFE: {marker.error}", marker.way_out)
     if not markers and not damaged:
         yield good("none is UNSAFE")
-
-
-def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
-    """Temporary files of writes that a crash cut off. Nothing ever reads them."""
-    found = []
-    for folder, folders, names in os.walk(os.path.dirname(state)):
-        folders[:] = [name for name in folders if private.ASIDE not in name]
-        for name in names:
-            path = os.path.join(folder, name)
-            unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
-            if (unfinished or name.startswith(_PROBE)) and time.time() - os.lstat(path).st_mtime > _STALE_S:
-                found.append(path)
-    if not found:
-        yield good("none")
-    elif repair:
-        for path in found:
-            durable.remove(path)
-        yield repaired(f"{len(found)} unfinished files of a crash removed")
-    else:
-        message = f"{len(found)} unfinished files of a crash, like {_shown(root, found[0])}."
-        yield warn(message, "They are harmless; `holdfast doctor --repair` removes them.")
 
 
 def _privacy(state: str, *, repair: bool) -> Iterator[Check]:

@@ -90,54 +90,31 @@ def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
         count += 1
         try:
             try:
-                _read_document(memory, name, repair=repair)
+                _read_document(memory, name)
             except Corrupt:
                 told = mend_document(memory.services, name) if repair else ""
                 if not told:
                     raise
-                _read_document(memory, name, repair=repair)
+                _read_document(memory, name)
                 yield repaired(told)
         except HoldfastError as error:
             if isinstance(error, Unavailable) and memory.services.is_remote:
                 raise  # each further document would wait for the server as long
             broken += 1
             yield failed(error)
-    for blocked in _blocked(memory):
-        broken += 1
-        yield failed(blocked)
     if not broken:
         yield good(f"{count:,} readable" if count else "none yet")
 
 
-def _read_document(memory: Holdfast, name: str, *, repair: bool) -> None:
+def _read_document(memory: Holdfast, name: str) -> None:
     """Raises: as the store; Corrupt, too, when the text cannot be right."""
     document = memory.store.read(name)
     surface = memory.services.layout.surface_of(name)
     if document and not document.text and surface in _GROWING:
         step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
         raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
-    if document and repair and surface is Surface.HANDOFF and not conflicts.find(document.text):
-        handoff.parse(document.text, name)  # otherwise the handoff's check reports it
-
-
-def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
-    """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
-    services = memory.services
-    if services.is_remote:
-        return  # its names have no folders
-    today = services.clock().date()
-    seen = {name.rpartition("/")[0] for name in memory.store.names()}
-    unusable: list[str] = []
-    for surface in services.layout.base.documents:
-        name = services.layout.name(surface, today)
-        folder = name.rpartition("/")[0]
-        if folder not in seen and not folder.startswith(tuple(unusable)) and not name.endswith("/"):
-            seen.add(folder)
-            try:
-                memory.store.read(name)
-            except HoldfastError as error:
-                unusable.append(f"{folder}/")
-                yield error
+    if document and surface is Surface.HANDOFF and not conflicts.find(document.text):
+        handoff.parse(document.text, name)
 
 
 def mend_document(services: Services, name: str) -> str:

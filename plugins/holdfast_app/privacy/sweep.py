@@ -29,7 +29,7 @@ from holdfast_app import progress
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import transforms
-from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_temporary
+from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
 from holdfast_app.records import packing
 from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
@@ -47,7 +47,6 @@ TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
 _WITHOUT_CONTENT: Final = frozenset(
     {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
 )
-_SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: Maximum wait, in seconds, for a session being flushed.
 _WAIT_S: Final = 20.0
@@ -418,8 +417,4 @@ def last_said(one: Journal) -> datetime | None:
 def _is_database(path: str) -> bool:
     for side in _SQLITE_SIDES:
         path = path.removesuffix(side)
-    try:
-        with safeopen.reader(path, private=False) as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
+    return is_database(path)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from holdfast_app.base import Services
 
 
+_SQLITE: Final = b"SQLite format 3\0"
 _CHUNK: Final = 1 << 20  # bytes read at a time
 _OVERLAP: Final = 1 << 16
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([\"\\/bfnrt']))")
@@ -256,6 +257,15 @@ def is_temporary(path: str) -> bool:
     """Whether the file is left over from a crashed write."""
     name = os.path.basename(path)
     return name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+
+
+def is_database(path: str) -> bool:
+    """Whether the file begins like a SQLite database."""
+    try:
+        with safeopen.reader(os.path.realpath(path), private=False) as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:

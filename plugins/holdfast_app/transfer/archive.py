@@ -7,7 +7,6 @@ extracted to disk, and everything is checked before the first row is used. A SQL
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import zipfile
 import zlib
@@ -15,12 +14,12 @@ from collections.abc import Iterator
 from typing import IO, Any, Final, NamedTuple, Self
 
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.fs import safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import file_stem
 from holdfast.plugin import discovery
 from holdfast.storage import check_name
 from holdfast.text import untrusted
+from holdfast_app.privacy.transforms import is_database
 
 #: The format's version. A reader refuses every other one.
 FORMAT: Final = 1
@@ -177,21 +176,9 @@ def _damaged(path: str, why: str) -> ConfigError:
     )
 
 
-_MAGIC = b"SQLite format 3\0"
-
-
 def opened(path: str) -> Archive | Database:
     """The archive or database at ``path``. Raises: ConfigError; Corrupt; Unavailable; Unsupported."""
     return Database(path) if is_database(path) else Archive(path)
-
-
-def is_database(path: str) -> bool:
-    """Whether the file begins like a SQLite database."""
-    try:
-        with safeopen.reader(os.path.realpath(path), private=False) as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
 
 
 class Database:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
+from holdfast.config.serde import fact_out
 from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
@@ -78,115 +78,77 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
     Raises: Conflict before anything is written when the target holds anything but a beginning of the same
     documents and facts, and when source or target changed meanwhile. Calling it again continues from there.
     """
-    return _Run(source, target, prefixes).run()
+    names, (facts, skipped) = _names(source, prefixes), _distinct(source)
+    there = {name: _text(target, name) or "" for name in _names(target, prefixes)}
+    for name, text in there.items():
+        if not (_text(source, name) or "").startswith(text) or name not in names:
+            raise _foreign(source, target, f"the document {name!r}")
+    stored = list(target.facts())
+    if facts[: (kept := len(stored))] != stored:
+        raise _foreign(source, target, "facts")
+    done, total, changed = 0, len(names) + len(facts), kept < len(facts)
+    for name in names:
+        wanted = _text(source, name)
+        if wanted is None:
+            raise _moving(target)
+        if there.get(name) != wanted:
+            changed = True
+            document = target.read(name)
+            target.write(name, wanted, expected=document.revision if document else ABSENT)
+        progress.report(done := done + 1, total, "copied")
+    for start in range(kept, len(facts), BATCH):
+        part = facts[start : start + BATCH]
+        added = target.commit([Add(fact, sys.maxsize) for fact in part]).added
+        if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
+            raise _moving(target)
+        progress.report(len(names) + start + len(part), total, "copied")
+    digest = _digest(source, target, names, facts, prefixes)
+    target.repair()  # facts of an earlier store here do not count as missing
+    return Migration(
+        source=source.name,
+        target=target.name,
+        documents=len(names),
+        facts=len(facts),
+        sha256=digest,
+        unchanged=not changed,
+        skipped=tuple(skipped),
+    )
 
 
-@define
-class _Run:
-    _source: StorageBackend
-    _target: StorageBackend
-    _prefixes: Sequence[str]
-    _done: int = 0
-    _total: int = 0
-    _changed: bool = False
-    _skipped: list[str] = field(factory=list)
+def _digest(
+    source: StorageBackend, target: StorageBackend, names: list[str], facts: list[Fact], prefixes: Sequence[str]
+) -> str:
+    """The digest of everything, read back and compared. Raises: Conflict, Unavailable."""
+    digest = hashlib.sha256()
+    stored = list(target.facts())
+    if not _names(source, prefixes) == _names(target, prefixes) == names or not _distinct(source)[0] == stored == facts:
+        raise _moving(target)
+    for name in names:
+        text = _text(source, name)
+        if text is None or text != _text(target, name):
+            raise _moving(target)
+        digest.update(f"{json.dumps(name)} {sha256(text)}\n".encode())
+    for fact in stored:
+        digest.update(json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
 
-    def run(self) -> Migration:
-        names = self._names(self._source)
-        self._total = len(names) + sum(1 for _ in self._source.facts())
-        for name in self._names(self._target):
-            wanted = _text(self._source, name)
-            if wanted is None or not wanted.startswith(_text(self._target, name) or ""):
-                raise self._foreign(f"the document {name!r}")
-        kept = self._check_facts()
-        for name in names:
-            self._copy(name)
-            self._tell(1)
-        self._tell(kept)
-        self._copy_facts(kept)
-        facts, digest = self._verify(names)
-        self._target.repair()  # facts of an earlier store here do not count as missing
-        return Migration(
-            source=self._source.name,
-            target=self._target.name,
-            documents=len(names),
-            facts=facts,
-            sha256=digest,
-            unchanged=not self._changed,
-            skipped=tuple(self._skipped),
-        )
 
-    def _names(self, store: StorageBackend) -> list[str]:
-        return sorted({name for prefix in self._prefixes for name in store.names(prefix)})
+def _foreign(source: StorageBackend, target: StorageBackend, what: str) -> Conflict:
+    return Conflict(
+        f"The {target.name} store already holds {what} that differs from the {source.name} store.",
+        next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
+    )
 
-    def _tell(self, more: int) -> None:
-        self._done += more
-        if more:
-            progress.report(self._done, self._total, "copied")
 
-    # --- existing content of the target
+def _moving(target: StorageBackend) -> Conflict:
+    return Conflict(
+        f"A store changed during the copy, or the {target.name} store did not keep what was written.",
+        next_step="Stop the other writers, then run it again to continue. The source is untouched.",
+    )
 
-    def _check_facts(self) -> int:
-        """How many of the source's first facts the target holds. Raises: Conflict for any other."""
-        number = 0
-        source = _distinct(self._source.facts(), [])
-        for fact in self._target.facts():
-            if next(source, None) != fact:
-                raise self._foreign("facts")
-            number += 1
-        return number
 
-    def _foreign(self, what: str) -> Conflict:
-        return Conflict(
-            f"The {self._target.name} store already holds {what} that differs from the {self._source.name} store.",
-            next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
-        )
-
-    # --- copying
-
-    def _copy(self, name: str) -> None:
-        text = _text(self._source, name)
-        if text is None:
-            raise self._moving()
-        there = self._target.read(name)
-        if there is None or there.text != text:
-            self._changed = True
-            self._target.write(name, text, expected=there.revision if there else ABSENT)
-
-    def _copy_facts(self, kept: int) -> None:
-        source = islice(_distinct(self._source.facts(), self._skipped), kept, None)
-        while part := list(islice(source, BATCH)):
-            self._changed = True
-            added = self._target.commit([Add(fact, sys.maxsize) for fact in part]).added
-            if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
-                raise self._moving()
-            self._tell(len(part))
-
-    # --- the proof
-
-    def _verify(self, names: Sequence[str]) -> tuple[int, str]:
-        """The number of facts and the digest of everything. Raises: Conflict, Unavailable."""
-        digest = hashlib.sha256()
-        if self._names(self._source) != list(names) or self._names(self._target) != list(names):
-            raise self._moving()
-        for name in names:
-            text, there = _text(self._source, name), _text(self._target, name)
-            if text is None or text != there:
-                raise self._moving()
-            digest.update(f"{json.dumps(name)} {sha256(there)}\n".encode())
-        count = 0
-        for fact, there_fact in zip_longest(_distinct(self._source.facts(), []), self._target.facts()):
-            if fact is None or fact != there_fact:
-                raise self._moving()
-            digest.update(_line(there_fact))
-            count += 1
-        return count, digest.hexdigest()
-
-    def _moving(self) -> Conflict:
-        return Conflict(
-            f"A store changed during the copy, or the {self._target.name} store did not keep what was written.",
-            next_step="Stop the other writers, then run it again to continue. The source is untouched.",
-        )
+def _names(store: StorageBackend, prefixes: Sequence[str]) -> list[str]:
+    return sorted({name for prefix in prefixes for name in store.names(prefix)})
 
 
 def _text(store: StorageBackend, name: str) -> str | None:
@@ -194,19 +156,8 @@ def _text(store: StorageBackend, name: str) -> str | None:
     return document.text if document else None
 
 
-def _distinct(facts: Iterable[Fact], skipped: list[str]) -> Iterator[Fact]:
-    """The facts without duplicates, which only a manually edited file can hold."""
-    seen: set[bytes] = set()
-    for fact in facts:
-        key = hashlib.blake2b(duplicate_key(fact.content).encode(), digest_size=16).digest()
-        if key in seen:
-            skipped.append(fact.id)
-            continue
-        seen.add(key)
-        yield fact
-
-
-def _line(fact: Fact) -> bytes:
-    from holdfast.config.serde import fact_out
-
-    return json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n"
+def _distinct(store: StorageBackend) -> tuple[list[Fact], list[str]]:
+    """The facts, and the ids of duplicates, which only a manually edited file can hold."""
+    first: dict[str, Fact] = {}
+    skipped = [fact.id for fact in store.facts() if first.setdefault(duplicate_key(fact.content), fact) is not fact]
+    return list(first.values()), skipped

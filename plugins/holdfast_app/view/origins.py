@@ -189,7 +189,7 @@ def find(project: Project, wanted: str) -> list[Trace]:
     """Traces of ``wanted``: ``document:line``, a fact's id or its beginning, or words in a line of curated memory, a
     fact or a recent note. Different lines with these words are listed without their sources.
 
-    Raises: NotFound with the nearest lines; Corrupt; Unavailable.
+    Raises: NotFound; Corrupt; Unavailable.
     """
     wanted = wanted.strip()
     if place := _PLACE.fullmatch(wanted):
@@ -378,14 +378,7 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
 
 
 def _missing(project: Project, wanted: str) -> NotFound:
-    """The error for words found nowhere, with the nearest lines."""
-    import difflib
-
-    name = project.services.layout.name(Surface.MEMORY)
-    lines = [line for line in lines_of(project.text(name)) if line.kind == "item"]
-    shown = {line.text.casefold(): f"{name}:{line.number} {line.text}" for line in lines}
-    near = difflib.get_close_matches(wanted.casefold(), list(shown), n=3, cutoff=0.4)
-    step = "; ".join(shown[text] for text in near)
+    """The error for words found nowhere."""
     store = project.services.store
     if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
         return NotFound(
@@ -394,7 +387,7 @@ def _missing(project: Project, wanted: str) -> NotFound:
         )
     return NotFound(
         f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
-        next_step=f"Nearest: {step}." if step else f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",
+        next_step=f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",
     )
 
 

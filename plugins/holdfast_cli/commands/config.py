@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError
 from holdfast.fs import durable
 from holdfast.models import Category
-from holdfast.text.humanize import count, nearest
+from holdfast.text.humanize import nearest
 from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast_app.settings.project import Setting
-
-
-#: Settings whose change can affect stored facts and documents. For all others no store is opened.
-_OF_THE_STORE = ("storage.backend", "facts.max_facts")
 
 
 @Command(
@@ -97,10 +92,15 @@ def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
 def _set(call: Call) -> Answer:
     root, key = call.root, call.args.key
     value = settings.toml_value(call.args.value)
-    before = _stored(root) if key in _OF_THE_STORE else None
+    before = resolved.load(root, lenient=True).storage.backend
     name = project.change(root, key, value, user=call.args.user)
-    warnings = [] if before is None else list(_surprises(before, _stored(root)))
     now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
+    warnings = []
+    if key == "storage.backend" and value != before:
+        warnings.append(
+            f"What is stored stays in the {before} store. To take it along: `holdfast config storage.backend {before}`,"
+            f" then `holdfast migrate --to {value}`."
+        )
     if now is not None and not now.in_force:
         warnings.append(
             "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
@@ -115,50 +115,6 @@ def _set(call: Call) -> Answer:
 
     in_force = now is not None and now.in_force and now.value == value
     return Answer({"key": key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}, show)
-
-
-class _Stored(NamedTuple):
-    """The current store's content, and its cap on facts."""
-
-    backend: str
-    facts: int
-    documents: int
-    most: int
-
-    def __str__(self) -> str:
-        return f"the {self.backend} store with {count(self.facts, 'fact')} and {count(self.documents, 'document')}"
-
-
-def _stored(root: str) -> _Stored | None:
-    """None when the project was never used or the store is unavailable, neither of which prevents a change."""
-    from holdfast import Holdfast
-    from holdfast.config import settings
-
-    folders = (os.path.join(root, *folder.split("/")) for folder in settings.STATE_FOLDERS.values())
-    if settings.config_file(root) is None and not any(map(os.path.isdir, folders)):
-        return None  # opening it would begin the use
-    try:
-        with Holdfast.open(root) as memory:
-            config, store = memory.config, memory.store
-            return _Stored(config.storage.backend, memory.facts.count(), len(store.names()), config.facts.max_facts)
-    except HoldfastError:
-        return None
-
-
-def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
-    """Warnings about a change that affects stored facts and documents."""
-    if now is None:
-        if before.facts or before.documents:
-            yield f"You leave {before}. The new store is not available to compare."
-        return
-    if now.backend != before.backend and (before.facts > now.facts or before.documents > now.documents):
-        yield (
-            f"You leave {before}, for {now}. Nothing is lost: to take them along, `holdfast config storage.backend"
-            f" {before.backend}`, then `holdfast migrate --to {now.backend}`."
-        )
-    if now.facts > now.most:
-        leaving = now.facts - now.most + 1
-        yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
 
 
 def masked(key: str, value: object) -> object:

@@ -15,7 +15,7 @@ from holdfast.errors import Refused
 from holdfast.text.humanize import count, size
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import can_ask, confirmed, read_text
+from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def export(call: Call) -> Answer:
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
     from holdfast_app.history.files import is_foreign
+    from holdfast_app.privacy.transforms import is_database
     from holdfast_app.transfer import portable
-    from holdfast_app.transfer.archive import is_database
-    from holdfast_cli.imports import bundle, foreign, taken
+    from holdfast_cli.imports import bundle, database, foreign, taken
 
     args = call.args
     if args.history:
@@ -143,7 +143,7 @@ def import_(call: Call) -> Answer:
         return foreign(call)
     if args.dry_run:
         raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
-    if is_database(args.file) and (unread := _unread(call)):
+    if is_database(args.file) and (unread := database(call)):
         return unread
     return _archive(call)
 
@@ -173,29 +173,6 @@ def _say_imported(out: Term, done: Imported) -> None:
         out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
     for one in done.refused:
         out.fill(f"refused {one.name}: {one.why}")
-
-
-def _unread(call: Call) -> Answer | None:
-    """A database's content, unless the user agrees to import it."""
-    from holdfast_app.transfer.archive import Database
-    from holdfast_cli.imports import say_listed
-
-    file, out = call.args.file, call.out
-    with Database(file) as given:
-        facts = [fact.content for fact in given.store.facts()]
-        names = [name for name, _ in given.store.documents()]
-    if call.args.yes:
-        return None
-    step = f"Read them, then run `holdfast import {file} --yes`."
-    if call.json:
-        problem = Refused("A database is imported only with --yes.", next_step=step)
-        return Answer({"facts": facts, "documents": names}, error=problem)
-    out.say(f"{out.plain(file)} holds {count(len(facts), 'fact')} and {count(len(names), 'document')}:")
-    say_listed(out, "fact", facts)
-    say_listed(out, "document", names)
-    if can_ask():
-        return None if confirmed("Import them?") else Answer({}, ok=False)
-    return Answer({}, f"\n  next: {step}", ok=False)
 
 
 _SHOWN = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast_app.dream.dreamlog import DreamResult, Gone
+    from holdfast_app.dream.dreamlog import DreamResult
 
 
 _MARKS = {
@@ -36,24 +36,19 @@ _MARKS = {
 _COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")
 
 
-def run_table(result: DreamResult) -> dict[str, Any]:
-    """A run for programs."""
-    return {"ok": result.ok, **unstructure(result)}
-
-
 def counts(result: DreamResult) -> str:
     """``3 kept, 2 added, 1 refused``."""
     numbers = {name: len(getattr(result, name)) for name in _COUNTED}
     return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
 
 
-#: Lists of a run's lines: attribute, label, mark, style.
-GONE: Final = (
-    ("merged", "merged into other lines", "~", "cyan"),
-    ("replaced", "replaced by newer statements", ">", "cyan"),
-    ("archived", "moved to the archive", "=", "cyan"),
-    ("dropped", "dropped", "-", "yellow"),
-    ("refused", "refused, because the notes do not say it", "x", "red"),
+#: Lists of a run's lines: attribute, mark, style.
+_GONE: Final = (
+    ("merged", "~", "cyan"),
+    ("replaced", ">", "cyan"),
+    ("archived", "=", "cyan"),
+    ("dropped", "-", "yellow"),
+    ("refused", "x", "red"),
 )
 
 
@@ -63,32 +58,22 @@ def show_run(out: Term, result: DreamResult) -> None:
     out.note(_MARKS.get(result.status, "dot"), ": ".join(filter(None, (f"dream {status}", counts(result)))))
     if result.reason:
         out.fill(result.reason)
-    show_new(out, result)
-    for name, _, mark, style in GONE:
-        show_gone(out, getattr(result, name), mark, style)
+    for line in result.lines:
+        if not line.kept:
+            out.fill(line.text, f"  {out.style('+', 'green')} ", "    ")
+            if line.sources:
+                out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
+    for name, mark, style in _GONE:
+        for one in getattr(result, name):
+            out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
+            if one.reason:
+                out.fill(one.reason, "    ")
     for warning in result.warnings:
         out.note("warn", warning, indent="  ")
     if result.diary:
         out.say(f"  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
     if result.next_step:
         out.next_step(result.next_step)
-
-
-def show_new(out: Term, result: DreamResult) -> None:
-    """Show the new lines with their sources."""
-    for line in result.lines:
-        if not line.kept:
-            out.fill(line.text, f"  {out.style('+', 'green')} ", "    ")
-            if line.sources:
-                out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
-
-
-def show_gone(out: Term, gone: Sequence[Gone], mark: str, style: str) -> None:
-    """Show a list of a run."""
-    for one in gone:
-        out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
-        if one.reason:
-            out.fill(one.reason, "    ")
 
 
 def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
@@ -137,7 +122,7 @@ def dream(call: Call) -> Answer:
         return _review(call)
     if args.log:
         runs = call.memory.dreams()
-        table = {"runs": [run_table(one) for one in runs]}
+        table = {"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]}
         return Answer(table, lambda out: show_log(out, runs, call.memory.services.now()))
     days = ... if args.lookback_days is None else _days(args.lookback_days)
     memory = call.memory
@@ -170,7 +155,7 @@ def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answe
         if step:
             out.next_step(step)
 
-    return Answer(run_table(result), show, ok=result.ok)
+    return Answer(unstructure(result), show, ok=result.ok)
 
 
 def _report(memory: Holdfast) -> None:
@@ -228,23 +213,12 @@ def diff(call: Call) -> Answer:
         step = f"  {out.dim('next:')} holdfast dream --dry-run shows what one would change"
         return Answer({"run": None}, f"{out.mark('dot')} No dream {why}.\n{step}")
     result = Project(memory).masked_run(changed[-1])
-    return Answer({"run": result}, lambda out: _show_diff(out, result, memory))
 
+    def show(out: Term) -> None:
+        at = f"{result.at.astimezone(memory.config.tz):%Y-%m-%d %H:%M}"
+        out.say(f"{out.bold(f'Dream of {at}')}  {out.dim(ago(result.at, memory.services.now()))}\n")
+        show_run(out, result)
+        if not result.lines:  # an older run's record
+            out.diff(result.diff, indent="  ")
 
-def _show_diff(out: Term, result: DreamResult, memory: Holdfast) -> None:
-    at = result.at.astimezone(memory.config.tz)
-    said = f"{ago(result.at, memory.services.now())}, by {result.plugin}"
-    out.say(f"{out.bold(f'Dream of {at:%Y-%m-%d %H:%M}')}  {out.dim(said)}\n")
-    if result.lines:
-        kept = sum(line.kept for line in result.lines)
-        out.say(f"  {len(result.lines) - kept or 'nothing'} new, {kept} kept")
-        show_new(out, result)
-    else:  # an older run's record
-        out.diff(result.diff, indent="  ")
-    for name, label, mark, style in GONE:
-        gone = getattr(result, name)
-        if gone:
-            out.say(f"\n  {len(gone)} {label}")
-            show_gone(out, gone, mark, style)
-    if result.diary:
-        out.say(f"\n  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
+    return Answer({"run": result}, show)

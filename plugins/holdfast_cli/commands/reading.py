@@ -14,12 +14,11 @@ from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from holdfast import Holdfast
     from holdfast.storage import Document
     from holdfast_app.brief.brief import Brief
-    from holdfast_app.report.report import Line
 
 
 _KEYS = (
@@ -184,14 +183,11 @@ def report(call: Call) -> Answer:
         raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")
     if args.write and (args.days or 1) > 1:
         raise UsageError("A stored report covers one day.", next_step="Leave out --days, or --write.")
-    remarks: Sequence[str] = ()
-    screen: Sequence[str] = ()
     extra: dict[str, Any] = {}
     if args.morning:
         morning = memory.morning()
-        made, sections, remarks, screen = morning.report, morning.sections, morning.remarks, morning.screen
-        text = morning.markdown(paths=args.paths)
-        extra = {"since": morning.since.isoformat(), "remarks": remarks}
+        made, sections, text = morning.report, morning.sections, morning.markdown(paths=args.paths)
+        extra = {"since": morning.since.isoformat(), "remarks": morning.remarks}
     else:
         made = memory.report(days=args.days or 1)
         text, sections = made.markdown(paths=args.paths), made.sections
@@ -202,35 +198,4 @@ def report(call: Call) -> Answer:
         for title, lines in sections.items()
     }
     days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
-    return Answer(
-        {**days, **tables, **extra}, lambda out: _show_report(out, text, sections, remarks, screen, paths=args.paths)
-    )
-
-
-def _show_report(
-    out: Term,
-    text: str,
-    sections: Mapping[str, tuple[Line, ...]],
-    remarks: Sequence[str],
-    screen: Sequence[str],
-    *,
-    paths: bool,
-) -> None:
-    if not out.is_tty:
-        out.exact(text)
-        return
-    from holdfast_app.report.report import placed
-
-    out.say(out.bold(text.split("\n", 1)[0].lstrip("# ")))
-    for remark in remarks:
-        out.note("warn", remark)
-    for row in ("", *screen) if screen else ():
-        out.say(out.bold(row.strip("*")) if row.startswith("**") else row.strip("_"))
-    for section, lines in sections.items():
-        out.say(f"\n{out.style(section, 'bold', 'cyan')}")
-        for line, pointer in placed(lines, paths=paths):
-            out.note("dot", line, indent="  ")
-            if pointer:
-                out.say(f"    {out.dim(out.clip(pointer, out.width - 4))}")
-        if not lines:
-            out.say(f"  {out.dim('nothing')}")
+    return Answer({**days, **tables, **extra}, lambda out: out.exact(text))

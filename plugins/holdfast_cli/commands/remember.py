@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from holdfast.storage import snapshot
@@ -121,12 +120,6 @@ def prompt(call: Call) -> Answer:
             out.exact(text + "\n")
         elif out.is_tty and not left_out:
             out.say("There is nothing to put into a prompt yet.")
-        if left_out and not shown:
-            Term(sys.stderr).note(
-                "warn",
-                f"The block has no fact, because the strongest of {left_out:,} exceeds the {budget:,} tokens, or a"
-                " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it.",
-            )
 
     tokens = humanize.tokens(text) if call.json else 0
     table = {"text": text, "tokens": tokens, "max_tokens": budget, "facts": shown, "left_out": left_out}

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
-from holdfast.errors import ConfigError, Corrupt
+from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.text.humanize import count
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import confirmed, is_agent
+from holdfast_cli.stdin import can_ask, confirmed, is_agent
 from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping
 
     from holdfast.config.resolved import Resolved
@@ -108,50 +105,51 @@ class Withheld:
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
 
 
-_NEXT_ADOPT = "Look at it, then run `holdfast trust --adopt-state --yes`."
-
-
-def _adopt(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
+def _adopt(call: Call) -> Answer:
     """Exit code 0 when nothing is left aside, else 1."""
     from holdfast.config import resolved, settings, statefolder
     from holdfast.fs import private
     from holdfast_app.checkup import adoption
     from holdfast_app.trust import statefolders
 
+    root, out = call.root, call.out
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
-    for one in held:
+    for one in [] if call.json else held:
         _say_held(out, root, one)
-    can_ask = not as_json and sys.stdin is not None and sys.stdin.isatty()
-    agreed = bool(held) and (yes or (can_ask and confirmed("Take it over?")))
+    agreed = bool(held) and _agreed(call, "Take it over?")
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
-    clean = not held or (len(done) == len(held) and not any(adopted.left for adopted in done.values()))
-    if as_json:
-        rows = [_held_row(root, one, done.get(one.path)) for one in held]
-        step = {} if clean or agreed else {"next_step": _NEXT_ADOPT}
-        Term().json({"ok": clean, "root": root, "state": rows, **step})
-    elif not held:
-        out.say("No state of another user, machine or layout, or of a copied project, is here.")
-    elif agreed:
+    ok = len(done) == len(held) and not any(adopted.left for adopted in done.values())
+
+    def show(out: Term) -> None:
+        if not held:
+            out.say("No state of another user, machine or layout, or of a copied project, is here.")
         for adopted in done.values():
             out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")
             for name, why in adopted.left:
-                out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
-    elif not can_ask:
-        out.say(f"\n  next: {_NEXT_ADOPT}")
-    return 0 if clean else 1
+                out.note("warn", f"{name} stays: {why}.")
+        if step:
+            out.say(f"\n  next: {step}")
+
+    rows = [_held_row(root, one, done.get(one.path)) for one in held]
+    step = "" if ok or agreed else "Look at it, then run `holdfast trust --adopt-state --yes`."
+    return Answer({"root": root, "state": rows, **({"next_step": step} if step else {})}, show, ok=ok)
+
+
+def _agreed(call: Call, question: str) -> bool:
+    return call.args.yes or (not call.json and can_ask() and confirmed(question))
 
 
 def _say_held(out: Term, root: str, held: Held) -> None:
-    out.say(out.bold(out.plain(os.path.relpath(held.path, root))))
+    out.say(out.bold(os.path.relpath(held.path, root)))
     if held.problem:
         step = "Ask its user to flush, or change its owner (`chown -R`), then do this again"
-        out.say(out.wrapped(f"It cannot be read: {held.problem}. {step}.", first=f"  {out.mark('warn')} "))
+        out.note("warn", f"It cannot be read: {held.problem}. {step}.", indent="  ")
         return
     rows = [
-        ("sessions", out.plain(some(held.sessions) or "none")),
-        ("not saved (UNSAFE)", out.plain(some(held.unsafe) or "none")),
+        ("sessions", some(held.sessions) or "none"),
+        ("not saved (UNSAFE)", some(held.unsafe) or "none"),
         ("comments that wait to be published", str(held.waiting)),
         ("files", f"{held.files}, {held.size} bytes"),
     ]
@@ -160,17 +158,13 @@ def _say_held(out: Term, root: str, held: Held) -> None:
 
 def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
     table = asdict(held)
-    size = table.pop("size")
     return {
         **table,
         "path": os.path.relpath(held.path, root).replace(os.sep, "/"),
-        "bytes": size,
+        "bytes": table.pop("size"),
         "taken": done.taken if done else (),
         "left": [{"name": name, "why": why} for name, why in done.left] if done else [],
     }
-
-
-_NEXT = "Read them, then run `holdfast trust --yes`."
 
 
 @Command(
@@ -190,7 +184,7 @@ _NEXT = "Read them, then run `holdfast trust --yes`."
     "\nyour agents get it after you have seen it here."
     "\nExit code 1 when trust is needed and was not given.",
 )
-def trust_command(call: Call) -> Answer | int:
+def trust_command(call: Call) -> Answer:
     """Give, take back or show the user's trust."""
     from holdfast.config import resolved, trust
 
@@ -208,30 +202,29 @@ def trust_command(call: Call) -> Answer | int:
         raise UsageError(
             "An agent may not accept what a clone brings.", next_step="Run this in a terminal of your own."
         )
-    root = call.root
-    out = Term(io.StringIO()) if args.json else call.out  # what people read is not shown then
     if args.adopt_state:
-        return _adopt(out, root, yes=args.yes, as_json=args.json)
+        return _adopt(call)
     if args.digest:
-        digest = trust.digest(resolved.portable(root))
-        return Answer({"root": root, "digest": digest}, digest)
-    return _trust(out, root, args)
+        digest = trust.digest(resolved.portable(call.root))
+        return Answer({"root": call.root, "digest": digest}, digest)
+    return _trust(call)
 
 
-def _trust(out: Term, root: str, args: Namespace) -> int:
+def _trust(call: Call) -> Answer:
     from holdfast.config import resolved, trust
     from holdfast_app.trust import statefolders, trusting
 
+    root, out = call.root, call.out
     try:
         found = resolved.resolve(root, obey_others=True)
         resolved.structured(found)  # a mistake is named before it is trusted
     except ConfigError as error:
         raise error.for_people() from None
-    can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
     rows = {**found.withheld, **found.trusted}
     has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
-    _say_settings(out, root, found, rows, has_asked=has_asked)
-    is_given = not has_asked or args.yes or (can_ask and confirmed(f"Trust the settings of {home_short(root)}?"))
+    if not call.json:
+        _say_settings(out, root, found, rows, has_asked=has_asked)
+    is_given = not has_asked or _agreed(call, f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
         trusting.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
@@ -241,29 +234,25 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     memory = Withheld.of(root) if is_given else None
     is_seen = memory is not None and not memory.rows
     if memory is not None and memory.rows:
-        memory.say(out)
-        is_seen = args.yes or (can_ask and confirmed("Give this memory to your agents?"))
+        if not call.json:
+            memory.say(out)
+        is_seen = _agreed(call, "Give this memory to your agents?")
         if is_seen:
             memory.accept()
-    is_done = is_given and is_seen
-    if args.json:
-        table = {
-            "root": root,
-            "trusted": is_done,
-            "memory": is_seen,
-            "digest": trust.digest(resolved.portable(root)),
-            "foreign": found.foreign,
-            "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
-            "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],
-        }
-        message = f"{root} is not trusted."
-        refusal = {"kind": "NotTrusted", "message": message, "next_step": _NEXT, "exit_code": 1}
-        Term().json({"ok": True, **table} if is_done else {"ok": False, **table, "error": refusal})
-    elif is_done:
-        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
-    elif not can_ask:
-        out.say(f"\n  next: {_NEXT}")
-    return 0 if is_done else 1
+    table = {
+        "root": root,
+        "trusted": is_seen,
+        "memory": is_seen,
+        "digest": trust.digest(resolved.portable(root)),
+        "foreign": found.foreign,
+        "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
+        "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],
+    }
+    if is_seen:
+        return Answer(table, f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
+    step = "Read them, then run `holdfast trust --yes`."
+    problem = Refused(f"{home_short(root)} is not trusted.", next_step=step)
+    return Answer(table, error=problem)
 
 
 def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object], *, has_asked: bool) -> None:
@@ -298,6 +287,4 @@ def _revoke(root: str) -> Answer:
     was = trusting.revoke(root)
     was = Seen(root).forget_trust() or was
     mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
-    return Answer(
-        {"root": root, "revoked": was}, lambda out: out.say(f"{out.mark(mark)} {out.bold(home_short(root))} {what}")
-    )
+    return Answer({"root": root, "revoked": was}, lambda out: out.note(mark, f"{home_short(root)} {what}"))

@@ -17,11 +17,8 @@ from holdfast.config.serde import payload_from
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
-from holdfast_app.dream.dreamlog import Status
 from holdfast_app.transcripts import read
-from holdfast_cli import saving
-from holdfast_cli.command import Call, Command, argument, flag
-from holdfast_cli.commands import dream
+from holdfast_cli.command import Call, Command, argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +38,7 @@ KEEP = 4
     "Get started",
     "see the promise kept in a few seconds, in a new folder",
     argument("--dir", metavar="DIR", help="folder for the demo project (must not exist yet)"),
-    flag("--long", "also show the masks, the receipts, the status and a dream"),
-    examples=("holdfast demo", "holdfast demo --long", "holdfast demo --dir try-holdfast"),
+    examples=("holdfast demo", "holdfast demo --dir try-holdfast"),
     json=False,
 )
 def demo(call: Call) -> int:
@@ -58,10 +54,8 @@ def demo(call: Call) -> int:
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
     with Holdfast.open(folder) as memory:
-        stage = _Stage(out, memory, memory.session(SESSION), long=call.args.long)
+        stage = _Stage(out, memory, memory.session(SESSION))
         held = stage.kept(messages[:first]) and stage.refused(messages[first:], payload) and stage.resumed()
-        if call.args.long:
-            held = held and stage.dream()
     out.say()
     rows = [
         (f'cd "{folder}"' if " " in str(folder) else f"cd {folder}", "plain files, nothing else"),
@@ -89,11 +83,10 @@ def _folder(wanted: str | None) -> Path:
 class _Stage:
     """The acts, on one terminal with one project and one session."""
 
-    def __init__(self, out: Term, memory: Holdfast, session: Session, *, long: bool) -> None:
+    def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
         self.out = out
         self.memory = memory
         self.session = session
-        self.long = long
 
     def kept(self, messages: Sequence[Message]) -> bool:
         """Journal the messages and compact. True when the session is safe and the context small."""
@@ -101,8 +94,6 @@ class _Stage:
         self.capture(messages)
         masked = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
         self.step(f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
-        if self.long:
-            self.quote("\n".join(masked))
         self.compact()
         return not self.session.unsafe and len(self.session.messages) < len(messages)
 
@@ -125,8 +116,6 @@ class _Stage:
             self.out.fill(refused.next_step, "      next: ")
         kept = len(self.session.messages)
         self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
-        if self.long:
-            self.quote(self.another_process("status"))
         notes.unlink()
         aside.rename(notes)
         self.step("The folder is repaired. The agent asks again.")
@@ -142,16 +131,6 @@ class _Stage:
         lines = [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]
         self.quote("\n".join(filter(None, lines)))
         return "Next action: " in brief
-
-    def dream(self) -> bool:
-        """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
-        self.title("4. Distilled: a dream turns the notes into memory and checks each line")
-        result = self.memory.deep_dream()
-        self.step(f"No model was used: {dream.counts(result) or result.reason}. The dream diary:")
-        if result.diary:
-            self.quote(self.another_process("show", result.diary))
-        self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")
-        return result.status is Status.DONE
 
     def capture(self, messages: Sequence[Message]) -> None:
         """Journal the messages one by one."""
@@ -171,9 +150,7 @@ class _Stage:
         before = len(self.session.messages)
         kept = self.session.compact(KEEP, payload)
         done = self.session.last_receipt
-        if done is not None and self.long:
-            saving.show_receipt(self.out, done, now=self.memory.services.now())
-        elif done is not None:
+        if done is not None:
             self.step(
                 f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first."
             )

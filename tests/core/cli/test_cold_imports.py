@@ -4,7 +4,6 @@ CONTRIBUTING.md has the rule, benchmarks/README.md the figures.
 """
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -36,19 +35,11 @@ COMMANDS = {
 
 
 @pytest.fixture
-def used(project):
+def used(run, project):
     """A project with a flushed session, a fact, an index and the settings file of `holdfast init`."""
     (project / "holdfast.toml").write_text("# Settings\n\n# They are all as usual.\n")
-    for words in (
-        ["add", "user", "Fix the parser"],
-        ["flush"],
-        ["remember", "Tests need Python 3.12"],
-        ["search", "x"],
-    ):
-        subprocess.run(
-            [sys.executable, "-m", "holdfast", *words], cwd=project, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=60, check=True,
-        )  # fmt: skip
+    for words in ("add user Fix", "flush", "remember Python", "search x"):
+        assert run(*words.split()).code == 0
     return project
 
 

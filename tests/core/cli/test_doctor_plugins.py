@@ -72,7 +72,7 @@ def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(
     assert check["outcome"] == "fail"
     assert told in check["message"]
     assert check["next_step"]
-    assert of(result, "leftovers")
+    assert of(result, "sessions")
     assert result.code == 1
 
 
@@ -110,5 +110,5 @@ def test_doctor__validator_that_is_broken__is_named_once_and_the_other_checks_ar
     assert told in check["message"]
     assert "'acme'" in check["message"]
     assert "plugins.acme.enabled false" in check["next_step"]
-    assert of(result, "leftovers")
+    assert of(result, "sessions")
     assert of(result, "facts")[0]["outcome"] == "ok"

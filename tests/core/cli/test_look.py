@@ -1,7 +1,6 @@
 """Commands that only look: they tell the truth and write nothing."""
 
 import shutil
-import sys
 
 import pytest
 
@@ -100,10 +99,3 @@ def test_report__answers_the_five_questions(flushed):
     names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
     assert all(table[name] for name in names)
     assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
-
-
-def test_report__on_a_terminal_without_changes__shows_every_section(talked, monkeypatch):
-    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True, raising=False)
-    result = talked("report")
-    assert (result.code, result.err) == (0, "")
-    assert "Where the proof lives" in result.out

@@ -7,53 +7,35 @@ import threading
 import time
 
 import pytest
+from tests.support.processes import finished
 
 from holdfast_cli import stdin
 
-COMMAND = [sys.executable, "-m", "holdfast"]
-
-
-def start(*words, cwd, **options):
-    options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
-    return subprocess.run(
-        [*COMMAND, *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        **options,
-    )
-
 
 def test_process__reader_goes_away__ends_quietly(project):
-    command = [*COMMAND, "--help", "all"]
+    command = [sys.executable, "-m", "holdfast", "--help", "all"]
     read, write = os.pipe()
     os.close(read)
-    try:
-        done = subprocess.run(
-            command,
-            cwd=project,
-            stdout=write,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(write)
+    done = subprocess.run(command, cwd=project, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(write)
     assert done.stderr == b""
     assert done.returncode == 141
 
 
-def test_process__ascii_output__every_mark_has_a_fallback(project):
+#: Runs commands, each on streams that hold ASCII only.
+ASCII = """
+import sys
+from holdfast_cli import main
+for words in ([], ["status"], ["flush", "--session", "s1"], ["load"], ["report"], ["doctor"]):
+    assert main(words) == 0, words
+"""
+
+
+def test_process__ascii_output__every_mark_has_a_fallback(run, project):
+    run("add", "user", "Größe 漢字", "--session", "s1")
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    start("add", "user", "Größe 漢字", "--session", "s1", cwd=project)
-    for words in ([], ["status"], ["flush", "--session", "s1"], ["load"], ["report"], ["doctor"]):
-        done = start(*words, cwd=project, env=env)
-        assert done.returncode == 0, done.stderr
-        assert "UnicodeEncodeError" not in done.stderr
+    done = finished([sys.executable, "-c", ASCII], cwd=project, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.fixture

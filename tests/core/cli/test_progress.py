@@ -1,5 +1,7 @@
 """Progress bars: on a terminal only, never in data, gone at the end. Shown through a real pseudo-terminal."""
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -10,42 +12,35 @@ from holdfast import Holdfast
 
 pty = pytest.importorskip("pty")
 
-#: Runs a command without the initial delay, because the work of a test is short.
+#: Runs commands one after another without the initial delay, because the work of a test is short.
 EAGER = """
-import sys
+import json, sys
 from holdfast_cli import main, progress
 progress.Bar.__init__.__kwdefaults__["patience_s"] = 0
-sys.exit(main(sys.argv[1:]))
+for words in json.loads(sys.argv[1]):
+    assert main(words) == 0
+    print("END", flush=True)
+    print("END", end="", file=sys.stderr, flush=True)
 """
 
 
-def with_stderr_on_a_terminal(*words, cwd):
-    """What stdout, a pipe, and stderr, a terminal, receive."""
+def with_stderr_on_a_terminal(commands, *, cwd):
+    """What stdout, a pipe, and stderr, a terminal, receive from each command."""
     master, slave = pty.openpty()
     env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", EAGER, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        cwd=cwd,
-        env=env,
-    )
-    os.close(slave)
-    data = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not part:
-            break
-        data += part
-    with process.stdout:
+    command = [sys.executable, "-c", EAGER, json.dumps(commands)]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, cwd=cwd, env=env
+    ) as process:
+        os.close(slave)
+        data = b""
+        with contextlib.suppress(OSError):  # Linux: the other end is closed
+            while part := os.read(master, 65536):
+                data += part
         out = process.stdout.read().decode()
-    assert process.wait(30) == 0, out + data.decode()
     os.close(master)
-    return out, data.decode()
+    assert process.returncode == 0, out + data.decode()
+    return list(zip(out.split("END\n"), data.decode().split("END"), strict=True))[:-1]
 
 
 @pytest.fixture
@@ -59,27 +54,28 @@ def filled(project):
     return project
 
 
-@pytest.mark.parametrize(
-    ("words", "activity"),
-    [
-        (("purge", "--subject", "Jane Doe", "--yes"), "Searching every file"),
-        (("purge", "--subject", "Jane Doe", "--dry-run"), "Checking journals"),
-        (("scrub", "--yes"), "Editing documents"),
-        (("retention", "run"), "Checking private files"),
-        (("dream", "--force"), "Waiting for offline"),
-        (("search", "parser"), "3 of 3"),
-        (("migrate", "--to", "sqlite"), " of "),
-    ],
-)
-def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end(filled, words, activity):
-    out, err = with_stderr_on_a_terminal(*words, cwd=filled)
-    assert activity in err
-    assert err.rpartition("\r\x1b[K")[2].strip() == ""
-    assert out
-    assert "\x1b[K" not in out
+#: Commands, and what their bar says.
+SHOWN = {
+    ("purge", "--subject", "Jane Doe", "--dry-run"): "Checking journals",
+    ("scrub", "--yes"): "Editing documents",
+    ("retention", "run"): "Checking private files",
+    ("dream", "--force"): "Waiting for offline",
+    ("search", "parser"): "Updating the search index",
+    ("purge", "--subject", "Jane Doe", "--yes"): "Searching every file",
+    ("migrate", "--to", "sqlite"): " of ",
+}
+QUIET = [["dream", "--force", "--json"], ["purge", "--subject", "Jane Doe", "--dry-run", "--json"]]
 
 
-@pytest.mark.parametrize("command", [("purge", "--subject", "Jane Doe", "--yes"), ("dream", "--force")])
-def test_long_command__json_or_a_pipe__no_bar(filled, run, command):
-    assert run(*command).err == ""
-    assert with_stderr_on_a_terminal(*command, "--json", cwd=filled)[1] == ""
+def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end_unless_json_is_asked_for(filled):
+    shown = with_stderr_on_a_terminal([*SHOWN, *QUIET], cwd=filled)
+    for activity, (out, err) in zip(SHOWN.values(), shown, strict=False):
+        assert activity in err
+        assert err.rpartition("\r\x1b[K")[2].strip() == ""
+        assert out
+        assert "\x1b[K" not in out
+    assert [err for _, err in shown[len(SHOWN) :]] == ["", ""]
+
+
+def test_long_command__a_pipe__no_bar(filled, run):
+    assert run("dream", "--force").err == ""

@@ -43,11 +43,12 @@ def test_argument__not_utf8__refused_before_anything_happens(project, words):
 
 
 @full
-@pytest.mark.parametrize("words", ["facts", "facts --json", "facts export", "facts --help", "--help", "--version"])
-@pytest.mark.parametrize("env", ["", "PYTHONUNBUFFERED=1 "])
-def test_output__disk_full__one_clear_sentence_and_exit_1(project, words, env):
-    start("remember", "a", cwd=project)
-    done = shell(f"{env}$H {words} > /dev/full", project)
+@pytest.mark.parametrize(
+    "line", ["$H facts", "PYTHONUNBUFFERED=1 $H facts --json", "$H facts export", "PYTHONUNBUFFERED=1 $H --help"]
+)
+def test_output__disk_full__one_clear_sentence_and_exit_1(run, project, line):
+    run("remember", "a")
+    done = shell(f"{line} > /dev/full", project)
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
     assert first == "holdfast: The output could not be written: No space left on device."
@@ -56,11 +57,14 @@ def test_output__disk_full__one_clear_sentence_and_exit_1(project, words, env):
 
 @full
 @pytest.mark.parametrize(
-    "streams", ["> /dev/full 2> /dev/full", "> /dev/full 2>&-", "2> /dev/full", "2>&-", ">&- 2>&-"]
-)
-@pytest.mark.parametrize("words", ["facts show fact_deadbeef", "facts show fact_deadbeef --json --debug"])
-def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, streams, words):
-    done = shell(f"$H {words} {streams}", project)
+    "line",
+    [
+        "--json --debug > /dev/full 2> /dev/full", "> /dev/full 2>&-", "--json --debug 2> /dev/full", "2>&-",
+        "--json --debug >&- 2>&-",
+    ],
+)  # fmt: skip
+def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, line):
+    done = shell(f"$H facts show fact_deadbeef {line}", project)
     assert done.returncode == 1
     assert done.stderr == ""
     assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"

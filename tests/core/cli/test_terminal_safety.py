@@ -1,12 +1,11 @@
 """A person's terminal gets printable characters only, whatever was stored. Shown through a real pseudo-terminal."""
 
+import contextlib
 import json
 import os
 import re
-import select
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -24,29 +23,30 @@ EVIL = (
 HARMFUL = "\x07\x08\x7f\x85\x9b\u202e\u2066\u200b\u2028\u2029\ufeff\u200e\U000e0041\x0c\x0b"
 
 
-def on_a_terminal(*words, cwd):
-    """What a terminal of 100 columns receives from ``holdfast WORDS``."""
+#: Runs commands one after another; a line of its own begins each one's output.
+COMMANDS = """
+import json, sys
+from holdfast_cli import main
+for words in json.loads(sys.argv[1]):
+    print("COMMAND", flush=True)
+    main(words)
+    sys.stdout.flush()
+"""
+
+
+def on_a_terminal(commands, *, cwd):
+    """What a terminal of 100 columns receives from each command."""
     master, slave = pty.openpty()
     env = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *words], stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env
-    )
-    os.close(slave)
-    data, until = b"", time.monotonic() + 60
-    while time.monotonic() < until:
-        if select.select([master], [], [], 0.2)[0]:
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # Linux: the other end is closed
-                break
-            if not part:
-                break
-            data += part
-        elif process.poll() is not None:
-            break
-    process.wait(30)
+    command = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env):
+        os.close(slave)
+        data = b""
+        with contextlib.suppress(OSError):  # Linux: the other end is closed
+            while part := os.read(master, 65536):
+                data += part
     os.close(master)
-    return data.decode("utf-8").replace("\r\n", "\n")
+    return data.decode("utf-8").replace("\r\n", "\n").split("COMMAND\n")[1:]
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ PLAIN = (
 
 
 def test_terminal__stored_control_characters__arrive_as_escapes(poisoned):
-    for words in (*(line.split() for line in PLAIN), ["show", EVIL], ["facts", "show", f"x{EVIL}"]):
-        got = on_a_terminal(*words, cwd=poisoned)
+    commands = [*(line.split() for line in PLAIN), ["show", EVIL], ["facts", "show", f"x{EVIL}"]]
+    for words, got in zip(commands, on_a_terminal(commands, cwd=poisoned), strict=True):
         assert got.strip(), words
         left = {c for c in got if not (c.isprintable() or c in "\n\t")}
         assert not left, f"{left!r} in {got!r}"

@@ -52,7 +52,7 @@ def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cl
     assert shown.code == 1
     assert "https://git.example.org" in shown.out
     assert "is passed to the plugin gitea_trail" in shown.out
-    assert "holdfast trust --yes" in shown.out
+    assert "holdfast trust --yes" in shown.err
     assert in_force(project) == set()
     table = run("trust", "--json")
     assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)

@@ -61,9 +61,8 @@ def _cut_at_a_line(data):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda _: b"", _cut_in_a_line, _cut_at_a_line], ids=["empty", "cut in a line", "cut at a line"]
+    ("damage", "pulls"), [(lambda _: b"", "intact"), (_cut_in_a_line, "damaged"), (_cut_at_a_line, "intact")]
 )
-@pytest.mark.parametrize("pulls", ["intact", "damaged"])
 def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, damage, pulls):
     assert callable(damage)
     one, two = _clones(tmp_path)
@@ -106,8 +105,7 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
     assert processes.run("status", cwd=two).returncode == 1
 
 
-@pytest.mark.parametrize("compacted", [False, True])
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize(("compacted", "changed"), [(False, True), (True, False)])
 def test_pull__a_removed_fact_and_a_purged_session__stay_removed(tmp_path, *, compacted, changed):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")

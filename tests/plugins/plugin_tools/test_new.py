@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+from tests.support.processes import finished
+from tests.support.trusting import trusted
 
 from holdfast_authoring.scaffold import KINDS
 from holdfast_cli import main
@@ -38,61 +41,57 @@ for folder in sys.argv[2:]:
 """
 
 
-def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folders of a distribution of each kind, and the folder in which all are installed."""
+    base = tmp_path_factory.mktemp("made")
     for kind in KINDS:
-        assert main(["plugin", "new", f"qz-{kind}", "--kind", kind]) == 0
-    folders = [str(tmp_path / f"holdfast-qz-{kind}") for kind in KINDS]
-    site, dist = tmp_path / "site", tmp_path / "dist"
+        assert main(["plugin", "new", f"qz-{kind}", "--kind", kind, "--dir", str(base / kind)]) == 0
+    folders, dist, site = [str(base / kind) for kind in KINDS], base / "dist", base / "site"
     dist.mkdir()
     subprocess.run([sys.executable, "-c", BUILD, str(dist), *folders], check=True, timeout=180)
     pip = ("pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", "--target", str(site))
-    installed = run(*pip, *map(str, dist.glob("*.whl")), cwd=tmp_path)
+    installed = run(*pip, *map(str, dist.glob("*.whl")), cwd=base)
     assert installed.returncode == 0, installed.stderr
-    monkeypatch.syspath_prepend(str(site))
-    capsys.readouterr()
+    return folders, site
 
+
+def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(made, tmp_path, monkeypatch, capsys):
+    folders, site = made
+    monkeypatch.syspath_prepend(str(site))
     for kind in KINDS:
         code = main(["plugin", "check", f"holdfast-qz-{kind}", "--json"])
         rows = json.loads(capsys.readouterr().out)["checks"]
         assert (code, bool(rows)) == (0, True), rows
-        tested = run("pytest", "-p", "no:cacheprovider", cwd=tmp_path / f"holdfast-qz-{kind}", path=site)
-        assert tested.returncode == 0, tested.stdout
+    tests = [f"{folder}/tests" for folder in folders]
+    tested = run("pytest", "-p", "no:cacheprovider", "--import-mode=importlib", *tests, cwd=tmp_path, path=site)
+    assert tested.returncode == 0, tested.stdout
     linted = run("ruff", "check", "-q", "--no-cache", "--select", "E4,E7,E9,F,I", *folders, cwd=tmp_path)
     assert linted.returncode == 0, linted.stdout
     formatted = run("ruff", "format", "--check", "--no-cache", *folders, cwd=tmp_path)
     assert formatted.returncode == 0, formatted.stdout
 
 
-def test_new__all_kinds__pass_mypy_strict(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_new__all_kinds__pass_mypy_strict(made, tmp_path):
     checked = tmp_path / "checked"
     checked.mkdir()
-    for kind in KINDS:
-        assert main(["plugin", "new", f"qz-{kind}", "--kind", kind]) == 0
-        made = tmp_path / f"holdfast-qz-{kind}"
-        (made / "src" / f"holdfast_qz_{kind}").rename(checked / f"holdfast_qz_{kind}")
-        (made / "tests" / "test_plugin.py").rename(checked / f"test_{kind}.py")
+    for kind, folder in zip(KINDS, made[0], strict=True):
+        shutil.copytree(f"{folder}/src/holdfast_qz_{kind}", checked / f"holdfast_qz_{kind}")
+        shutil.copy(f"{folder}/tests/test_plugin.py", checked / f"test_{kind}.py")
     done = run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), ".", cwd=checked)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path):
-    assert run("holdfast", "plugin", "new", "jargon", "--kind", "feature", cwd=tmp_path).returncode == 0
-    site = tmp_path / "site"
-    pip = ("pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site))
-    assert run(*pip, str(tmp_path / "holdfast-jargon"), cwd=tmp_path).returncode == 0
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "holdfast.toml").write_text('[plugins.jargon]\nwords = ["soon"]\n', encoding="utf-8")
-    assert run("holdfast", "trust", "--yes", cwd=project, path=site).returncode == 0
-    assert "From holdfast-jargon" in run("holdfast", "--help", cwd=project, path=site).stdout
-    assert "No listed word" in run("holdfast", "jargon", cwd=project, path=site).stdout
-    assert "0 listed words in MEMORY.md" in run("holdfast", "doctor", cwd=project, path=site).stdout
-    script = "import holdfast; print(holdfast.Holdfast.open().jargon())"
-    environ = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=project, env=environ, capture_output=True, text=True)
-    assert done.stdout == "{}\n", done.stderr
+def test_new__feature__adds_a_method_a_command_and_a_check(made, tmp_path):
+    (tmp_path / "holdfast.toml").write_text('[plugins.qz_feature]\nwords = ["soon"]\n', encoding="utf-8")
+    trusted(tmp_path)
+    script = "import sys; from holdfast_cli import main; [main(words.split(',')) for words in sys.argv[1:]]"
+    script += "; import holdfast; print(holdfast.Holdfast.open().qz_feature())"
+    environ = {**os.environ, "PYTHONPATH": str(made[1])}
+    done = finished([sys.executable, "-c", script, "--help", "qz-feature", "doctor"], cwd=tmp_path, env=environ)
+    for text in ("From holdfast-qz-feature", "No listed word", "0 listed words in MEMORY.md"):
+        assert text in done.stdout, done.stderr
+    assert done.stdout.endswith("{}\n"), done.stderr
 
 
 @pytest.mark.parametrize(
