@@ -185,31 +185,25 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
 _FEW = 3
 
 
-def require_session(memory: Holdfast, session_id: str) -> None:
+def require_session(memory: Holdfast, session_id: str, payload: Payload | None = None) -> None:
     """Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
-    like a successful flush."""
-    session_id = memory.services.gate.identifier(session_id)
-    if not has_begun(memory, session_id):
-        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
-
-
-def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
-    """Raises: FlushRefused when the payload is incomplete and no session exists to derive the rest from.
-
-    Checked before the flush begins, so that a session that never existed does not remain as UNSAFE.
-    """
+    like a successful flush; with a payload, which can begin a session, FlushRefused when it is incomplete. Checked
+    before the flush begins, so that a session that never existed does not remain as UNSAFE."""
     from holdfast.flush import contract
 
-    missing = contract.missing(payload)
+    missing = contract.missing(payload) if payload is not None else ()
     session_id = memory.services.gate.identifier(session_id)
-    if missing and not has_begun(memory, session_id):
-        names = ", ".join(f"`{name}`" for name in missing)
-        raise FlushRefused(
-            f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
-            next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
-            missing=missing,
-            target="payload",
-        )
+    if (payload is not None and not missing) or has_begun(memory, session_id):
+        return
+    if payload is None:
+        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+    names = ", ".join(f"`{name}`" for name in missing)
+    raise FlushRefused(
+        f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
+        next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+        missing=missing,
+        target="payload",
+    )
 
 
 def how_to_give(missing: tuple[str, ...]) -> str:

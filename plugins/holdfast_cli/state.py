@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.safety import State
@@ -28,15 +27,6 @@ def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
     """The mark, the id and the word."""
     mark, word, style = _SHOWN[one.state]
     return out.mark_cell(mark), (one.id, "bold"), (word, style)
-
-
-def counts(status: Status) -> str:
-    """``1 UNSAFE, 2 dirty, 3 safe``."""
-    numbers = Counter(one.state for one in status.sessions)
-    parts = [
-        f"{numbers[state]} {_SHOWN[state][1]}" for state in (State.UNSAFE, State.DIRTY, State.SAFE) if numbers[state]
-    ]
-    return ", ".join(parts) or "none yet"
 
 
 def since(one: SessionStatus) -> str:

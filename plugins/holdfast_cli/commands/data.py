@@ -228,8 +228,7 @@ def purge(call: Call) -> Answer:
         return f"Forget {count(sum(report.counts.values()), 'thing')} permanently?"
 
     report = _done(call, purged, asked, "Nothing was removed.")
-    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
-    return Answer(table, lambda out: _say_purge(out, report), ok=report.dry_run or report.clean)
+    return _forgotten(report, _say_purge)
 
 
 def _say_purge(out: Term, report: PurgeReport) -> None:
@@ -263,8 +262,7 @@ def scrub(call: Call) -> Answer:
         lambda found: f"Mask {count(found.secrets, 'different secret')} permanently?",
         "Nothing was masked.",
     )
-    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
-    return Answer(table, lambda out: _say_scrub(out, report), ok=report.dry_run or report.clean)
+    return _forgotten(report, _say_scrub)
 
 
 def _say_scrub(out: Term, report: ScrubReport) -> None:
@@ -322,6 +320,11 @@ def _done(call: Call, act: Callable[[bool], _Report], asked: Callable[[_Report],
         if not confirmed(asked(found)):
             raise UsageError(refused, next_step="Answer `y`, or pass --yes.")
     return act(call.args.dry_run)
+
+
+def _forgotten(report: _Report, say: Callable[[Term, _Report], None]) -> Answer:
+    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
+    return Answer(table, lambda out: say(out, report), ok=report.dry_run or report.clean)
 
 
 def _say_rest(out: Term, report: PurgeReport | ScrubReport) -> None:

@@ -14,7 +14,7 @@ from holdfast_app import background
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
-from holdfast_cli.saving import flags_for, how_to_give, require_session, require_source
+from holdfast_cli.saving import flags_for, how_to_give, require_session
 from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Term
 
@@ -117,10 +117,8 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
     if call.args.transcript is not None:
         session = _imported(call)
     else:
-        if payload is not None:
-            require_source(memory, call.session, payload)
-        elif call.args.session is not None:
-            require_session(memory, call.session)
+        if payload is not None or call.args.session is not None:
+            require_session(memory, call.session, payload)
         session = memory.session(call.session)
     try:
         got = session.flush(payload, reason=reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,7 +81,7 @@ def search(call: Call) -> Answer:
         from holdfast_app.search.answer import in_short
 
         return Answer(table, in_short(found, kept))
-    return Answer(table, lambda out: _show(out, found, question, now, kept))
+    return Answer(table, lambda out: _show(out, found, now, kept))
 
 
 def as_table(hit: SearchHit) -> dict[str, Any]:
@@ -103,20 +102,16 @@ def _moment(name: str, text: str | None, now: datetime) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> None:
-    from holdfast_app.search import words
-
+def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
     searched, err = count(found.entries, "record"), Term(sys.stderr)
     if found.corrected:
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
     if found.heading:
         out.say(found.heading)
-    question = found.corrected or question
-    stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for n, hit in enumerate(found):
         if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):
             out.say(out.bold("Holds now" if hit.holds else "Where it was said"))
-        _show_hit(out, hit, stems, now)
+        _show_hit(out, hit, now)
     if found:
         out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
     elif found.entries or found.unread:
@@ -130,7 +125,7 @@ def _show(out: Term, found: Hits, question: str, now: datetime, kept: str) -> No
         err.say(f"{err.mark('warn')} Searched only up to the damage in {damaged}. `holdfast doctor` checks it.")
 
 
-def _show_hit(out: Term, hit: SearchHit, stems: set[str], now: datetime) -> None:
+def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
     from holdfast_app.search.answer import said, when
     from holdfast_app.sessions.lookup import short
 
@@ -145,8 +140,7 @@ def _show_hit(out: Term, hit: SearchHit, stems: set[str], now: datetime) -> None
     out.say(" ".join(filter(None, (out.bold(where), out.dim(what), out.dim(at)))))
     if hit.before and not hit.holds:
         out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
-    for line in out.wrapped(said(hit), first="> ").split("\n"):
-        out.say(_marked(out, line, stems))
+    out.fill(said(hit), "> ", "  ")
     if hit.after and not hit.holds:
         out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
     if hit.replaced_by:
@@ -155,14 +149,3 @@ def _show_hit(out: Term, hit: SearchHit, stems: set[str], now: datetime) -> None
         more = len(hit.also) - _ALSO
         places = ", ".join(place.where for place in hit.also[:_ALSO])
         out.fill(f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}.")
-
-
-def _marked(out: Term, line: str, stems: set[str]) -> str:
-    """``line`` with the question's words in bold, where colour is on."""
-    if not out.colour:
-        return line
-    from holdfast_app.search import words
-
-    return re.sub(
-        r"\w+", lambda match: out.style(match[0], "bold", "cyan") if words.stems(match[0]) & stems else match[0], line
-    )

@@ -11,7 +11,6 @@ from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import lastbrief, upkeep
-from holdfast_app.printable import in_one_line
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
@@ -21,7 +20,7 @@ from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast import Holdfast
     from holdfast_app.brief.brief import Brief
@@ -57,14 +56,7 @@ def status(call: Call) -> Answer:
         spent = cost_of(memory.services)
         refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
         return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
-    now = status_of(memory.services)
-    withheld = kept = copy = ""
-    with suppress(HoldfastError):  # other commands report an unreadable store
-        withheld = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
-    with suppress(PluginNotFound):  # then no package keeps briefs
-        kept = memory.services.spool.sentence if now.spooled else ""
-        if memory.services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
-            copy = state.copy_age(lastbrief.read(memory.services), now.at)
+    now, told = _look(memory)
     table = {
         "root": now.root,
         "layout": now.layout,
@@ -74,28 +66,33 @@ def status(call: Call) -> Answer:
         "unsafe": [s.id for s in now.unsafe],
         "pending": len(now.waiting),
         "spooled": state.kept_table(now.spooled),
-        "withheld": withheld,
+        "withheld": told["withheld"],
         "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
         "notices": now.notices,
-        "copy": copy,
-        "background": "",
-        "model": "",
+        **{key: told[key] for key in ("copy", "background", "model")},
     }
+    return Answer(table, lambda out: _show(out, now, told), ok=now.ok)
+
+
+def _look(memory: Holdfast) -> tuple[Status, dict[str, str]]:
+    """The project's state, and sentences about the rest of it, each empty where it has nothing to say."""
+    services, now = memory.services, status_of(memory.services)
+    told = dict.fromkeys(("withheld", "kept", "copy", "background", "model"), "")
+    with suppress(HoldfastError):  # other commands report an unreadable store
+        told["withheld"] = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
+    with suppress(PluginNotFound):  # then no package keeps briefs
+        told["kept"] = services.spool.sentence if now.spooled else ""
+        if services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
+            told["copy"] = state.copy_age(lastbrief.read(services), now.at)
     with suppress(HoldfastError):
-        table |= {"background": upkeep.sentence(memory.services), "model": upkeep.lacks_model(memory.services)}
-    told = [str(table["background"]), f"{table['model']} {upkeep.model_step()}" if table["model"] else ""]
-    return Answer(table, lambda out: _show(out, now, withheld, kept, copy, told), ok=now.ok)
+        told |= {"background": upkeep.sentence(services), "model": upkeep.lacks_model(services)}
+    return now, told
 
 
-def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Sequence[str]) -> None:
+def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
-    for notice in [*now.notices, *([f"{withheld} {NEXT_STEP}"] if withheld else [])]:
+    for notice in [*now.notices, *([f"{told['withheld']} {NEXT_STEP}"] if told["withheld"] else [])]:
         out.note("warn", notice)
-    if not now.sessions and now.ok:
-        state.say_kept(out, kept)
-        state.say_pending(out, now.waiting, now.at)
-        out.say(f"\n{out.mark('ok')} no session has begun, so nothing can be lost")
-        return
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
     if shown:
         head = ("", "session", "state", "since the last flush", "last flush")
@@ -105,21 +102,25 @@ def _show(out: Term, now: Status, withheld: str, kept: str, copy: str, told: Seq
         out.say(out.table(rows, head=head, clipped=1))
     hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown) + now.packed
     more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []
-    more += [f"{count(ended, 'session')} ended and safe"] if ended else []
+    flushes = [one.last_flush_at for one in now.sessions if one.last_flush_at]
+    last = f", the last flush {ago(max(flushes), now.at)}" if flushes else ""
+    more += [f"{count(ended, 'session')} ended and safe{last}"] if ended else []
     if more:
         out.say(("\n" if shown else "") + f"  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
     state.say_lost(out, now)
-    state.say_kept(out, kept)
-    if copy:
-        out.fill(copy, "\n  ", "  ")
+    state.say_kept(out, told["kept"])
+    if told["copy"]:
+        out.fill(told["copy"], "\n  ", "  ")
     state.say_pending(out, now.waiting, now.at)
-    for text in filter(None, told):
-        out.fill(text, f"\n{out.mark('dot')} ", "  ")
+    for text in (told["background"], f"{told['model']} {upkeep.model_step()}" if told["model"] else ""):
+        if text and now.sessions:
+            out.fill(text, f"\n{out.mark('dot')} ", "  ")
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
-        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
+        safe = "everything is durable" if now.sessions else "no session has begun, so nothing can be lost"
+        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else safe}")
 
 
 def _show_cost(out: Term, spent: Cost) -> None:
@@ -217,7 +218,6 @@ def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     from holdfast import Holdfast
     from holdfast.config import settings
-    from holdfast_app.sessions.status import status
 
     out = Term()
     folder = settings.find_root(root)
@@ -226,28 +226,19 @@ def overview(root: str | None) -> int:
     brief: Brief | None = None
     problem: HoldfastError | None = None
     with Holdfast.open(folder) as memory:
-        now = status(memory.services)
+        now, told = _look(memory)
         plugins = memory.plugin_statuses()
         try:
             brief = memory.load()
         except HoldfastError as error:
             problem = error
         begun = found or bool(now.sessions)
-        due = list(_due(memory, now, brief)) if begun else []
-        known = list(_known(memory, now)) if begun else []
-    about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet, so the defaults apply"
-    out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
-    out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
-    for label, text in known:
-        out.say(f"  {out.dim(f'{label:<8}')}  {text}")
-    for notice in now.notices:
-        out.fill(notice, f"\n{out.mark('warn')} ", "  ")
+        due = list(_due(memory, brief)) if begun else []
+    _show(out, now, told)
     broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
-        told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
-        out.fill(told, f"\n{out.mark('fail')} ", "  ")
-    state.say_unsafe(out, now)
-    state.say_lost(out, now)
+        reason = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
+        out.fill(reason, f"\n{out.mark('fail')} ", "  ")
     work = [(one.active_task or one.objective, one.next_action) for one in brief.work] if brief is not None else []
     _say_list(out, "Where to resume", "dot", work, most=3)
     _say_list(out, "To do", "dirty", due, most=_MOST)
@@ -259,34 +250,8 @@ def overview(root: str | None) -> int:
     return 0 if now.ok and problem is None and not broken else 1
 
 
-def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
-    """Labels and values for the last flush, the last dream and the number of facts. An unreadable part is left out,
-    because the errors above report it."""
-    last = max(
-        (one for one in now.sessions if one.last_flush_at), key=lambda one: one.last_flush_at or now.at, default=None
-    )
-    if last is not None and last.last_flush_at is not None:
-        yield "flushed", f"{ago(last.last_flush_at, now.at)}, session {in_one_line(last.id)}"
-    with suppress(HoldfastError):
-        changed = [run for run in memory.dreams() if run.status == "done" and not run.dry_run]
-        if changed:
-            new = f", {count(len(changed[-1].added), 'new line')}" if changed[-1].added else ", nothing new"
-            yield "dreamed", f"{ago(changed[-1].at, now.at)}{new}"
-    with suppress(HoldfastError):
-        yield "facts", f"{memory.facts.count() - len(memory.store.withheld_facts()):,}"
-
-
-def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:
+def _due(memory: Holdfast, brief: Brief | None) -> Iterator[tuple[str, str]]:
     """Tasks for the user, each a sentence and the command that settles it."""
-    dirty = [one for one in now.sessions if one.state is State.DIRTY]
-    if dirty:
-        turns = count(sum(one.unflushed_turns for one in dirty), "turn")
-        command = f"holdfast flush --session {dirty[0].id}" if len(dirty) == 1 else "holdfast status"
-        yield f"{turns} not flushed yet, in {count(len(dirty), 'session')}", command
-    if now.spooled:
-        yield memory.services.spool.sentence, "holdfast spool send"
-    if now.waiting:
-        yield f"{count(len(now.waiting), 'item')} not published yet", "holdfast outbox"
     for work in brief.work[:_MOST] if brief is not None else ():
         for needed in work.needs_operator:
             if needed.strip().casefold() != "none":

@@ -68,18 +68,7 @@ def test_demo__in_a_new_folder__shows_its_three_acts_in_45_lines(run, tmp_path, 
     assert "A dream turns the notes into memory" not in result.out
 
 
-@pytest.mark.parametrize("command", CALLS)
-def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines_that_fit(talked, project, command):
-    result = talked(*CALLS[command], "--json")
-    assert (result.code, result.err, result.json["ok"]) == (0, "", True)
-    result = talked(*CALLS[command])
-    assert result.code == 0
-    assert "\x1b" not in result.out
-    if command not in ("load", "report"):  # these print documents as they are
-        assert all(len(line) <= 100 for line in result.out.splitlines() if str(project) not in line)
-
-
-@pytest.mark.parametrize("words", [["status"], ["flush"], ["add", "user", "x"], ["doctor"], ["config"]])
+@pytest.mark.parametrize("words", [["flush"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
     [("zone = 3\n", "zone"), ("[flush]\npolicy = 'sometimes'\n", "policy"), ("[flsh]\n", "flsh"), ("not toml", "TOML")],
@@ -87,15 +76,14 @@ def test_output__of_every_command_that_prints_data__is_one_object_or_plain_lines
 def test_bad_settings__are_named(run, project, words, text, named):
     (project / "holdfast.toml").write_text(text)
     result = run(*words)
-    assert result.code in (1, 2) or words[0] == "add"  # the hot path looks only at what it uses
-    if result.code:
-        shown = result.out + result.err
-        if words == ["config"]:
-            assert named in shown
-        else:  # agents read these, so they quote nothing of the file
-            assert "There is a mistake in line" in shown
-            assert "`holdfast config`" in shown
-        assert "next:" in shown
+    assert result.code in (1, 2)
+    shown = result.out + result.err
+    if words == ["config"]:
+        assert named in shown
+    else:  # agents read these, so they quote nothing of the file
+        assert "There is a mistake in line" in shown
+        assert "`holdfast config`" in shown
+    assert "next:" in shown
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):

@@ -47,42 +47,21 @@ STRUCTURE = {
 }
 
 
-@pytest.mark.req("R193", "R204", "R194", "R195", "R196", "R197", "R198", "R199", "R200", "R201", "R202", "R203")
-@pytest.mark.parametrize("name", STRUCTURE)
-def test_init__each_file__has_its_headings_and_no_others(three, project, name):
-    text = (project / ".opencode" / "context" / "01_memory" / name).read_text(encoding="utf-8")
-    assert [line for line in text.splitlines() if line.startswith("#")] == STRUCTURE[name]
-
-
-@pytest.mark.req("R190")
-@pytest.mark.parametrize(
-    ("name", "anchor"),
-    [
-        pytest.param("active_context.md", "## Current Focus", marks=pytest.mark.req("R194")),
-        pytest.param("active_context.md", "## Decisions", marks=pytest.mark.req("R195")),
-        pytest.param("active_context.md", "## Open Questions", marks=pytest.mark.req("R196")),
-        pytest.param("active_context.md", "## Next Steps", marks=pytest.mark.req("R197")),
-        pytest.param("patterns.md", "## Conventions", marks=pytest.mark.req("R198")),
-        pytest.param("patterns.md", "## Gotchas", marks=pytest.mark.req("R199")),
-        pytest.param("patterns.md", "## Approved Practices", marks=pytest.mark.req("R200")),
-        pytest.param("progress.md", "## Verified Deliverables", marks=pytest.mark.req("R201")),
-        pytest.param("progress.md", "## Evidence Links", marks=pytest.mark.req("R202")),
-        pytest.param("progress.md", "## Deferred Items", marks=pytest.mark.req("R203")),
-    ],
-)
-def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fix_adds_it(three, project, name, anchor):
-    path = project / ".opencode" / "context" / "01_memory" / name
-    path.write_text(path.read_text(encoding="utf-8").replace(f"{anchor}\n", ""), encoding="utf-8")
-
-    result = three("validate", "--json")
-
-    assert result.code == 1
-    (error,) = [f for f in result.json["findings"] if f["severity"] == "error"]
-    assert error["file"] == f"{FOLDER}/{name}"
-    assert anchor in error["message"]
-    fixed = three("validate", "--fix", "--json")
-    assert (fixed.code, len(fixed.json["fixed"])) == (0, 1)
-    assert f"\n{anchor}\n" in path.read_text(encoding="utf-8")
+@pytest.mark.req("R190", "R194", "R195", "R196", "R197", "R198", "R199", "R200", "R201", "R202", "R203", "R204")
+def test_init_and_validate__each_anchor__is_there_and_missed_by_name_and_fix_adds_it(three, project):
+    for name, lines in STRUCTURE.items():
+        path = project / FOLDER / name
+        text = path.read_text(encoding="utf-8")
+        assert [line for line in text.splitlines() if line.startswith("#")] == lines
+        for anchor in lines[1:]:
+            path.write_text(text.replace(f"{anchor}\n", ""), encoding="utf-8")
+            result = three("validate", "--json")
+            [error] = [f for f in result.json["findings"] if f["severity"] == "error"]
+            assert (result.code, error["file"]) == (1, f"{FOLDER}/{name}")
+            assert anchor in error["message"]
+            fixed = three("validate", "--fix", "--json")
+            assert (fixed.code, len(fixed.json["fixed"])) == (0, 1)
+            assert f"\n{anchor}\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.req("R188", "R205", "R234")
