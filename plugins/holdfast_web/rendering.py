@@ -1,8 +1,8 @@
 """Jinja2 with escaping and visible control characters by construction, and Markdown to a safe subset of HTML.
 
-The tokens of markdown-it-py are rendered here, not by the library: only the listed tags are ever written, all text is
-escaped, HTML in the source is shown as text, images are shown as their description, and a link is made only of an http
-or https address. Blocks have the ids ``L1``, ``L2``, ... of their source lines, so that a pointer leads to its line.
+markdown-it-py escapes all text and shows HTML in the source as text. Here attributes are dropped, images are shown as
+their description, and a link is made only of an http or https address. Blocks have the ids ``L1``, ``L2``, ... of their
+source lines, so that a pointer leads to its line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
@@ -27,71 +27,76 @@ from holdfast_app.printable import in_one_line, printable
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from markdown_it.utils import OptionsDict
 
     from holdfast_app.view.project import Project
 
 
-#: Tags that may be written, for tokens that open and close an element.
-_PAIRS: Final = frozenset(
-    {"p", "em", "strong", "s", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td"}
-    | {"h1", "h2", "h3", "h4", "h5", "h6"}
-)
 #: A document's heading is below the page's, so its levels begin at 2.
 _HEADINGS: Final = {f"h{n}": f"h{min(n + 1, 6)}" for n in range(1, 7)}
-_NUMBERED: Final = frozenset({"p", "li", "blockquote", "table", "tr", "h2", "h3", "h4", "h5", "h6"})
+_NUMBERED: Final = frozenset({"p", "li", "blockquote", "table", "tr", "code", *_HEADINGS})
 #: Emphasis and lists nested deeper than this are shown as text.
 _DEPTH: Final = 40
 
 
 def to_html(text: str, *, after: Mapping[int, str] | None = None) -> str:
     """``text`` as HTML. ``after`` maps a heading's line number to HTML that follows the heading."""
-    tokens = _parser().parse(printable(text))
-    return "".join(_blocks(tokens, after or {}))
+    return _rendered(_safe(_parser().parse(printable(text)), after or {}))
+
+
+def _rendered(tokens: list[Token]) -> str:
+    return str(_parser().renderer.render(tokens, _parser().options, {}))
 
 
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEPTH})
+    class Renderer(RendererHTML):
+        def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+            return f"[image: {html.escape(tokens[idx].content or str(tokens[idx].attrGet('src') or ''))}]"
+
+        def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+            shown = html.escape(tokens[idx].content)
+            return f"<pre{self.renderAttrs(tokens[idx])} tabindex=0><code>{shown}</code></pre>\n"
+
+        code_block = fence
+
+    options = {"html": False, "maxNesting": _DEPTH, "xhtmlOut": False}
+    made = MarkdownIt("commonmark", options, renderer_cls=Renderer)
     made.enable(["table", "strikethrough"])
     return made.disable(["html_block", "html_inline"])
 
 
-def _blocks(tokens: Sequence[Token], after: Mapping[int, str]) -> Iterator[str]:
-    seen: set[int] = set()
-    hidden: list[bool] = []
+def _safe(tokens: Sequence[Token], after: Mapping[int, str], *, linked: bool = True) -> list[Token]:
+    """The tokens without their attributes, but with the numbers of their lines and addresses of the web."""
+    from markdown_it.token import Token
+
+    found: list[Token] = []
+    numbered: set[int] = set()
+    links: list[bool] = []
     following = ""
     for token in tokens:
-        if token.type == "inline":
-            yield from _inline(token.children or ())
-        elif token.type in ("fence", "code_block"):
-            yield f"<pre{_id(token, seen)} tabindex=0><code>{html.escape(token.content)}</code></pre>\n"
-        elif token.type == "hr":
-            yield "<hr>\n"
-        elif token.nesting == 1:
-            tag = _HEADINGS.get(token.tag, token.tag)
-            shown = token.tag in _PAIRS and not token.hidden
-            hidden.append(not shown)
-            if shown:
-                yield f"<{tag}{_id(token, seen) if tag in _NUMBERED else ''}>"
-            if tag != token.tag and token.map:
-                following = after.get(token.map[0] + 1, "")
-        elif token.nesting == -1:
-            if not hidden.pop():
-                yield f"</{_HEADINGS.get(token.tag, token.tag)}>\n{following}"
-                following = ""
-            elif token.type == "paragraph_close":
-                yield " "
-        elif token.content:
-            yield html.escape(token.content)
-
-
-def _id(token: Token, seen: set[int]) -> str:
-    if token.map is None or token.map[0] in seen:
-        return ""
-    seen.add(token.map[0])
-    return f" id=L{token.map[0] + 1}"
+        href = str(token.attrGet("href") or "")
+        token.attrs = token.attrs if token.type == "image" else {}
+        if token.map and token.map[0] not in numbered and token.nesting >= 0 and token.tag in _NUMBERED:
+            numbered.add(token.map[0])
+            token.attrs["id"] = f"L{token.map[0] + 1}"
+        if token.type == "link_open":
+            links.append(linked and _is_web(href))
+            token.attrs, token.hidden = {"href": href, "rel": "noopener noreferrer"}, not links[-1]
+        elif token.type == "link_close":
+            token.hidden = not links.pop()
+        elif token.type == "heading_open" and token.map:
+            following = after.get(token.map[0] + 1, "")
+        token.tag = _HEADINGS.get(token.tag, token.tag)
+        token.children = token.children and _safe(token.children, after, linked=linked)
+        found.append(token)
+        if token.type == "heading_close" and following:
+            found.append(Token("html_block", "", 0, content=following))
+            following = ""
+    return found
 
 
 #: A line's Markdown block marks, and lines that are nothing but marks, such as fences and comments.
@@ -106,32 +111,7 @@ def line_to_html(line: str) -> str:
     text = printable(line[_BLOCK_MARKS.match(line).end() :])  # type: ignore[union-attr]  # it matches an empty string
     if text.startswith("|"):
         text = re.sub(r"\s*\|\s*", " · ", text.strip("| "))
-    return "".join(_inline(_parser().parseInline(text)[0].children or (), linked=False))
-
-
-def _inline(tokens: Sequence[Token], *, linked: bool = True) -> Iterator[str]:
-    links: list[bool] = []
-    for token in tokens:
-        if token.type == "link_open":
-            href = str(token.attrGet("href") or "")
-            links.append(linked and _is_web(href))
-            if links[-1]:
-                yield f'<a href="{html.escape(href)}" rel="noopener noreferrer">'
-        elif token.type == "link_close":
-            if links.pop():
-                yield "</a>"
-        elif token.type == "code_inline":
-            yield f"<code>{html.escape(token.content)}</code>"
-        elif token.type == "softbreak":
-            yield "\n"
-        elif token.type == "hardbreak":
-            yield "<br>\n"
-        elif token.type == "image":
-            yield f"[image: {html.escape(token.content or str(token.attrGet('src') or ''))}]"
-        elif token.nesting and token.tag in _PAIRS:
-            yield f"<{'/' if token.nesting < 0 else ''}{token.tag}>"
-        else:
-            yield html.escape(token.content)
+    return _rendered(_safe(_parser().parseInline(text), {}, linked=False))
 
 
 def _is_web(href: str) -> bool:

@@ -20,6 +20,8 @@ from packaging.requirements import Requirement
 from tests.support.processes import finished
 
 ROOT = Path(__file__).parents[2]
+#: The environment in which a release is built.
+RELEASE = {"HOLDFAST_REPOSITORY": "https://git.example.org/team/holdfast/", "SOURCE_DATE_EPOCH": "1767348000"}
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +130,10 @@ def build(source: Path, into: Path) -> Path:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> Path:
     """holdfast's wheel, built from a copy of the checkout's sources."""
-    return build(copied(ROOT, tmp_path_factory.mktemp("sources") / "copy"), tmp_path_factory.mktemp("wheel"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in RELEASE.items():
+            patch.setenv(name, value)
+        return build(copied(ROOT, tmp_path_factory.mktemp("sources") / "copy"), tmp_path_factory.mktemp("wheel"))
 
 
 def copied(root: Path, source: Path) -> Path:

@@ -14,7 +14,6 @@ from holdfast_memory import extra, install
 #: Each way of the README, with the program that it runs.
 WAYS = {
     "uvx": (["uvx", "holdfast-memory", "demo"], ""),
-    "uv_tool": (["uv", "tool", "install", "holdfast-memory"], "bin/holdfast-memory"),
     "pipx": (["pipx", "install", "holdfast-memory"], "bin/holdfast"),
     "pip": ([sys.executable, "-m", "pip", "--python", "venv", "install", "-q", "holdfast-memory"], "venv/bin/holdfast"),
 }

@@ -2,6 +2,8 @@
 
 import ast
 
+import pytest
+
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
@@ -41,10 +43,20 @@ _OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})
 _METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes"})
 
 
-def opens(source: str) -> list[int]:
+@pytest.fixture(scope="module")
+def nodes(root, tracked) -> dict[str, list[ast.AST]]:
+    """The syntax tree's nodes of each module of the product, by its name."""
+    names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
+    ours = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/")) and "/testing/" not in n}
+    wanted = (ast.Call, ast.Attribute)
+    trees = ((name, ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for name, path in ours.items())
+    return {name: [node for node in tree if isinstance(node, wanted)] for name, tree in trees}
+
+
+def opens(nodes: list[ast.AST]) -> list[int]:
     """Line numbers of the calls that open a file in a way that follows links."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -57,10 +69,8 @@ def opens(source: str) -> list[int]:
     return found
 
 
-def test_opens__in_any_module__are_safe_or_named_here(root, tracked):
-    names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
-    sources = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
-    found = {n: opens(p.read_text(encoding="utf-8")) for n, p in sources.items() if "/testing/" not in n}
+def test_opens__in_any_module__are_safe_or_named_here(nodes):
+    found = {name: opens(own) for name, own in nodes.items()}
     bare = {name for name, lines in found.items() if lines}
     assert {name: found[name] for name in bare - set(ELSEWHERE)} == {}
     assert set(ELSEWHERE) - bare == set(), "these open nothing any more"
@@ -89,10 +99,10 @@ _WRITING = frozenset({"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"})
 _WRITERS = frozenset({"write_text", "write_bytes", "truncate", "ftruncate", "copyfile", "copy2", "copytree"})
 
 
-def writes(source: str) -> list[int]:
+def writes(nodes: list[ast.AST]) -> list[int]:
     """Line numbers that open a file for writing, or write or cut one as a whole."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in _WRITING:
             found.append(node.lineno)
         if not isinstance(node, ast.Call):
@@ -110,10 +120,8 @@ def writes(source: str) -> list[int]:
     return found
 
 
-def test_writes__of_product_data__are_atomic_or_named_here(root, tracked):
-    names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
-    ours = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
-    ours = {n: p for n, p in ours.items() if "/testing/" not in n and not n.startswith("core/holdfast/fs/")}
-    found = {n: lines for n, p in ours.items() if (lines := writes(p.read_text(encoding="utf-8")))}
+def test_writes__of_product_data__are_atomic_or_named_here(nodes):
+    ours = {name: own for name, own in nodes.items() if not name.startswith("core/holdfast/fs/")}
+    found = {name: lines for name, own in ours.items() if (lines := writes(own))}
     assert {name: found[name] for name in found.keys() - IN_PLACE.keys()} == {}
     assert IN_PLACE.keys() - found.keys() == set(), "these write nothing in place any more"

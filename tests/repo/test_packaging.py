@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.repo.conftest import build, copied
+from tests.repo.conftest import RELEASE, build, copied
 from tests.support.trusting import trusted
 
 from holdfast.plugin import discovery
@@ -39,13 +39,12 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
     assert tops == {Path(p).name for p in packages(root)} | {info}
 
 
-def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(root, tmp_path, monkeypatch):
+def test_wheel__built_again_elsewhere__has_the_same_bytes_and_absolute_links(root, wheel, tmp_path, monkeypatch):
     """As the release builds it, which names the repository."""
-    monkeypatch.setenv("HOLDFAST_REPOSITORY", "https://git.example.org/team/holdfast/")
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767348000")
-    made = [build(copied(root, tmp_path / name), tmp_path / f"{name}.out") for name in ("one", "two")]
-    assert made[0].read_bytes() == made[1].read_bytes()
-    file = zipfile.ZipFile(made[0])
+    for name, value in RELEASE.items():
+        monkeypatch.setenv(name, value)
+    assert build(copied(root, tmp_path / "copy"), tmp_path / "out").read_bytes() == wheel.read_bytes()
+    file = zipfile.ZipFile(wheel)
     [name] = (one for one in file.namelist() if one.endswith("/METADATA"))
     head, _, text = file.read(name).decode().partition("\n\n")
     address = "https://git.example.org/team/holdfast"
@@ -83,23 +82,10 @@ with Holdfast.open() as memory:
 """
 
 
-def test_wheel__installed_alone__opens_flushes_and_loads(wheel, make_environment, project, tmp_path):
-    made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
-    made.install(wheel)
-    (project / "holdfast.toml").touch()
-    done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == sorted(["file", *discovery.defaults()])
-    done = made.run("python", "-I", "-m", "holdfast", "load", cwd=project)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Fix the login" in done.stdout
-
-
-@pytest.fixture
-def core_alone(root, make_environment, project, tmp_path) -> Environment:
-    """Core and the file backend in an environment of their own, and a project that enables no plugin."""
-    made = make_environment(tmp_path / "environment")
+@pytest.fixture(scope="module")
+def kernel(root, make_environment, tmp_path_factory) -> Environment:
+    """Core and the file backend in an environment of their own."""
+    made = make_environment(tmp_path_factory.mktemp("kernel") / "environment")
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
@@ -107,10 +93,16 @@ def core_alone(root, make_environment, project, tmp_path) -> Environment:
     info = made.site / "holdfast_memory-0.dist-info"
     info.mkdir()
     (info / "entry_points.txt").write_text("[holdfast.backends]\nfile = holdfast_file\n", encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def core_alone(kernel, project) -> Environment:
+    """The kernel, and a project that enables no plugin."""
     settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
     (project / "holdfast.toml").write_text(settings, encoding="utf-8")
     trusted(project)
-    return made
+    return kernel
 
 
 def test_core__with_no_plugin_installed__opens_and_flushes(core_alone, project):

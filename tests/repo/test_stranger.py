@@ -7,15 +7,17 @@ import sys
 import time
 
 import pytest
-from tests.plugins.agents.test_real_clients import Model
+from tests.plugins.agents.test_real_clients import model
 from tests.repo.documents import blocks
 from tests.support.processes import finished
 
+__all__ = ["model"]
+
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")
-def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, index, project, tmp_path):
+def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, index, project, tmp_path, model):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    model, home = Model(), tmp_path / "stranger"
+    home = tmp_path / "stranger"
     home.mkdir()
     others = ("CLAUDE", "ANTHROPIC", "HOLDFAST_", "XDG_", "PIP_", "PYTHON", "VIRTUAL_ENV")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(others)} | {
@@ -33,13 +35,10 @@ def test_transcript__in_a_new_home__a_guarded_client_and_a_filled_memory(root, i
     commands = [*three.commands.splitlines(), *load.commands.splitlines()]
     assert (len(commands), commands[-1], brief.language) == (4, "holdfast load", "markdown")
     began, printed = time.monotonic(), ""
-    try:
-        for command in commands:
-            done = finished(command, shell=True, cwd=project, env=environment, stdin=subprocess.DEVNULL)
-            printed = done.stdout
-            assert done.returncode == 0, f"{command}\n{printed}{done.stderr}"
-    finally:
-        model.close()
+    for command in commands:
+        done = finished(command, shell=True, cwd=project, env=environment, stdin=subprocess.DEVNULL)
+        printed = done.stdout
+        assert done.returncode == 0, f"{command}\n{printed}{done.stderr}"
     assert time.monotonic() - began < 120, "two minutes"
     lines = printed.splitlines()
     at = [lines.index(line) for line in brief.text.splitlines()]

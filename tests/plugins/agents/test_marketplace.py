@@ -5,9 +5,11 @@ import shutil
 import subprocess
 
 import pytest
-from tests.plugins.agents.test_real_clients import PROMPT, Codex, Model, broken_then_repaired
+from tests.plugins.agents.test_real_clients import PROMPT, Codex, broken_then_repaired, model
 from tests.support import marketplace
 from tests.support.processes import finished
+
+__all__ = ["model"]
 
 
 def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
@@ -23,22 +25,18 @@ def test_codex_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path
 
 
 @pytest.mark.skipif(shutil.which("codex") is None, reason="needs the real client on the PATH, as `codex`")
-def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compaction(project, tmp_path):
+def test_codex_marketplace__added_to_the_real_client__its_plugin_holds_a_compaction(project, tmp_path, model):
     """The hooks are the plugin's alone: nothing is installed in the project."""
     home = tmp_path / "home"
     home.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    model = Model()
-    try:
-        client = Codex(project, home, model)
-        client.start()
-        client.holdfast("init")
-        assert client.run("codex", "plugin", "marketplace", "add", str(marketplace.ROOT)).returncode == 0
-        assert client.run("codex", "plugin", "add", "holdfast@holdfast").returncode == 0
-        client.say(PROMPT)
-        assert broken_then_repaired(client, project, model) == {"store broken": "blocked", "repaired": "compacts"}
-    finally:
-        model.close()
+    client = Codex(project, home, model)
+    client.start()
+    client.holdfast("init")
+    assert client.run("codex", "plugin", "marketplace", "add", str(marketplace.ROOT)).returncode == 0
+    assert client.run("codex", "plugin", "add", "holdfast@holdfast").returncode == 0
+    client.say(PROMPT)
+    assert broken_then_repaired(client, project, model) == {"store broken": "blocked", "repaired": "compacts"}
 
 
 @pytest.mark.skipif(shutil.which("claude") is None, reason="needs the real client on the PATH, as `claude`")

@@ -15,12 +15,13 @@ import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from tests.plugins.agents.hooking import on_page
+from tests.support.local_server import LocalServer
 from tests.support.processes import finished
 
 from holdfast_agents.setup.clients import CLIENTS
@@ -36,7 +37,7 @@ STATED = {
 }
 
 
-class Model:
+class Model(LocalServer):
     """Answers in the three forms of the clients, as streams. ``tokens`` is the usage it reports. ``commands`` are run
     in the shell first. It does what holdfast's question asks for."""
 
@@ -46,15 +47,9 @@ class Model:
         self.commands: list[str] = []
         self.questions: set[str] = set()
         self.asked: list[str] = []
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"model": self}))
-        self._thread = threading.Thread(target=self._httpd.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
 
-    def close(self) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join()
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        return type("Bound", (_Handler,), {"model": self})
 
     def answer(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The events of the answer, and a note of what was asked for."""
@@ -430,9 +425,8 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: 
 
 @pytest.fixture
 def model() -> Iterator[Model]:
-    running = Model()
-    yield running
-    running.close()
+    with Model() as running:
+        yield running
 
 
 @pytest.mark.req("R169", "R171")
@@ -597,29 +591,6 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     assert "the clock is injected" in "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
     journals = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
     assert "MODULE" not in "".join(path.read_text() for path in journals)
-
-
-@pytest.mark.parametrize("key", ["allowManagedHooksOnly", "disableAllHooks"])
-def test_compaction__an_administrator_switches_hooks_off__no_layer_holds(key, project, tmp_path, model):
-    """Shows that docs/agents.md has to name it. The file is in a copy of /etc that only this process sees."""
-    unshare = shutil.which("unshare")
-    if unshare is None or os.geteuid() != 0:
-        pytest.skip("needs root, to put a file into /etc for one process")
-    client = real(ClaudeCode, project, tmp_path, model)
-    client.start()
-    upper, work, bin_ = (tmp_path / name for name in ("upper", "work", "bin"))
-    (upper / "claude-code").mkdir(parents=True)
-    (upper / "claude-code/managed-settings.json").write_text(json.dumps({key: True}))
-    work.mkdir()
-    bin_.mkdir()
-    mount = f"mount -t overlay overlay -o lowerdir=/etc,upperdir={upper},workdir={work} /etc"
-    run = f'exec {unshare} -m sh -c \'{mount} && exec {shutil.which("claude")} "$@"\' x "$@"'
-    (bin_ / "claude").write_text(f"#!/bin/sh\n{run}\n")
-    (bin_ / "claude").chmod(0o755)
-    client.environment["PATH"] = f"{bin_}:{client.environment['PATH']}"
-    spoil(project)
-    client.talk_and_compact("manual")
-    assert model.summaries == 1
 
 
 @pytest.mark.req("R083", "R184")

@@ -111,32 +111,31 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
     assert "Where to resume" not in gate.client.hook("UserPromptSubmit", prompt="Next").stdout
 
 
+#: What the program does -> a part of the reason, and the state on the page.
+FAULTS = {
+    None: (f"Install it with {program.INSTALL}", "program missing"),
+    "sleep 3": ("gave no answer in", "program hangs"),
+    "exit 0": ("ended without", ""),
+    "kill -9 $$": ("holdfast-memory doctor", ""),
+    "exit 1": ("einstall it", ""),
+    "exit 10": ("", "allowed"),
+}
+
+
 @pytest.mark.req("R184")
-@pytest.mark.parametrize(
-    ("script", "told", "state"),
-    [
-        (None, f"Install it with {program.INSTALL}", "program missing"),
-        ("sleep 3", "gave no answer in", "program hangs"),
-        ("exit 0", "ended without", ""),
-        ("kill -9 $$", "holdfast-memory doctor", ""),
-        ("exit 1", "einstall it", ""),
-        ("exit 10", "", "allowed"),
-    ],
-)
-def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(gate, tmp_path, script, told, state):
-    path = "/usr/bin:/bin"
-    if script is not None:
-        tool = tmp_path / "bin/holdfast-memory"
-        tool.parent.mkdir()
-        tool.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
-        tool.chmod(0o755)
-        path = f"{tool.parent}:{path}"
+def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(gate, tmp_path):
+    tool = tmp_path / "bin/holdfast-memory"
+    tool.parent.mkdir()
     for file in (gate.file, gate.client.project / ".claude/hooks/holdfast-guard.sh"):
         if file.exists():  # a hang ends sooner
             text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_500")
             file.write_text(text)
-    blocked, reason = gate.ask(path)
-    if state:
-        gate.is_on_page(state, blocked, reason)
-    assert blocked is (script != "exit 10" and gate.blocks)
-    assert told in reason.replace("`", "") or not gate.blocks
+    for script, (told, state) in FAULTS.items():
+        if script is not None:
+            tool.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
+            tool.chmod(0o755)
+        blocked, reason = gate.ask(f"{tool.parent}:/usr/bin:/bin")
+        if state:
+            gate.is_on_page(state, blocked, reason)
+        assert blocked is (script != "exit 10" and gate.blocks), script
+        assert told in reason.replace("`", "") or not gate.blocks

@@ -5,24 +5,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.test_real_clients import Model, spoil
+from tests.plugins.agents.test_real_clients import model, spoil
 from tests.plugins.loops.test_frameworks import journal_of
 
 from holdfast import Holdfast
 
+__all__ = ["model"]
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    made = Model()
-    yield made
-    made.close()
 
 
 @pytest.mark.req("R184", "R166")

@@ -55,9 +55,8 @@ def _text_of(block: Mapping[str, Any]) -> str:
 
 @pytest.fixture
 def model() -> Iterator[Searching]:
-    made = Searching()
-    yield made
-    made.close()
+    with Searching() as made:
+        yield made
 
 
 def _weeks_ago(project: Path) -> None:

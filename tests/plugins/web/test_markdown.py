@@ -8,8 +8,8 @@ from holdfast_web.rendering import to_html
 
 #: Every tag, with its attributes, that may be written.
 ALLOWED = re.compile(
-    r"</?(?:p|em|strong|s|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|h[2-6]|code)(?: id=L\d+)?>|<br>|<hr>"
-    r'|<pre(?: id=L\d+)? tabindex=0>|</pre>|<a href="https?://[^"<>]*" rel="noopener noreferrer">|</a>'
+    r'</?(?:p|em|strong|s|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|h[2-6]|code)(?: id="L\d+")?>|<br>|<hr>'
+    r'|<pre(?: id="L\d+")? tabindex=0>|</pre>|<a href="https?://[^"<>]*" rel="noopener noreferrer">|</a>'
 )
 
 
