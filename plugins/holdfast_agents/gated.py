@@ -42,7 +42,7 @@ from holdfast_app.message_formats.reading import mapping
 from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
-from holdfast_app.transcripts.rows import elements, is_document, lines
+from holdfast_app.transcripts.rows import elements, lines
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -261,11 +261,9 @@ def _last_summary(event: Event) -> str:
     for path in event.transcripts if not found else ():
         try:
             with open(path, "rb") as stream:
-                if is_document(stream):
-                    found = _newest(row.value for row in elements(stream))
-                else:
-                    size = os.fstat(stream.fileno()).st_size
-                    found = _newest(row.value for row in lines(stream, max(0, size - _TAIL_BYTES)))
+                document, size = elements(stream), os.fstat(stream.fileno()).st_size
+                rows = lines(stream, max(0, size - _TAIL_BYTES)) if document is None else document
+                found = _newest(row.value for row in rows)
         except (OSError, ValueError):
             continue
         if found:

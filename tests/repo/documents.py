@@ -3,15 +3,18 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.processes import finished
+from tests.support.processes import finished, programs
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
 _RUN = ("bash", "console", "python")
+#: Where the programs of the running environment are.
+HERE = str(Path(sys.executable).parent)
 
 
 class Block(NamedTuple):
@@ -52,6 +55,8 @@ def execute(found: list[Block], folder: Path, path: str, *, prefix: Mapping[str,
     A ``text`` block after a command is what it prints: the words of each line are
     there in that order. Other blocks are for reading. ``prefix`` replaces the beginnings of commands.
     """
+    if path == HERE:
+        path = f"{programs(folder.with_name('programs'))}{os.pathsep}{HERE}"
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST_", "HOLDFAST_"))}
     env = {**keep, "PATH": path + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
     printed = ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.repo.documents import blocks, execute
+from tests.repo.documents import HERE, blocks, execute
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
@@ -49,7 +49,7 @@ def journal_of(project: Path, session: str) -> list[Mapping[str, Any]]:
 def test_loops_page__its_blocks__run_in_a_project(root, project):
     (project / "holdfast.toml").touch()
     page = (root / "docs" / "python-loops.md").read_text(encoding="utf-8")
-    execute(blocks(page), project, str(Path(sys.executable).parent))
+    execute(blocks(page), project, HERE)
     assert "inject the clock" in note_of(project)
 
 

@@ -1,12 +1,8 @@
 """What must not be in any file of the project, and what must be true of all of them."""
 
 import re
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-
-import pytest
-from tests.repo.conftest import files_of
 
 #: Addresses of package indexes. In parts, so that this file is not found.
 INDEXES = re.compile("|".join(("py" + r"pi\.org", "python" + r"hosted\.org", "index" + "-url", "find" + "-links")))
@@ -23,18 +19,6 @@ def found(pattern: re.Pattern[str], root: Path, files: Iterable[Path]) -> list[s
         if not name.startswith("tests/data/") and path.suffix != ".jsonl"
         for match in pattern.finditer(path.read_text(encoding="utf-8", errors="replace"))
     ]
-
-
-@pytest.mark.parametrize("git", [True, False])
-def test_files__of_a_virtual_environment_with_any_name__are_not_the_project(tmp_path, git):
-    if git:
-        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=30)
-    for name in ("core/mine.py", "odd-name/pyvenv.cfg", "odd-name/lib/python/site-packages/theirs.md"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True)
-        path.touch()
-    files = [p.relative_to(tmp_path).as_posix() for p in files_of(tmp_path) if ".git" not in p.parts]
-    assert files == ["core/mine.py"]
 
 
 def test_files__package_indexes__are_named_nowhere(root, tracked):

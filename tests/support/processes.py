@@ -67,6 +67,35 @@ def run(
         return subprocess.CompletedProcess(words, code, _text(files[2].read()), _text(files[3].read()))
 
 
+#: A program that hands its words, folder, environment and streams to the server.
+_PROGRAM = """#!{python} -IS
+import json, os, socket, sys
+if "PYTHONPATH" in os.environ:
+    os.execv({python!r}, [{python!r}, "-m", "holdfast", *sys.argv[1:]])
+asked = os.memfd_create("asked")
+os.write(asked, json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), 0]).encode())
+os.lseek(asked, 0, os.SEEK_SET)
+with socket.socket(socket.AF_UNIX) as client:
+    client.connect({server!r})
+    socket.send_fds(client, [b"?"], [asked, 0, 1, 2])
+    answers = client.makefile()
+    answers.readline()
+    sys.exit(int(answers.readline()) & 255)
+"""
+
+
+def programs(folder: Path) -> Path:
+    """``folder`` with ``holdfast`` and ``holdfast-memory``, which do what the installed programs do, for a shell."""
+    folder.mkdir()
+    if not hasattr(os, "pidfd_open"):
+        return Path(sys.executable).parent
+    for name in ("holdfast", "holdfast-memory"):
+        program = folder / name
+        program.write_text(_PROGRAM.format(python=sys.executable, server=_server()))
+        program.chmod(0o755)
+    return folder
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 

@@ -144,9 +144,7 @@ def _settled(path: str, memo: Memo, event: Event, patience_s: float) -> tuple[Tr
     while time.monotonic() < until and (_awaits(whole) or _has_grown(path, whole)):
         time.sleep(_PAUSE_S)
         if _has_grown(path, whole):
-            more = read(path, offset=whole.next_offset, agent=agent)
-            appended = bool(whole.next_offset) and more.next_offset >= whole.next_offset
-            whole = _joined(whole, more) if appended else more
+            whole = read(path, offset=offset, agent=agent)
     return whole, head
 
 
@@ -179,15 +177,6 @@ def _awaits(transcript: Transcript) -> bool:
         elif call is not None and call not in results:
             return True
     return False
-
-
-def _joined(first: Transcript, more: Transcript) -> Transcript:
-    return evolve(
-        more,
-        messages=(*first.messages, *more.messages),
-        kept=(*first.kept, *more.kept),
-        calls={**first.calls, **more.calls},
-    )
 
 
 # recognising

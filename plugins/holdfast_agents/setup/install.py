@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from attrs import evolve
 
@@ -97,7 +97,7 @@ def install(call: Call) -> Answer:
 
 def _picked(call: Call) -> list[str]:
     """The clients on this machine, or those that the user names on a terminal. Raises: UsageError for none."""
-    found = [one for one in CLIENTS.values() if shutil.which(one.program) or os.path.isdir(own_folder(one.name))]
+    found = [one for one in CLIENTS.values() if _is_here(one.name) or os.path.isdir(own_folder(one.name))]
     if call.args.client or call.args.plugin_dir is not None:
         raise UsageError("--all takes no client and no --plugin-dir.", next_step="Leave one of them out.")
     if not found:
@@ -152,7 +152,7 @@ def _install(call: Call) -> Answer:
         say_files(out, done, [(file, "made", "") for file in made])
         if model:
             setting = f"`{model['key']} = true` in {model['file']}"
-            sentence = f"{LOGINS[login].shown} is the model in all your projects: {setting}."
+            sentence = f"{CLIENTS[login].shown} is the model in all your projects: {setting}."
             out.note("ok", f"{sentence} It uses your login and its quota.")
         for message, step in notices:
             out.note("warn", f"{message} {step}")
@@ -266,7 +266,7 @@ def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
     if model is not None:
         from holdfast.config import settings
 
-        text = f"[plugins.{LOGINS[model].plugin}]\nenabled = true\n"
+        text = f"[plugins.{LOGINS[model]}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
 
     def show(out: Term) -> None:
@@ -308,20 +308,8 @@ def _plugin(call: Call, where: Where) -> Needed:
 # the model
 
 
-class _Login(NamedTuple):
-    """A program with a login of its own, the plugin that runs it, and its name for people."""
-
-    program: str
-    plugin: str
-    shown: str
-
-
-LOGINS: Final = {
-    "claude-code": _Login("claude", "claude_cli", "Claude Code"),
-    "codex": _Login("codex", "codex_cli", "Codex"),
-    "opencode": _Login("opencode", "opencode_cli", "opencode"),
-    "gemini": _Login("gemini", "gemini_cli", "Gemini CLI"),
-}
+#: Client -> the plugin that runs it with its own login.
+LOGINS: Final = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "opencode_cli", "gemini": "gemini_cli"}
 _QUESTION: Final = """\
 {shown} can write down the results of your sessions: facts, decisions and failed approaches. It uses its own login.
   sent: your turns and the agent's, redacted, to the provider that has them already
@@ -347,9 +335,13 @@ def chosen(call: Call, root: str) -> str:
     """The login to switch on, by ``--model``, or as the user answers on a terminal; otherwise empty."""
     if call.args.model is not None:
         return str(call.args.model)
-    login = LOGINS.get(call.args.client)
-    is_here = login is not None and shutil.which(login.program) is not None
-    return _asked(call.args.client, root) if is_here and can_ask() and not call.json and lacks(call, root) else ""
+    client = call.args.client
+    asks = client in LOGINS and _is_here(client) and can_ask() and not call.json and lacks(call, root)
+    return _asked(client, root) if asks else ""
+
+
+def _is_here(client: str) -> bool:
+    return shutil.which(CLIENTS[client].program) is not None
 
 
 def lacks(call: Call, root: str) -> bool:
@@ -357,7 +349,7 @@ def lacks(call: Call, root: str) -> bool:
     from holdfast.config import resolved
 
     config = resolved.load(root, lenient=True)
-    return not call.args.no_model and not any(config.plugin(one.plugin).enabled for one in LOGINS.values())
+    return not call.args.no_model and not any(config.plugin(one).enabled for one in LOGINS.values())
 
 
 def step(client: str) -> str:
@@ -365,7 +357,7 @@ def step(client: str) -> str:
     name = client if client in LOGINS else "claude-code"
     return (
         "No model reads your conversations, so memory keeps only statements. "
-        f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {LOGINS[name].shown}'s own "
+        f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {CLIENTS[name].shown}'s own "
         "login for it."
     )
 
@@ -374,17 +366,17 @@ def switch_on(root: str, name: str) -> dict[str, str]:
     """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
     from holdfast_app.settings import project
 
-    key = f"plugins.{LOGINS[name].plugin}.enabled"
+    key = f"plugins.{LOGINS[name]}.enabled"
     return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
 
 
 def _asked(client: str, root: str) -> str:
     from holdfast.config import resolved
 
-    others = [name for name, one in LOGINS.items() if name != client and shutil.which(one.program)]
+    others = [name for name in LOGINS if name != client and _is_here(name)]
     most = cast("Config", resolved.load(root, lenient=True)).extract.calls_a_day
     more = f", or type another: {', '.join(others)}" if others else ""
-    question = _QUESTION.format(shown=LOGINS[client].shown, most=most, others=more)
+    question = _QUESTION.format(shown=CLIENTS[client].shown, most=most, others=more)
     answers = {"": client, "y": client, "yes": client, "n": "", "no": "", **{name: name for name in others}}
     while True:
         sys.stderr.write(question)

@@ -18,7 +18,7 @@ from holdfast_app.history import memories
 from holdfast_app.history.memories import Statement
 from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
-from holdfast_app.transcripts.rows import elements, is_document, lines
+from holdfast_app.transcripts.rows import elements, lines
 
 #: Longest file, or member of a zip file, that is read, in bytes.
 MAX_FILE: Final = 256 << 20
@@ -136,7 +136,8 @@ def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
     """Content of the JSON rows in ``stream``, or the file ``path`` as a client's recording. Raises: _Unknown before the
     first one; ValueError after a damaged row."""
     known = damaged = 0
-    for row in elements(stream) if is_document(stream) else lines(stream):
+    rows = elements(stream)
+    for row in lines(stream) if rows is None else rows:
         value = row.value if isinstance(row.value, dict) else {}
         if conversation := memories.conversation_of(value):
             yield conversation.format, conversation

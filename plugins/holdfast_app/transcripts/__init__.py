@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import BinaryIO, Final, NamedTuple
@@ -21,7 +21,7 @@ from holdfast.errors import ConfigError, Corrupt
 from holdfast_app.message_formats import messages
 from holdfast_app.message_formats.reading import Reading, Transcript
 from holdfast_app.transcripts import claude_code, codex, opencode, pi
-from holdfast_app.transcripts.rows import BAD, Row, elements, is_document, lines
+from holdfast_app.transcripts.rows import BAD, Row, elements, lines
 
 __all__ = ["FORMATS", "Format", "Transcript", "read"]
 
@@ -67,11 +67,11 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
     """
     with _opened(path) as stream:
         form, document = _detected(stream, path)
-        resumable = form.appended and not document
+        resumable = form.appended and document is None
         start = offset if resumable and _starts_row(stream, offset) else 0
         reading = _placed(stream, form, agent) if start else Reading(agent=agent)
         end, truncated = start, False
-        for row in elements(stream) if document else lines(stream, start):
+        for row in lines(stream, start) if document is None else document:
             end, truncated = row.end, row.cut
             if not row.cut and not (isinstance(row.value, dict) and form.take(row.value, row.position, reading)):
                 reading.unknown(row.raw if row.value is BAD else row.value, row.position)
@@ -92,18 +92,19 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise ConfigError(f"The transcript {name!r} cannot be read: {reason}.", next_step=_NEXT_STEP) from error
 
 
-def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]:
-    """The format, and whether the file is one document rather than one row per line."""
-    if is_document(stream) and (form := _recognised(elements(stream))):
-        return form, True
+def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, list[Row] | None]:
+    """The format, and the rows of a file that is one document rather than one row per line."""
+    document = elements(stream)
+    if document and (form := _recognised(document)):
+        return form, document
     if form := _recognised(lines(stream)):
-        return form, False
+        return form, None
     empty = os.fstat(stream.fileno()).st_size == 0
     reason = "is empty" if empty else "is of no known format"
     raise Corrupt(f"The transcript {os.fspath(path)!r} {reason}.", next_step=_NEXT_STEP)
 
 
-def _recognised(rows: Iterator[Row]) -> Format | None:
+def _recognised(rows: Iterable[Row]) -> Format | None:
     for row in islice(rows, _HEAD_ROWS):
         if isinstance(row.value, dict):
             for form in FORMATS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
@@ -13,10 +12,9 @@ MAX_ROW_BYTES: Final = 64 * 1024 * 1024
 CONTAINERS: Final = frozenset({"conversations", "data", "memories", "messages", "results"})
 """Keys under which a whole-file object holds its rows."""
 
-_MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES  # the rest counts as cut off
+_MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES
 _CHUNK: Final = 64 * 1024
 _HEAD: Final = 2_000
-_BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
 class Row(NamedTuple):
@@ -65,68 +63,24 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
         start += size
 
 
-def elements(stream: BinaryIO) -> Iterator[Row]:
-    """Elements from a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
-
-    After an element that cannot be decoded the rest is unreadable. That element is ``BAD``, ``cut`` and the last.
-    """
-    text, at = _document(stream)
-    index = 0
-    while at and text[at : at + 1] != "]":
-        try:
-            value, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            yield Row(BAD, index, 0, cut=True)
-            return
-        yield Row(value, index, 0)
-        index += 1
-        at = _skip(text, at)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-
-
-def is_document(stream: BinaryIO) -> bool:
-    """Whether the file is one JSON array (or an object around one) rather than one row per line."""
-    return _document(stream)[1] > 0
-
-
-def _document(stream: BinaryIO) -> tuple[str, int]:
-    """A document's text and its first row's position. 0 for a file with one row per line."""
+def elements(stream: BinaryIO) -> list[Row] | None:
+    """Elements of a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`. None for a file
+    with one row per line."""
     stream.seek(0)
     first = stream.readline(MAX_ROW_BYTES)
     while first.isspace():
         first = stream.readline(MAX_ROW_BYTES)
     line = first.decode("utf-8-sig", "replace").strip()
-    value = _decoded(line)
-    is_row = isinstance(value, dict) and not any(isinstance(value.get(name), list) for name in CONTAINERS)
-    if is_row or not line.startswith(("[", "{")):
-        return "", 0
+    if not line.startswith(("[", "{")) or (isinstance(row := _decoded(line), dict) and _contained(row) is None):
+        return None
     stream.seek(0)
-    text = stream.read(_MAX_DOCUMENT_BYTES).decode("utf-8-sig", "replace")
-    return text, _first_row(text)
+    value = _decoded(stream.read(_MAX_DOCUMENT_BYTES).decode("utf-8-sig", "replace"))
+    found = _contained(value) if isinstance(value, dict) else value
+    return [Row(one, index, 0) for index, one in enumerate(found)] if isinstance(found, list) else None
 
 
-def _first_row(text: str) -> int:
-    """The position after the ``[`` of the rows, past blanks; 0 when the text has none."""
-    at = _skip(text, 0)
-    if text[at : at + 1] == "{":
-        at = _skip(text, at + 1)
-        try:
-            while text[at : at + 1] == '"':
-                key, at = _DECODER.raw_decode(text, at)
-                at = _skip(text, _skip(text, at) + 1)  # after the colon
-                if key in CONTAINERS and text[at : at + 1] == "[":
-                    break
-                at = _skip(text, _skip(text, _DECODER.raw_decode(text, at)[1]) + 1)  # after the comma
-        except (ValueError, RecursionError):
-            return 0
-    return _skip(text, at + 1) if text[at : at + 1] == "[" else 0
-
-
-def _skip(text: str, at: int) -> int:
-    """The next position without a blank."""
-    blanks = _BLANK.match(text, at)
-    return blanks.end() if blanks else at
+def _contained(value: dict[str, object]) -> object:
+    return next((found for name in CONTAINERS if isinstance(found := value.get(name), list)), None)
 
 
 def _decoded(text: str) -> object:

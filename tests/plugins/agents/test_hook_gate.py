@@ -10,8 +10,8 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
 
 from holdfast import Holdfast
-from holdfast.journal.journal import Journal
-from holdfast_app.sessions import rewriting
+from holdfast_agents import dialects, events, gated, turns
+from holdfast_app.message_formats import reading
 
 CLIENTS = ("claude-code", "codex", "opencode")
 
@@ -25,22 +25,6 @@ def blocked(answer: Answered, client: Client) -> str:
         return str(answer.json["stopReason"])
     assert (answer.code, answer.stdout) == (2, "")
     return answer.stderr
-
-
-@pytest.mark.req("R166")
-def test_compaction__operator_overrides__passes_once_and_the_next_note_tells_it(project):
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    client.break_store()
-    blocked(client.compact(), client)
-    with Holdfast.open(project) as memory:
-        memory.session(client.session).override("the disk is being replaced")
-
-    assert client.compact() == NOTHING
-    blocked(client.compact(), client)
-    client.repair_store()
-    assert client.compact() == NOTHING
-    assert "the disk is being replaced" in client.notes()
 
 
 @pytest.mark.req("R166", "R172")
@@ -120,11 +104,14 @@ def test_prompt__larger_than_a_hook_reads__the_next_compaction_needs_the_transcr
     assert client.compact() == NOTHING, "the transcript closed the gap"
 
 
-def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(project):
+def test_prompt__too_long_to_be_kept_whole__is_journalled_in_part_with_its_length_and_digest(project, monkeypatch):
+    """10,000,000 characters would take seconds."""
+    for module in (turns, reading):
+        assert module.MAX_SAID_CHARS == 10_000_000
+        monkeypatch.setattr(module, "MAX_SAID_CHARS", 10_000)
     client = Client(project)
-    prompt = "begin " + "words and more " * 1_400_000 + " end"
-    # Seconds on a quiet machine, so the limit of a prompt is too short for a busy one.
-    assert client.hook("UserPromptSubmit", "--deadline", "60", prompt=prompt, prompt_id="p").code == 0
+    prompt = "begin " + "words and more " * 1_000 + " end"
+    turns.journal(dialects.parse(client.payload("UserPromptSubmit", prompt=prompt, prompt_id="p")), str(project))
 
     ((_, text),) = client.said()
 
@@ -132,7 +119,8 @@ def test_prompt__of_20_mb__is_journalled_in_part_with_its_length_and_digest(proj
     assert text.endswith(" end")
     assert f"of {len(prompt):,} characters left out; sha256 {hashlib.sha256(prompt.encode()).hexdigest()}" in text
     client.write(row("user", prompt, "u1"))
-    assert client.compact() == NOTHING
+    with Holdfast.open(project) as memory:
+        assert gated.compacting(memory, dialects.parse(client.payload("PreCompact"))) == events.NO_REPLY
     assert len(client.said()) == 1
 
 
@@ -250,20 +238,6 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
-
-
-@pytest.mark.req("R166")
-def test_compaction__journal_is_damaged__is_blocked_until_it_is_repaired(project):
-    client = Client(project)
-    client.say("Fix the flaky login test", "The clock was wrong.")
-    journal = client.state / "sessions" / f"{client.session}.jsonl"
-    data = bytearray(journal.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    journal.write_bytes(data)
-
-    assert "holdfast doctor --repair" in blocked(client.compact(), client)
-    rewriting.repair(Journal(str(client.state), client.session))
-    assert client.compact() == NOTHING
 
 
 def test_compaction__what_was_said_was_purged__the_transcript_does_not_bring_it_back(project):

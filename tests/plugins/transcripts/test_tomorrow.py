@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.plugins.transcripts import test_transcripts as samples
 
 from holdfast.models import Payload, turns_of
 from holdfast_app.offline import asked, on_extract
@@ -33,23 +34,18 @@ _VALUES: st.SearchStrategy[Any] = st.sampled_from(
 
 def claude(role, text, number):
     content: Any = text if role == "user" else [{"type": "text", "text": text}]
-    return {
-        "type": role, "message": {"role": role, "content": content, "id": f"m{number}", "usage": {"output_tokens": 3}},
-        "uuid": f"u{number}", "parentUuid": None, "sessionId": "s-1", "cwd": "/home/ann/shop", "gitBranch": "main",
-        "version": "9.0.0", "timestamp": "2026-11-21T10:00:00.000Z", "isSidechain": False,
-    }  # fmt: skip
+    more = {"parentUuid": None, "version": "9.0.0", "timestamp": "2026-11-21T10:00:00.000Z", "isSidechain": False}
+    return samples.claude(role, content, uuid=f"u{number}", **more)
 
 
 def codex(role, text, number):
     block = {"type": "input_text" if role == "user" else "output_text", "text": text}
-    payload = {"type": "message", "role": role, "content": [block], "id": f"m{number}", "phase": "x"}
-    return {"timestamp": "2026-11-21T10:00:00.000Z", "type": "response_item", "payload": payload, "ordinal": number}
+    return samples.codex({"type": "message", "role": role, "content": [block], "id": f"m{number}", "phase": "x"})
 
 
 def opencode(role, text, number):
-    info = {"role": role, "id": f"m{number}", "sessionID": "ses_1", "time": {"created": 1795294939254}, "cost": 0.1}
     part = {"type": "text", "text": text, "id": f"p{number}", "messageID": f"m{number}", "time": {"start": 1}}
-    return {"info": info, "parts": [part]}
+    return samples.opencode(part, role=role, id=f"m{number}", cost=0.1)
 
 
 def claude_tool(name, number):
@@ -65,7 +61,7 @@ def claude_tool(name, number):
 def codex_tool(name, number):
     used = {"type": "custom_tool_call", "name": name, "call_id": f"t{number}", "input": {"deep": [1]}}
     told = {"type": "custom_tool_call_output", "call_id": f"t{number}", "output": {"hologram": [1, 2]}}
-    return [{"timestamp": "x", "type": "response_item", "payload": one} for one in (used, told)]
+    return [samples.codex(one) for one in (used, told)]
 
 
 def opencode_tool(name, number):
@@ -117,11 +113,6 @@ def _holders(value):
     return [*([value] if isinstance(value, dict) else []), *(found for one in inner for found in _holders(one))]
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def kept(path):
     """The objective and the summary that a flush of the transcript derives."""
     found = list(read(path).messages)
@@ -129,16 +120,16 @@ def kept(path):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(client, tmp_path, data):
-    objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
+    objective, summary = kept(samples.write(tmp_path / "t.jsonl", *data.draw(changed(client))))
     assert ASKED in objective
     assert ANSWERED in summary
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(client, tmp_path, data):
     rows = conversation(client)
@@ -148,6 +139,6 @@ def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(clien
             holder[data.draw(st.sampled_from(sorted(holder)))] = data.draw(_VALUES)
     untouched = CLIENTS[client][0]
     rows += [untouched("user", ASKED, 8), untouched("assistant", ANSWERED, 9)]
-    objective, summary = kept(write(tmp_path / "t.jsonl", rows))
+    objective, summary = kept(samples.write(tmp_path / "t.jsonl", *rows))
     assert ASKED in objective
     assert ANSWERED in summary
