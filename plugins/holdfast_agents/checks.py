@@ -263,21 +263,13 @@ def _compacting(root: str) -> list[Module]:
     return sorted(modules.values())
 
 
-def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> Iterator[str]:
+def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> list[str]:
     """Folders that may hold plugins, the installed ones first."""
-    plugins = os.path.join(home, "plugins")
-    installed = _object(table(os.path.join(plugins, "installed_plugins.json")).get("plugins")).values()
-    entries = [entry for value in installed for entry in (value if isinstance(value, list) else [value])]
-    marketplaces = table(os.path.join(plugins, "known_marketplaces.json")).values()
-    named = [entry for one in settings for entry in _object(one.get("extraKnownMarketplaces")).values()]
-    for path in (
-        *(_object(entry).get("installPath") for entry in entries),
-        *(os.path.join(place, name) for place in (home, project) for name in ("skills", "plugins")),
-        *(_object(entry).get("installLocation") for entry in marketplaces),
-        *(_object(_object(entry).get("source")).get("path") for entry in named),
-    ):
-        if isinstance(path, str) and os.path.isabs(path) and "\0" not in path:
-            yield path
+    known = [table(os.path.join(home, "plugins", "known_marketplaces.json"))]
+    known += [_object(one.get("extraKnownMarketplaces")) for one in settings]
+    named = [at(e, path) for one in known for e in one.values() for path in (("installLocation",), ("source", "path"))]
+    places = [os.path.join(place, name) for place in (home, project) for name in ("plugins", "skills")]
+    return [*places, *(path for path in named if isinstance(path, str) and os.path.isabs(path) and "\0" not in path)]
 
 
 def _walk(start: str) -> Iterator[tuple[str, list[str]]]:

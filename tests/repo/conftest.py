@@ -71,17 +71,8 @@ class Environment:
 
     def install(self, *wheels: Path) -> None:
         """Install wheels, without their dependencies."""
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            str(self.python),
-            "install",
-            "-q",
-            "--no-index",
-            "--no-deps",
-        ]
+        command = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "-q"]
+        command += ["--no-index", "--no-deps", "--no-compile"]
         done = subprocess.run([*command, *wheels], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
 
@@ -92,7 +83,8 @@ class Environment:
             for top in tops - {"__pycache__"}:
                 source = Path(str(found.locate_file(top)))
                 if source.is_dir():
-                    shutil.copytree(source, self.site / top, ignore=shutil.ignore_patterns("__pycache__"))
+                    # What is compiled stays so, but for what another process is compiling now.
+                    shutil.copytree(source, self.site / top, ignore=shutil.ignore_patterns("*.pyc.*"))
                 else:
                     shutil.copy(source, self.site / top)
 

@@ -146,16 +146,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Write or check the page. Returns 0, or 1 when a check finds something."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; say what is wrong")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
     options = parser.parse_args(arguments)
-    data = options.root / "tests" / "repo"
-    wanted = requirements(data / "requirements.csv")
-    excused = reasons(data / "not_yet.toml")
-    cited = marks(options.root / "tests", options.root)
-    page = options.root / "docs" / "requirements.md"
+    wanted = requirements(HERE / "requirements.csv")
+    excused = reasons(HERE / "not_yet.toml")
+    cited = marks(ROOT / "tests", ROOT)
+    page = ROOT / "docs" / "requirements.md"
     text = render(wanted, cited, excused)
     if not options.check:
-        page.parent.mkdir(exist_ok=True)
         page.write_text(text, encoding="utf-8")
         return 0
     found = problems(wanted, cited, excused)
