@@ -1,7 +1,8 @@
-"""The word rules for a line of curated memory. Each rule returns the problem with a line, or "".
+"""The word rules for a line of curated memory, and their English words. Each returns a problem or "".
 
 The rules let a doubtful line pass, because the next reader sees a diary line that slipped in, but a refused fact is
-lost. The caller limits a line's length, so that no rule takes long.
+lost. So a word that standing facts also use ("added", "moved", "released", "founded") is left out, and other languages
+are not covered. The caller limits a line's length, so that no rule takes long.
 Source: R108, R154-R156, R158, R173, R176.
 """
 
@@ -11,7 +12,110 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from holdfast_app.curated import words as w
+MONTHS: Final = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+WEEKDAYS: Final = "(?:mon|tues?|wednes|thurs?|fri|satur|sun)day"
+DAYS: Final = rf"(?:{WEEKDAYS}|mon|tue|wed|thu|fri|sat|sun)\.?"
+
+#: Actions at one time. They mark a log entry when they start a line with a date.
+ACTIONS: Final = (
+    "applied|checked|chatted|cleaned|closed|committed|completed|continued|debugged|deployed|discussed|finished|fixed"
+    "|found|implemented|installed|investigated|looked|merged|met|noticed|opened|paired|patched|posted|pushed|ran|re-?ran"
+    "|rebased|rebooted|refactored|reported|restarted|reverted|reviewed|rolled back|saw|shipped|spent|spoke|talked"
+    "|tested|tried|updated|upgraded|verified|worked on"
+)
+#: With "on 2024-03-01" these may begin a standing fact ("Created on ..."), but not with "yesterday".
+LOOSE_ACTIONS: Final = (
+    "added|asked|changed|created|decided|got|learned|made|moved|released|removed|replaced|sent|set up|started"
+    "|switched|told|turned|worked|wrote"
+)
+
+#: Actions that make "I ..." or "We ..." a diary line even without a time.
+SESSION_ACTIONS: Final = (
+    r"ran|re-?ran|tried|debugged|investigated|rebooted|restarted|fixed|committed|rebased|noticed|reran|patched"
+    r"|looked (?:at|into|through)|checked out|merged (?:pr|mr|pull request|branch|#|the (?:pr|branch|fix))"
+    r"|pushed (?:the|a|to|my|our|commit)|started (?:on|working|debugging|with)|worked (?:on|through) (?:the|a|this)"
+    r"|deployed (?:v?\d|the\b)|continued (?:with|working|on)|finished (?:the|with|debugging)"
+    r"|spent (?:the|most|an|\d+|some|two|three)"
+)
+
+#: English words in -ed that are not a past tense.
+NOT_PAST: Final = "need|feed|seed|speed|exceed|proceed|succeed|embed|bleed|breed|heed|weed|indeed|shed|agreed|based"
+
+#: Marks a leading date as part of the fact, not an entry's time.
+STANDING_DATE: Final = (
+    r"expir\w+|end[ -]of[ -](?:life|support|sale)|eol|sunset\w*|renew\w*|deadline|due|cut-?off|valid|freeze|holidays?"
+    r"|birthday|anniversary|(?:release|launch|start|end|expiry|due|go-live) date|go-live"
+)
+
+#: Marks a time of day as a schedule, not an entry's time.
+SCHEDULE: Final = (
+    r"daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
+    r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?"
+)
+
+#: After these words a hedge belongs to a condition or rule, not to the fact.
+CONDITIONS: Final = r"if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything"
+RELATIVES: Final = r"that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?"
+DUTIES: Final = r"must|never|always|do not|don't|should|so|avoid|only|forbidden|need|needs|cannot"
+
+#: Marks a hedging word as mentioned rather than used.
+MENTIONS: Final = (
+    r"words?|say|says|saying|write|writes|writing|avoid|phrases?|phrasing|types?|class|monad|called|named|like|no"
+    r"|without|answers?|label|labels|marked|tag|tagged|status|state"
+)
+
+#: Folders on one machine. Infrastructure such as /etc, /srv, /opt, /usr and /var/lib or /var/log is not among them.
+#: Each needs a path below it: "/tmp is a tmpfs" does not name a user's file.
+UNIX_FOLDERS: Final = (
+    r"home|Users|root|tmp|var/tmp|var/folders|dev/shm|run/user|workspaces?|private/(?:tmp|var)|mnt/[a-z]/Users"
+    r"|Volumes|github/workspace|export/home"
+)
+WINDOWS_FOLDERS: Final = (
+    r"users|documents and settings|temp|tmp|windows[\\/]+temp|dev|work|workspaces?|projects?|repos?|src|source|code|git"
+)
+
+#: Prefixes of topic branches, before the slash.
+TOPICS: Final = (
+    "feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
+    "|renovate|codex|claude|agent|users?"
+)
+#: Long-lived branches.
+LONG_LIVED: Final = (
+    "main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\\d.*"
+)
+
+#: First words of a fact about a person: "User: prefers tabs".
+STATES: Final = (
+    "always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
+    "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
+)
+#: Spans of time that depend on the reader's day, after "this", "last" or "next".
+SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint|session"
+UNITS: Final = "(?:second|minute|hour|day|week|month)s?"
+#: Words for the present hour.
+NOW: Final = (
+    "currently|right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
+    "|temporary (?:workaround|fix|hack|measure|solution)"
+)
+#: Unfinished work.
+UNFINISHED: Final = (
+    r"waiting (?:for|on)|in progress|under (?:way|review)|(?:almost|nearly|half) (?:finished|done|ready)"
+    r"|\d+ (?:open|remaining|pending) (?:bugs?|issues?|tickets?|prs?|tasks?)"
+    r"|(?:of|more) .{1,40} (?:is|are) left"
+    r"|(?:is|are|am) (?:leaning|being|about to|blocked (?:by|on))|still (?:needs?|fails?|open|broken|failing|waiting)"
+)
+REVIEW: Final = r"(?:pr|pull request|mr) #?\d+ (?:is|has|still|needs|waits)"
+BEING: Final = "is|are|am|was|were|['’]m|['’]re"
+DOING: Final = (
+    "debugging|fixing|investigating|failing|crashing|hanging|draining|rewriting|refactoring|discussing|waiting|reviewing"
+    "|working on|looking (?:into|at)|trying|deploying|rolling out|upgrading|leaking|rebasing"
+)
+BAD_STATES: Final = "down|stuck|red|(?:green|red|flaky|broken|slow|down) again"
+#: Actions that begin a report of completed work.
+JUST_DONE: Final = "restarted|reverted|merged|rebased|rebooted|re-?ran|debugged|investigated"
 
 
 def _re(pattern: str) -> re.Pattern[str]:
@@ -44,39 +148,39 @@ _DATE = (
     rf"(?:{_YEAR}[-/](?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])(?!\d)"
     rf"(?:[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?)?"
     rf"|\d{{1,2}}[./]\d{{1,2}}[./]{_YEAR}\b"
-    rf"|(?:{w.MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{w.MONTHS})\b\.?(?: {_YEAR}\b)?)"
+    rf"|(?:{MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})\b\.?(?: {_YEAR}\b)?)"
 )
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 _ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
 _NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
 _STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
-_PAST = rf"(?:(?!(?:{w.NOT_PAST})\b)\w{{2,}}ed|{w.ACTIONS}|{w.LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
+_PAST = rf"(?:(?!(?:{NOT_PAST})\b)\w{{2,}}ed|{ACTIONS}|{LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
 _WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
 _ADVERBS = r"(?:(?:have|has|had|also|then|just|already|finally|again|now)\s+|['’](?:ve|d)\s+)?"
-_DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{w.ACTIONS}|{w.LOOSE_ACTIONS}))\b"
+_DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{ACTIONS}|{LOOSE_ACTIONS}))\b"
 _SOMETHING_DID = rf"(?:{_DID}|(?:the|our|my|a|all)\s+(?:\S+\s+){{1,3}}?{_PAST}\b)"
 
-_DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{w.DAYS},?\s+)?(?:{_DATE}|(?:{w.MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
+_DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{DAYS},?\s+)?(?:{_DATE}|(?:{MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
 _STAMP = _re(_STAMP_END)
-_STANDING_DATE = _re(rf"\b(?:{w.STANDING_DATE})\b")
+_STANDING_DATE = _re(rf"\b(?:{STANDING_DATE})\b")
 _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
 _CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
-_SCHEDULE = _re(rf"\b(?:{w.SCHEDULE})\b")
+_SCHEDULE = _re(rf"\b(?:{SCHEDULE})\b")
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
 _WEEKDAY_FIRST = _re(
-    rf"(?:on\s+)?(?:last\s+|this\s+)?{w.WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
+    rf"(?:on\s+)?(?:last\s+|this\s+)?{WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
 )
 _SESSION_FIRST = _re(
-    rf"(?:I|we)(?:(?:\s+|(?=['’])){_ADVERBS}(?:{w.SESSION_ACTIONS})\b"
+    rf"(?:I|we)(?:(?:\s+|(?=['’])){_ADVERBS}(?:{SESSION_ACTIONS})\b"
     r"|(?:['’](?:m|re)|\s+am|\s+are)\s+(?:currently\s+|now\s+|still\s+)?"
     r"(?:debugging|investigating|fixing|rebasing|looking into)\b)"
     r"|(?:re-?)?ran\s+(?:`|the\s|pytest|npm|make|cargo|go\s)|(?:committed|pushed)\s+`?(?=[a-f]*\d)[0-9a-f]{7,40}\b"
     r"|(?:currently|right now|at the moment),?\s+(?:debugging|investigating|fixing|rebasing|looking into|working on)\b"
 )
 _DID_THEN = _re(
-    rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{w.WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
+    rf"(?:{_WE}\s+)?{_ADVERBS}(?:{ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
 )
 _ONE_DAY = "describes the work of one day"
 
@@ -104,7 +208,7 @@ def chronology(text: Text) -> str:
 
 _DIARY_HEADING = _re(
     rf"(?:(?:daily (?:memory|notes?|log)|session(?: (?:notes?|log))?|log|notes?|diary)\s*[:–—-]?\s*)?"
-    rf"(?:{w.WEEKDAYS},?\s*)?{_DATE}(?:\s*[:–—-].*)?|(?:today|yesterday|this session|{w.WEEKDAYS})"
+    rf"(?:{WEEKDAYS},?\s*)?{_DATE}(?:\s*[:–—-].*)?|(?:today|yesterday|this session|{WEEKDAYS})"
     r"|session (?:\d+|log|notes?)(?:\s*[:–—-].*)?|(?:daily|work|activity) ?(?:log|notes?|memory)|diary"
 )
 
@@ -119,7 +223,7 @@ def diary_heading(text: Text) -> str:
 _SPEAKER = _re(r"(?:>\s*)?(?:user|human|assistant)\s*:\s*(?=\S)")
 _ROLE_TAG = _re(r"(?:\[(?:user|assistant|human|tool|system)\]|<(?:user|assistant|human)>|\{\s*\"(?:role|type)\"\s*:)")
 _BRACKETED_CLOCK = _re(rf"[\[(]{_CLOCK}{_ZONE}[\])]")
-_ABOUT_SPEAKER = _re(rf"(?:{w.STATES})\b|\w+/\w+$|\d+ years?\b")
+_ABOUT_SPEAKER = _re(rf"(?:{STATES})\b|\w+/\w+$|\d+ years?\b")
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}(?: \([^)]{1,60}\))?")
 
 
@@ -173,10 +277,10 @@ _UNSETTLED = _re(
 )
 _QUESTION_LAST = re.compile(r"[\w)…`\"'’]\?+\s*\)?$")
 _ASKED = _re(r"\b(?:asks?|asking|answers?|answering|questions?|checks?)\b")
-_CONDITION = _re(rf"\b(?:{w.CONDITIONS})\b")
-_RELATIVE = _re(rf"\b(?:{w.RELATIVES})\b")
-_RULE = _re(rf"\b(?:{w.RULES})\b")
-_MENTION = _re(rf"\b(?:{w.MENTIONS})\b(?:\W+\w+){{0,2}}\W*$")
+_CONDITION = _re(rf"\b(?:{CONDITIONS})\b")
+_RELATIVE = _re(rf"\b(?:{RELATIVES})\b")
+_RULE = _re(rf"\b(?:{DUTIES})\b")
+_MENTION = _re(rf"\b(?:{MENTIONS})\b(?:\W+\w+){{0,2}}\W*$")
 
 
 def speculation(text: Text) -> str:
@@ -213,8 +317,8 @@ def _belongs_to_rule(line: str, hedge: re.Match[str]) -> bool:
 # --- machine paths --------------------------------------------------------------------------------------------
 
 # After a letter, a host or a scheme it is a URL, an API route or a server's path. "file:" and "=" are exceptions.
-_UNIX_PATH = re.compile(rf"(?:(?<![\w.~/:\\%<>{{}}$*-])|(?<=file:)|(?<=file://))/(?:{w.UNIX_FOLDERS})/[\w.@+~-]+")
-_WINDOWS_PATH = _re(rf"(?<![\w])[a-z]:[\\/]+(?:{w.WINDOWS_FOLDERS})[\\/]+[^\s\\/<%{{$]|\\\\wsl(?:\$|\.localhost)\\\w")
+_UNIX_PATH = re.compile(rf"(?:(?<![\w.~/:\\%<>{{}}$*-])|(?<=file:)|(?<=file://))/(?:{UNIX_FOLDERS})/[\w.@+~-]+")
+_WINDOWS_PATH = _re(rf"(?<![\w])[a-z]:[\\/]+(?:{WINDOWS_FOLDERS})[\\/]+[^\s\\/<%{{$]|\\\\wsl(?:\$|\.localhost)\\\w")
 _ROUTE = _re(r"(?:\b(?:get|post|put|patch|delete|head|routes?|endpoints?|urls?|pages?|resources?)\b\W*(?:`\W*)?)$")
 
 
@@ -232,14 +336,14 @@ def machine_path(text: str) -> str:
 # --- branches -------------------------------------------------------------------------------------------------
 
 _REF = r"[`'\"]?(?P<ref>[A-Za-z0-9][\w./#-]*[\w#])[`'\"]?(?![\w<*{/])"
-_TOPIC = rf"(?:{w.TOPICS})/[\w.#-]"
+_TOPIC = rf"(?:{TOPICS})/[\w.#-]"
 _ON_BRANCH = _re(rf"\b(?:on|in|to|from|off|into|onto)\s+(?:the\s+|my\s+|our\s+|topic\s+|feature\s+)?branch\s+{_REF}")
 _WORKING_ON = _re(rf"\bwork(?:ing|ed)?\s+(?:continues\s+|goes on\s+)?(?:on|in)\s+(?=[`'\"]?{_TOPIC}){_REF}")
 _DID_BRANCH = _re(
     rf"\b(?:checked\s+out|switched\s+to|rebased|created|opened|pushed(?:\s+to)?|merged|deleted|cut|committed\s+to)\s+"
     rf"(?:(?:a|the|new|my|our|topic|feature)\s+)*(?:branch\s+|(?=[`'\"]?{_TOPIC})){_REF}"
 )
-_LONG_LIVED = _re(rf"(?:{w.LONG_LIVED})")
+_LONG_LIVED = _re(rf"(?:{LONG_LIVED})")
 _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|sql|cfg|ini)")
 
 
@@ -274,18 +378,18 @@ def open_work(text: Text) -> str:
 # --- states of the hour ---------------------------------------------------------------------------------------
 
 _TIME = (
-    rf"(?P<time>yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{w.SPANS}|{w.WEEKDAYS})"
-    rf"|{_NAMED} {w.UNITS} ago|(?:{w.BEING}) [^,;]{{1,40}} until {w.WEEKDAYS}(?=\W*$)"
+    rf"(?P<time>yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{SPANS}|{WEEKDAYS})"
+    rf"|{_NAMED} {UNITS} ago|(?:{BEING}) [^,;]{{1,40}} until {WEEKDAYS}(?=\W*$)"
     r"|since this \w+|soon(?=\W*$)|(?<!and )later(?=\W*$))"
 )
 _PASSING = _re(
-    rf"\b(?:{_TIME}|{w.NOW}|{w.UNFINISHED}|(?:{w.BEING}) {_ADVERBS}(?:still |now )?(?:{w.DOING})|is running(?=\W*$)"
-    rf"|(?:{w.BEING}) (?:still )?(?:{w.BAD_STATES})(?=\W*$| (?:at|by|on|when|since)\b))\b"
+    rf"\b(?:{_TIME}|{NOW}|{UNFINISHED}|(?:{BEING}) {_ADVERBS}(?:still |now )?(?:{DOING})|is running(?=\W*$)"
+    rf"|(?:{BEING}) (?:still )?(?:{BAD_STATES})(?=\W*$| (?:at|by|on|when|since)\b))\b"
     r"(?!['’-]| (?:is|are|means|counts)\b)"
 )
 _PASSING_FIRST = _re(
-    rf"(?:just|already) \w+(?:ed|t)\b|(?:{w.JUST_DONE}) (?:the|a|an|my|our|pr|`)|half of .{{1,40}} (?:is|are) done"
-    rf"|{w.REVIEW}|(?:{w.DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
+    rf"(?:just|already) \w+(?:ed|t)\b|(?:{JUST_DONE}) (?:the|a|an|my|our|pr|`)|half of .{{1,40}} (?:is|are) done"
+    rf"|{REVIEW}|(?:{DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
     r"|(?:i|we)(?:['’]ll| will| (?:am|are) going to) (?!not\b|never\b|always\b|only\b)"
     r"|(?:i|we)(?: am|['’]m| are|['’]re) (?!working (?:as|at|for|in|with)\b)\w+ing\b"
 )

@@ -2,7 +2,7 @@
 
 The methods are ``memory.workflow()``, ``update()`` and ``capture()``, the commands ``holdfast workflow``, ``update``
 and ``capture``. This is the plugin ``anchors``, which checks the structure of the three files: required anchors
-(:data:`holdfast_app.workflow.three.ANCHORS`), each once, none empty. :mod:`holdfast_app.workflow.anchor_check` lists
+(:data:`holdfast_app.workflow.three.ANCHORS`), each once, none empty. :mod:`holdfast_app.workflow.sections` lists
 the findings. It has no settings.
 
 This module runs at every agent event, usually only to skip the text, so everything else is imported when needed.
@@ -36,7 +36,7 @@ class Anchors:
         """
         if not request.name or request.surface not in _SURFACES:
             return ()
-        from holdfast_app.workflow.anchor_check import check
+        from holdfast_app.workflow.sections import check
 
         return check(request)
 

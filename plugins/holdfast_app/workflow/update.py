@@ -156,7 +156,7 @@ def _edited(
     if edit.text == text:
         return edit
     new = services.gate.admit(edit.text, surface=one.surface, name=one.name, previous=text, verbatim=True)
-    return evolve(edit, text=new)
+    return edit._replace(text=new)
 
 
 def _write(

@@ -27,7 +27,7 @@ HOT = """
     holdfast_redaction.layers holdfast_redaction.layers.assign holdfast_redaction.layers.plain
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
     holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.blocks
-    holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
+    holdfast_redaction.layers.pii
     holdfast_redaction.rules holdfast_redaction.rules.table
     holdfast_redaction.layers.exact holdfast_redaction.engine holdfast_redaction.mark holdfast_redaction.plugin
     pluggy pluggy._config pluggy._decorators pluggy._result pluggy._impl pluggy._caller pluggy._hooks

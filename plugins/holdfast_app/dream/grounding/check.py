@@ -14,8 +14,17 @@ from attrs import frozen
 
 from holdfast.models import Finding
 from holdfast.validation import ValidationRequest
-from holdfast_app.dream.grounding.literals import Literal, has_negation, is_in, literals, plain
-from holdfast_app.dream.grounding.sources import Near, Sources, read, statement
+from holdfast_app.dream.grounding.sources import (
+    Literal,
+    Near,
+    Sources,
+    has_negation,
+    is_in,
+    literals,
+    plain,
+    read,
+    statement,
+)
 
 #: Maximum length of a line in words of its own, in characters.
 MAX_CHARS: Final = 2_000
