@@ -4,13 +4,16 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
 
 from holdfast import Holdfast
 from holdfast_agents import dialects, events, gated, turns
+from holdfast_agents.records import follow
 from holdfast_app.message_formats import reading
 
 CLIENTS = ("claude-code", "codex", "opencode")
@@ -146,16 +149,16 @@ def test_compaction__what_was_said_holds_a_secret__is_recognised_although_it_is_
     assert len(client.said()) == 1
 
 
-def test_compaction__result_of_a_call_comes_late__is_waited_for(project):
+def test_compaction__result_of_a_call_comes_late__is_waited_for(project, monkeypatch):
     client = Client(project)
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
     client.write(row("user", "build it", "u1"), row("assistant", [call], "u2"))
-    process = client.start(client.payload("PreCompact", trigger="auto"))
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "it is built"}
-    client.write(row("user", [result], "u3"))
-    stdout, _ = process.communicate(timeout=60)
-
-    assert (process.returncode, stdout) == (0, b"")
+    result = row("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "it is built"}], "u3")
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: client.write(result))
+    monkeypatch.setattr(follow, "time", clock)
+    with Holdfast.open(project) as memory:
+        assert gated.compacting(memory, dialects.parse(client.payload("PreCompact"))) == events.NO_REPLY
+    assert [role for role, _ in client.said()] == ["user", "assistant", "tool"]
     assert ("tool", "it is built") in client.said()
 
 

@@ -239,8 +239,10 @@ def test_read__claude_code_rows_nobody_said__are_left_out(tmp_path):
         claude(uuid="8", content=[{"type": "text", "text": "Stop hook feedback: more"}]),
         claude(uuid="9", content="  "),
         claude(uuid="10", content="Real.<system-reminder>x</system-reminder>"),
+        claude(uuid="11", content="A task.", isSidechain=True, agentId="a1"),
     )
     assert said(read(path)) == [("user", "Real.")]
+    assert said(read(path, agent="a1")) == [("user", "A task.")]
 
 
 def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue_is_handed_over(tmp_path):
