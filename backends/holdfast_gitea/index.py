@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from attrs import field, frozen
+from attrs import define, evolve, field, frozen
 
 from holdfast.config import serde
 from holdfast.errors import Corrupt, HoldfastError, Unavailable, Unsupported
@@ -82,27 +82,30 @@ class Entry:
     author: int = 0
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Copy:
-    """What this machine keeps of a store: ``at`` is the server's clock as the last list began, ``whole_at`` as the last
+    """What this machine keeps of a store. ``at`` is the server's clock as the last list began, ``whole_at`` as the last
     complete one did. ``listed`` is the invited users' list as last read, and ``recent`` the second from which
-    changes are new to it. ``swept`` is this machine's clock at ``at``."""
+    changes are new to it. ``swept`` is this machine's clock at ``at``. ``repository_id`` tells another repository that
+    gets the name, ``looked`` whether it was checked who can read the store, and ``elder`` is the lowest number of other
+    users' issues with the store's own title, 0 without one. The fields before ``listed`` are filled when it is saved.
+    """
 
     format: int = _FORMAT
-    repository: str
-    authors: list[str]
-    token: str
-    own: str
-    own_id: int
-    ids: dict[str, int]
-    members: list[Member]
-    listed: str
-    repository_id: int
-    looked: bool
-    elder: int
-    at: datetime | None
-    whole_at: datetime | None
-    issues: list[Entry]
+    repository: str = ""
+    authors: list[str] = field(factory=list)
+    token: str = ""
+    own: str = ""
+    own_id: int = 0
+    ids: dict[str, int] = field(factory=dict)
+    members: list[Member] = field(factory=list)
+    issues: list[Entry] = field(factory=list)
+    listed: str = ""
+    repository_id: int = 0
+    looked: bool = False
+    elder: int = 0
+    at: datetime | None = None
+    whole_at: datetime | None = None
     recent: datetime | None = None
     swept: datetime | None = None
     tails: dict[str, Tail] = field(factory=dict)
@@ -114,26 +117,16 @@ class Index:
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
         #: Whether the last response is fresh enough, see :func:`holdfast.storage.snapshot`.
         self.held = False
-        #: Whether this machine has checked who can read the store.
-        self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
-        #: Their lowest number with the store's own title, 0 without one.
-        self.elder = 0
         #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
         self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
-        self._listed = ""
         self._trouble: Corrupt | None = None  # why the list cannot be relied on
-        self._repository = 0  # the repository's id, because another one can get its name
         self._repo = repo
         self._authors = authors
         self._path = path
         self._entries: dict[int, Entry] = {}
-        self._tails: dict[str, Tail] = {}
-        self._at: datetime | None = None
-        self._whole_at: datetime | None = None
-        self._recent: datetime | None = None
-        self._swept: datetime | None = None
+        self._kept = Copy()
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._saved = ""
@@ -147,21 +140,22 @@ class Index:
         ``held``, which only reads, that is done once in :data:`MARGIN`, or a burst would come again with each question.
         """
         self._load()
-        since = self._at
-        if since is None or self._whole_at is None or since - self._whole_at > WHOLE:
+        kept = self._kept
+        since = kept.at
+        if since is None or kept.whole_at is None or since - kept.whole_at > WHOLE:
             whole = True
         asked, now = time.monotonic(), datetime.now(UTC)
         if self.held and self._asked and not whole and asked - self._asked < FRESH_S:
             return
-        sweeps = whole or not (self.held and self._recent and self._swept and abs(now - self._swept) < MARGIN)
-        listed, at = self._repo.issues(since=None if whole else since - MARGIN if sweeps and since else self._recent)
+        sweeps = whole or not (self.held and kept.recent and kept.swept and abs(now - kept.swept) < MARGIN)
+        listed, at = self._repo.issues(since=None if whole else since - MARGIN if sweeps and since else kept.recent)
         self._check_repository(listed)
         if self._learn(listed, whole=whole):
             self.refresh(whole=True)
             return
         entries = {} if whole else dict(self._entries)
         foreign = {} if whole else dict(self.foreign)
-        self.elder = 0 if whole else self.elder
+        kept.elder = 0 if whole else kept.elder
         for issue in listed:
             before = self._entries.get(issue.number)
             entries.pop(issue.number, None)
@@ -172,7 +166,7 @@ class Index:
             if not self._decides(entry)(issue, issue.number):
                 foreign[issue.number] = issue
                 if entry.title == STORE:
-                    self.elder = min(self.elder or issue.number, issue.number)
+                    kept.elder = min(kept.elder or issue.number, issue.number)
                 continue
             if issue.unread:
                 raise too_long(issue.url)
@@ -182,13 +176,13 @@ class Index:
         self._entries, self._asked = entries, asked
         if at and listed:
             last = max(issue.updated_at for issue in listed) + timedelta(seconds=1)
-            self._recent = max(self._recent or last, min(last, at))
+            kept.recent = max(kept.recent or last, min(last, at))
         if sweeps:
             if listed and at and since and at - since > MARGIN:
                 self._saved = ""  # keep the time, so that these do not come again
-            self._at, self._swept = at, now
+            kept.at, kept.swept = at, now
         if whole:
-            self._whole_at = at
+            kept.whole_at = at
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
@@ -215,7 +209,7 @@ class Index:
     def look(self) -> bool:
         """Whether this is the first look at who can read the store on this machine. Remembered with the index."""
         self._load()
-        first, self.looked = not self.looked, True
+        first, self._kept.looked = not self._kept.looked, True
         return first
 
     def check_members(self) -> None:
@@ -234,8 +228,8 @@ class Index:
     def check_own(self) -> None:
         """Raises: Refused while other machines would not read what this one writes."""
         first = min(self._entries, default=0)
-        store = min((entry.number for entry in self.known(STORE)), default=self.elder)
-        self._authors.check_own(first or self.elder, self.elder if self.elder <= store else 0)
+        store = min((entry.number for entry in self.known(STORE)), default=self._kept.elder)
+        self._authors.check_own(first or self._kept.elder, self._kept.elder if self._kept.elder <= store else 0)
 
     def _decides(self, entry: Entry) -> Callable[[Issue, int], bool]:
         """The check for an issue's author: fewer users may begin the list of invited users."""
@@ -257,7 +251,7 @@ class Index:
             self._authors.own_invites, found = False, decided
         first = self._entries[min(found)] = found[min(found)]
         now = f"{first.number} {first.comments} {first.updated}"
-        if now == self._listed:
+        if now == self._kept.listed:
             return False
         try:
             members = {member.id: member for member in self.read_members(first)}
@@ -265,18 +259,18 @@ class Index:
             self._trouble = error
             return False
         changed = members != self._authors.members
-        self._listed, self._trouble, self._authors.members = now, None, members
+        self._kept.listed, self._trouble, self._authors.members = now, None, members
         return changed and not whole
 
     def _check_repository(self, listed: Sequence[Issue]) -> None:
         """Raises: Closed when another repository has replaced the one known to this machine."""
         found = next((issue.repository for issue in listed if issue.repository), 0)
-        if found and self._repository and found != self._repository:
+        if found and self._kept.repository_id and found != self._kept.repository_id:
             raise Closed(
                 f"Another repository is now at {self._repo.url}, unknown to this machine.",
                 next_step=f"If that is right, remove {self._path} and try again.",
             )
-        self._repository = found or self._repository
+        self._kept.repository_id = found or self._kept.repository_id
 
     # --- updates from callers
 
@@ -292,29 +286,30 @@ class Index:
 
     def tail(self, title: str) -> Tail | None:
         """The last record that this machine saw of that title."""
-        return self._tails.get(title)
+        return self._kept.tails.get(title)
 
     def set_tail(self, title: str, tail: Tail | None) -> None:
         """Remember it, or forget it."""
-        self._tails.pop(title, None)
+        self._kept.tails.pop(title, None)
         if tail:
-            self._tails[title] = tail
+            self._kept.tails[title] = tail
 
     # --- the copy on this machine
 
     def save(self) -> None:
         """Keep the copy, if more than the time changed. It can be done without, so a full disk is only logged."""
         now = self._copy(None)
-        if self._at is None or now == self._saved:
+        if self._kept.at is None or now == self._saved:
             return
         try:
-            durable.replace(self._path, self._copy(self._at).encode())
+            durable.replace(self._path, self._copy(self._kept.at).encode())
             self._saved = now
         except Unavailable as error:
             logger.warning("the index of issues could not be kept: %s", error)
 
     def _copy(self, at: datetime | None) -> str:
-        copy = Copy(
+        copy = evolve(
+            self._kept,
             repository=self._repo.url,
             authors=sorted(self._authors.named),
             token=self._repo.token_id,
@@ -322,16 +317,9 @@ class Index:
             own_id=self._authors.own_id,
             ids=self._authors.ids,
             members=[*self._authors.members.values()],
-            listed=self._listed,
-            repository_id=self._repository,
-            looked=self.looked,
-            elder=self.elder,
-            at=at,
-            whole_at=self._whole_at,
             issues=[*self._entries.values()],
-            recent=self._recent,
-            swept=self._swept if at else None,
-            tails=self._tails,
+            at=at,
+            swept=self._kept.swept if at else None,
         )
         return json.dumps(serde.unstructure(copy), ensure_ascii=False)
 
@@ -351,15 +339,12 @@ class Index:
         if (copy.format, copy.repository, copy.authors) != (_FORMAT, self._repo.url, sorted(self._authors.named)):
             return
         self._entries = {entry.number: entry for entry in copy.issues}
-        self._tails, self._at, self._whole_at = copy.tails, copy.at, copy.whole_at
-        self._recent, self._swept = copy.recent, copy.swept
-        self.looked = self.looked or copy.looked
+        self._kept = copy
         if copy.token == self._repo.token_id:
             self._authors.remembered = self._authors.remembered or copy.own
             self._authors.remembered_id = self._authors.remembered_id or copy.own_id
         self._authors.ids = {**copy.ids, **self._authors.ids}
         self._authors.members = {member.id: member for member in copy.members}
-        self._listed, self._repository, self.elder = copy.listed, copy.repository_id, copy.elder
         self._saved = self._copy(None)
 
     def _of(self, title: str) -> tuple[Entry, ...]:
