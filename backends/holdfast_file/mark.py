@@ -7,14 +7,19 @@ before the file becomes shorter, the mark is lowered durably.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
 from holdfast.fs import durable, safeopen
+from holdfast.storage import tombstone
 from holdfast_file.place import Place
 
 FILE = "facts.mark"
 _LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
+_VERSIONS = 64  # the newest versions in git to check
+_GIT_S = 5.0
 _LINE = b"%012d %08x %08d %08d"
 
 
@@ -71,11 +76,35 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
 
     if goes_on_in(body) or facts >= mark.facts:
         return mark.short
-    from holdfast_file import gitside  # imported here because a session's hooks import this module
-
-    lost = gitside.missing(place, body, lambda text: text[: mark.size] if goes_on_in(text) else None)
+    lost = _missing_from_git(place, body, lambda text: text[: mark.size] if goes_on_in(text) else None)
     return mark.short + (mark.facts - facts if lost is None else lost)
 
 
 def _ends(body: bytes, mark: Mark) -> bool:
     return crc32(body[body.rfind(b"\n", 0, max(len(body) - 1, 0)) + 1 :]) == mark.last
+
+
+def _missing_from_git(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | None]) -> int | None:
+    """Of the first version in HEAD's history with an ``acknowledged`` part: how many of that part's facts ``body`` has
+    neither as a fact nor as removed. None when no version has such a part."""
+    from holdfast_file import gitrun  # a session's hooks import this module
+    from holdfast_file.lines import FactIndex, decode
+
+    def index(body: bytes) -> FactIndex:
+        found = FactIndex()
+        with suppress(ValueError):  # a torn or damaged end, which the store reports
+            for line in filter(bytes.strip, body.split(b"\n")):
+                found.follow(decode(line))
+        return found
+
+    name = os.path.relpath(os.path.join(place.folder, place.facts), place.root).replace(os.sep, "/")
+    words = ("log", "--full-history", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames", "-n", str(_VERSIONS))
+    changes = gitrun.run(place.root, *words, "--", f"./{name}", timeout_s=_GIT_S) or b""
+    rows = [line.split()[2:4] for line in changes.splitlines() if line.startswith(b":")]
+    for blob in dict.fromkeys(blob.decode() for row in rows for blob in row if blob.strip(b"0")):
+        version = gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_GIT_S)
+        part = acknowledged(version) if version else None
+        if part is not None:
+            now = index(body)
+            return sum(1 for fact in index(part) if fact.id not in now and tombstone(fact.id) not in now.gone)
+    return None

@@ -30,8 +30,7 @@ from holdfast.storage import (
     updated,
 )
 from holdfast_postgres.database import Database, Row, Statement, reading
-from holdfast_postgres.documents import is_storable
-from holdfast_postgres.words import lexemes, pattern, split, tsquery
+from holdfast_postgres.documents import is_storable, lexemes, pattern, split, tsquery
 
 Execute: TypeAlias = Callable[[str, Sequence[object]], list[Row]]
 #: The kinds of answer of ``holdfast.add_fact``.

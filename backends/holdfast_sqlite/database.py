@@ -17,8 +17,8 @@ from attrs import define
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, HoldfastError, NotFound, Refused, Unavailable
 from holdfast.fs import durable
-from holdfast_sqlite import faults, mark, opening, schema
-from holdfast_sqlite.place import Identity, Place
+from holdfast_sqlite import faults, opening, schema
+from holdfast_sqlite.place import Identity, Mark, Place, note_mark, read_mark, remove_mark
 
 _STATE: Final = "SELECT gone, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
@@ -44,7 +44,7 @@ class Database:
     _change: Change | None  # the transaction under way
     _changes_before: int  # of the connection, as the transaction began
     _stored_state: tuple[int, int]  # gone and removed, as the table has them
-    _before: mark.Mark | None  # the mark's surplus when this process first looked
+    _before: Mark | None  # the mark's surplus when this process first looked
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -146,7 +146,7 @@ class Database:
 
     def lost(self) -> int:
         """The number of stored facts that are missing although no call removed them."""
-        noted = mark.read(self._mark)  # read before the store, which then has at least the facts in the mark
+        noted = read_mark(self._mark)  # read before the store, which then has at least the facts in the mark
         with self.reading() as sql:
             if sql is None:
                 return noted.stored - noted.removed
@@ -157,23 +157,23 @@ class Database:
     def accept(self, recount: Callable[[Change], None]) -> None:
         """Take the facts as they are: none is missing from here on. ``recount`` counts them for ``state``."""
         lost = self.lost()
-        mark.remove(self._mark)
-        self._before = mark.Mark()
+        remove_mark(self._mark)
+        self._before = Mark()
         if lost and not self.missing():
             with self.changing() as change:
                 recount(change)
             self._note()
 
-    def _known(self, stored: int, removed: int) -> mark.Mark:
+    def _known(self, stored: int, removed: int) -> Mark:
         """This store's mark, including facts from before it was replaced or lost rows."""
-        before = self._before or mark.Mark()
-        return mark.Mark(stored + before.stored, removed + before.removed)
+        before = self._before or Mark()
+        return Mark(stored + before.stored, removed + before.removed)
 
     def _note(self) -> None:
         """Write the mark, if this process changed anything."""
         if self._wrote and self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
-                mark.note(self._mark, self._known(*schema.totals(self._connection)[:2]))
+                note_mark(self._mark, self._known(*schema.totals(self._connection)[:2]))
                 self._wrote = False
 
     def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
@@ -297,16 +297,16 @@ class Database:
             self._before = self._unknown(connection)
         return connection
 
-    def _unknown(self, connection: sqlite3.Connection) -> mark.Mark | None:
+    def _unknown(self, connection: sqlite3.Connection) -> Mark | None:
         """The difference between the mark and the store's own counts, as found by this process."""
-        noted = mark.read(self._mark)  # before the store, otherwise concurrent additions would look like a loss
-        if noted == mark.Mark():
+        noted = read_mark(self._mark)  # before the store, otherwise concurrent additions would look like a loss
+        if noted == Mark():
             return noted
         try:
             stored, removed, _ = schema.totals(connection)
         except sqlite3.Error:
             return None  # its users report the error
-        return mark.Mark(max(0, noted.stored - stored), max(0, noted.removed - removed))
+        return Mark(max(0, noted.stored - stored), max(0, noted.removed - removed))
 
     def _create(self) -> sqlite3.Connection:
         opening.create(self.place)

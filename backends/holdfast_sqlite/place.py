@@ -136,3 +136,46 @@ class Place(durable.StoreFolder):
             return os.stat(self.log, follow_symlinks=False).st_size > 0
         except OSError:
             return False
+
+
+class Mark(NamedTuple):
+    """How many facts were ever stored, and how many of them left by a call, in ``state/NAME.db.mark``.
+
+    By it rows that vanished are noticed. Neither number ever falls, so an old mark is too low and never too high. It is
+    written when a process lets go of the store, and not flushed.
+    """
+
+    stored: int = 0
+    removed: int = 0
+
+    def highest(self, other: Mark) -> Mark:
+        """The higher ones of both."""
+        return Mark(max(self.stored, other.stored), max(self.removed, other.removed))
+
+
+def read_mark(path: str) -> Mark:
+    """The mark; zeros when there is none that is whole."""
+    return Mark(*durable.read_sealed(path, 10, 10))
+
+
+def note_mark(path: str, mark: Mark) -> None:
+    """Write the mark, keeping higher numbers. A mark that cannot be written shows less.
+
+    When all facts were removed by calls, none can be missing and the mark is removed. So a purge of everything leaves
+    none.
+    """
+    there = read_mark(path)
+    mark = mark.highest(there)
+    if mark.stored == mark.removed:
+        remove_mark(path)
+        return
+    if mark != there:
+        durable.write_sealed(path, b"%012d %012d" % mark)
+
+
+def remove_mark(path: str) -> None:
+    """Know of no facts any more."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return

@@ -25,7 +25,7 @@ from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
-from holdfast_app.durable_queue import tally
+from holdfast_app import durable_queue
 from holdfast_app.records import handoffs, packing, work_log
 from holdfast_app.trust import statefolders
 
@@ -147,8 +147,8 @@ def note_forgotten(services: Services, name: str) -> None:
 def rewrite(path: str, data: bytes | None) -> None:
     """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
     are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
-    if os.path.lexists(tally.path_of(path)):
-        tally.replace(path, data or b"")
+    if os.path.lexists(durable_queue.path_of(path)):
+        durable_queue.replace(path, data or b"")
     elif data is None:
         durable.remove(path)
     else:
@@ -209,7 +209,7 @@ def lost_facts(services: Services) -> Iterator[Loss]:
 def lost_lines(services: Services) -> Iterator[Loss]:
     """Lines missing from lists that only grow, or that only a call shortens."""
     for file, (kind, what) in LISTS.items():
-        count = tally.missing(services.private(file))
+        count = durable_queue.missing(services.private(file))
         if count:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."

@@ -25,7 +25,7 @@ from holdfast.fs import durable, private
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
 from holdfast.text.lazy import log
-from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
+from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,7 +133,7 @@ class Spool(DurableQueue[Kept]):
             next_step=why.next_step if why else "",
         )
         try:
-            self.put([kept], replace=True)
+            self.put([kept], renew=True)
         except Unavailable as error:
             message = f"{kept.error} The flush could not be kept on this machine either: {error.message}"
             message = f"{message} Context is kept.".lstrip()

@@ -12,7 +12,7 @@ from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast.errors import Unavailable
-from holdfast_app.durable_queue.queue import DurableQueue
+from holdfast_app.durable_queue import DurableQueue
 
 
 @attrs.frozen(kw_only=True)

@@ -23,8 +23,7 @@ from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
 from holdfast.storage import Capability
 from holdfast.text.humanize import count
-from holdfast_app import data_loss
-from holdfast_app.durable_queue import tally
+from holdfast_app import data_loss, durable_queue
 from holdfast_app.records import handoffs, packing
 from holdfast_app.sessions import rewriting
 from holdfast_file import conflicts
@@ -229,20 +228,20 @@ def _facts(services: Services, loss: Loss) -> Mended:
 
 def _waiting(services: Services, loss: Loss) -> Mended:
     put_back = services.outbox.restore(data_loss.flushes(services))
-    tally.accept(services.private(private.OUTBOX))
+    durable_queue.accept(services.private(private.OUTBOX))
     return Mended(f"{loss.message} {put_back} handed to the forges again")
 
 
 def _spooled(services: Services, loss: Loss) -> Mended:
     """Keep again the flushes that no server has, from the journals."""
     again, aside = services.spool.restore(data_loss.unshipped(services))
-    tally.accept(services.private(private.SPOOL))
+    durable_queue.accept(services.private(private.SPOOL))
     damaged = f"; damaged lines moved to state/spool.damaged-*: {aside}" if aside else ""
     return Mended(f"{loss.message} Flushes kept again from the journals: {again}{damaged}")
 
 
 def _lines(services: Services, loss: Loss) -> Mended:
-    tally.accept(services.private(loss.name.rpartition("/")[2]))
+    durable_queue.accept(services.private(loss.name.rpartition("/")[2]))
     return Mended(f"{loss.message} The remaining lines were accepted")
 
 

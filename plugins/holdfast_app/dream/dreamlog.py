@@ -21,8 +21,7 @@ from attrs import evolve, field, fields, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
-from holdfast_app import json_file
-from holdfast_app.durable_queue import tally
+from holdfast_app import durable_queue, json_file
 
 LOG: Final = "dreams.jsonl"
 INBOX: Final = "dream.inbox.json"
@@ -119,9 +118,9 @@ def record(state: str, result: DreamResult) -> None:
         with durable.reporting(path, "read"), suppress(FileNotFoundError):
             if safeopen.stat(path).st_size > MAX_BYTES:
                 data = private.read(path) or b""
-                tally.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
+                durable_queue.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
         # A line that a crash truncated must not corrupt this one.
-        tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+        durable_queue.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
 def entries(state: str) -> list[DreamResult]:

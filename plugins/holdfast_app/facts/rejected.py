@@ -23,8 +23,8 @@ from holdfast.fs import durable, ownership_mark, private
 from holdfast.models import Fact
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
+from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.durable_queue import tally
 from holdfast_app.records import blocks
 
 NAME: Final = "rejected"
@@ -171,7 +171,7 @@ class FactTrail:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
         with private.lock(self._path):
-            tally.append(self._path, data, flush=durably)
+            durable_queue.append(self._path, data, flush=durably)
 
 
 def _event(row: Mapping[str, Any]) -> Departure | None:

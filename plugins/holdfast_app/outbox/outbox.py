@@ -20,7 +20,7 @@ from attrs import evolve, frozen
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import private
 from holdfast.text.lazy import log
-from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, damaged_id
+from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence

@@ -7,12 +7,11 @@ import pytest
 from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.fs import private
-from holdfast_app import data_loss
+from holdfast_app import data_loss, durable_queue
 from holdfast_app.checkup import mending
 from holdfast_app.config import FactsConfig, RetentionConfig
 from holdfast_app.dream import dreamlog
 from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.durable_queue import tally
 from holdfast_app.outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -110,7 +109,7 @@ def test_missing__while_others_change_the_list__is_never_reported(filled):
             Outbox(str(filled)).remove([f"x{number}"])
         os._exit(0)
     while os.waitpid(child, os.WNOHANG) == (0, 0):
-        assert tally.missing(path) == 0
+        assert durable_queue.missing(path) == 0
     with private.lock(path):
         pass
 

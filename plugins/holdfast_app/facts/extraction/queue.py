@@ -27,7 +27,7 @@ from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app import json_file
 from holdfast_app.base import Services
-from holdfast_app.durable_queue.queue import DAMAGED, DurableQueue, Row, damaged_id
+from holdfast_app.durable_queue import DAMAGED, DurableQueue, Row, damaged_id
 
 logger = log("holdfast.facts")
 

@@ -1,0 +1,216 @@
+"""Durable lists in private files, one checksummed line for each item, in order, and their line counts.
+
+The queue holds items to publish, ship to a server or extract. A change replaces the file under its lock. A line that
+cannot be read is kept byte for byte by every change.
+
+The number of acknowledged lines is in ``NAME.mark`` next to ``NAME.jsonl``. It reveals removed lines and removed lists.
+A mark is written after its list and not flushed, so after a power cut it can show too few lines. Before a list becomes
+shorter, its mark is lowered durably. Code that changes a list holds its lock, :func:`holdfast.fs.private.lock`.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt
+from holdfast.fs import durable, private, records, safeopen
+
+_LONGEST = 1 << 16  # size of the file's end that a quick check reads
+_FORM = b"%012d %08x %012d %012d"
+
+
+class _Mark(NamedTuple):
+    """A list's size in bytes, its last line's CRC-32, and its number of lines. ``short`` is the number of lines already
+    missing before."""
+
+    size: int = 0
+    last: int = 0
+    lines: int = 0
+    short: int = 0
+
+
+def path_of(path: str) -> str:
+    return os.path.splitext(path)[0] + ".mark"
+
+
+def append(path: str, data: bytes, *, flush: bool = True) -> None:
+    """:func:`holdfast.fs.durable.append` for whole lines. Lines without an answer go to a new file with them, as their
+    flush may have failed. The caller holds the lock. Raises: Unavailable."""
+    before = _read(path)
+    if _goes_on(path, before) != b"":
+        replace(path, (private.read(path) or b"") + data)
+        return
+    start = durable.append(path, data, flush=flush)
+    mark = _Mark(start + len(data), _last(data), before.lines + _count(data), before.short)
+    durable.write_sealed(path_of(path), _FORM % mark)  # if that fails, the old mark shows fewer lines
+
+
+def replace(path: str, data: bytes) -> None:
+    """Replace the list with ``data``; an empty list has no file. The caller holds the lock. Raises: Unavailable."""
+    before = _read(path)
+    whole = private.read(path) or b""
+    short, lines = _short(before, whole), _count(data)
+    if lines < before.lines:
+        durable.replace(path_of(path), durable.sealed(_FORM % _Mark(short=short)))
+    if data:
+        durable.replace(path, data)
+    else:
+        durable.remove(path)
+    if lines or short:
+        durable.write_sealed(path_of(path), _FORM % _Mark(len(data), _last(data), lines, short))
+    else:
+        durable.remove(path_of(path))
+
+
+def missing(path: str) -> int:
+    """The number of acknowledged lines that are missing. Reads only a few bytes if none are. Raises: Unavailable."""
+    mark = _read(path)
+    if _goes_on(path, mark) is not None:
+        return mark.short
+    with private.lock(path):  # otherwise another process may be rewriting it right now
+        return _short(_read(path), private.read(path) or b"")
+
+
+def accept(path: str) -> None:
+    """Accept the list as it is, so that nothing counts as missing from here on. Raises: Unavailable."""
+    with private.lock(path):
+        whole = private.read(path) or b""
+        durable.replace(path_of(path), durable.sealed(_FORM % _Mark(len(whole), _last(whole), _count(whole))))
+
+
+def _read(path: str) -> _Mark:
+    """The mark for the list at ``path``; zeros when it is missing or damaged."""
+    return _Mark(*durable.read_sealed(path_of(path), 10, 16, 10, 10))
+
+
+def _goes_on(path: str, mark: _Mark) -> bytes | None:
+    """The bytes after the marked line if it is in its place, otherwise None."""
+    start = max(0, mark.size - _LONGEST)
+    try:
+        with safeopen.reader(path) as file:
+            file.seek(start)
+            before, after = file.read(mark.size - start), file.read()
+    except OSError:
+        return None if mark.size else b""
+    return after if len(before) == mark.size - start and _last(before) == mark.last else None
+
+
+def _short(mark: _Mark, whole: bytes) -> int:
+    if len(whole) >= mark.size and _last(whole[: mark.size][-_LONGEST:]) == mark.last:
+        return mark.short
+    return mark.short + max(0, mark.lines - _count(whole))
+
+
+def _count(data: bytes) -> int:
+    return sum(1 for line in data.split(b"\n") if line.strip())
+
+
+def _last(data: bytes) -> int:
+    """The CRC-32 of the last line, or of its part within the bytes read."""
+    data = data[-_LONGEST:].rstrip(b"\n")
+    return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
+
+
+class HasId(Protocol):
+    """An item, which is known by its id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=HasId)
+#: An unreadable line's id starts so.
+DAMAGED: Final = "damaged-"
+
+
+class Row(NamedTuple, Generic[T]):
+    """A line as it is in the file, and its item."""
+
+    line: bytes
+    item: T
+
+
+class DurableQueue(Generic[T]):
+    """The queue at ``path``, with items of an attrs class ``kind``. ``what`` names one in errors, and ``damaged`` makes
+    the item that represents an unreadable line. Every method may raise Unavailable."""
+
+    def __init__(self, path: str, kind: type[T], *, what: str, damaged: Callable[[bytes], T]) -> None:
+        self.path = path
+        self._kind = kind
+        self._what = what
+        self._damaged = damaged
+
+    def rows(self) -> list[Row[T]]:
+        """The lines, in order; none when the file is missing."""
+        return [Row(line, self._parsed(line)) for line in self._lines()]
+
+    def items(self) -> list[T]:
+        """The items, in order. An unreadable line is the item that represents it, never omitted."""
+        return [row.item for row in self.rows()]
+
+    def count(self) -> int:
+        """The number of lines, without parsing them."""
+        return len(self._lines())
+
+    def change(self, change: Callable[[list[Row[T]]], Sequence[Row[T]]]) -> None:
+        """Replace the rows by ``change(rows)``, durably and under the lock. Without a difference only rows whose writer
+        got no answer are written."""
+        private.make(os.path.dirname(self.path))
+        with private.lock(self.path):
+            before = self.rows()
+            lines = [row.line for row in change(list(before))]
+            if lines != [row.line for row in before] or _goes_on(self.path, _read(self.path)):
+                replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
+
+    def put(self, items: Iterable[T], *, renew: bool = False) -> None:
+        """Append items, durable on return. One whose id waits already is not added again, or takes its place
+        (``renew``)."""
+        new = {item.id: self.row(item) for item in items}
+
+        def change(rows: list[Row[T]]) -> list[Row[T]]:
+            known = {row.item.id for row in rows}
+            added = (row for row in new.values() if row.item.id not in known)
+            return [*(new.get(row.item.id, row) if renew else row for row in rows), *added]
+
+        self.change(change)
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Remove items durably. A missing item is not an error."""
+        self.update(lambda item: None if item.id in ids else item)
+
+    def update(self, change: Callable[[T], T | None]) -> None:
+        """Replace each item by ``change(item)``, like :meth:`change`. None removes an item."""
+
+        def changed(row: Row[T]) -> list[Row[T]]:
+            item = change(row.item)
+            return [] if item is None else [row if item is row.item else self.row(item)]
+
+        self.change(lambda rows: [new for row in rows for new in changed(row)])
+
+    def sending(self, *, timeout_s: float) -> durable.Lock:
+        """The lock for sending items. Raises: Unavailable when another process still sends after ``timeout_s``."""
+        private.make(os.path.dirname(self.path))
+        return durable.lock(f"{os.path.splitext(self.path)[0]}-sending.lock", timeout_s=timeout_s)
+
+    @staticmethod
+    def row(item: T) -> Row[T]:
+        """``item`` as a new line."""
+        return Row(records.encode(unstructure(item)), item)
+
+    def _lines(self) -> list[bytes]:
+        return (private.read(self.path) or b"").splitlines(keepends=True)
+
+    def _parsed(self, line: bytes) -> T:
+        try:
+            return structure(records.decode(line.rstrip(b"\n")), self._kind, what=self._what, error=Corrupt)
+        except Corrupt:
+            return self._damaged(line)
+
+
+def damaged_id(line: bytes) -> str:
+    """An unreadable line's id, the same at each reading."""
+    return f"{DAMAGED}{zlib.crc32(line.rstrip()):08x}"

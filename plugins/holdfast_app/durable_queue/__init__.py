@@ -1,1 +1,0 @@
-"""Durable lists of waiting items, and their line counts, which reveal removed lines."""
