@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.flush import curated
 from holdfast.session import provenance
 from holdfast.storage import Capability
 from holdfast.text.lazy import log
@@ -143,6 +142,7 @@ class Services(base.Services):
 
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> set[str]:
         """Those of the items that a dream dropped, merged or replaced, or that are in the archive."""
+        from holdfast.flush import curated
         from holdfast_app.dream import dreamlog
         from holdfast_app.records import archive
 

@@ -19,7 +19,6 @@ is sent to a model.
 
 from __future__ import annotations
 
-import logging
 import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
+from holdfast.text.lazy import log
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
     from holdfast_models.retry import Completion
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 SYSTEM: Final = """\
 You read a conversation between a user and an assistant and write down what is worth remembering in later sessions.
