@@ -140,14 +140,11 @@ def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(me
     assert not missed
 
 
-def test_search__rules_for_what_one_does__all_of_them_first_without_a_common_word(memory):
+def test_search__rules_and_a_value_that_was_replaced__what_holds_comes_first(memory):
     held = [hit for hit in memory.search("what should I watch out for when I commit?") if hit.holds]
     assert [hit.kind for hit in held] == ["rule"] * len(held)
     assert "make check" in held[0].excerpt
     assert any("Never push to main" in hit.excerpt for hit in held)
-
-
-def test_search__value_that_was_replaced__marked_and_below_its_successor(memory):
     found = memory.search("which port does the API listen on?")
     old = next(hit for hit in found if "8080" in hit.excerpt)
     assert "9090" in found[0].excerpt
@@ -156,22 +153,16 @@ def test_search__value_that_was_replaced__marked_and_below_its_successor(memory)
     assert not old.holds
 
 
-@pytest.mark.parametrize(
-    ("question", "days", "last"),
-    [
+def test_search__days_in_the_question__narrow_it_and_are_named(memory):
+    for question, days, last in (
         ("what did we decide last week?", "23 to 29 November", 29),
         ("was haben wir letzte Woche entschieden?", "23 to 29 November", 29),
         ("what did we do since Saturday about the port or CI", "28 November to 1 December", 28),
-    ],
-)
-def test_search__days_in_the_question__narrow_it_and_are_named(memory, question, days, last):
-    found = memory.search(question)
-    assert (found.days, found.heading, found.outside) == (days, f"{days}:", False)
-    assert found
-    assert all(23 <= hit.at.day <= last for hit in found)
-
-
-def test_search__nothing_from_these_days__says_so_and_shows_what_is_outside(memory):
+    ):
+        found = memory.search(question)
+        assert (found.days, found.heading, found.outside) == (days, f"{days}:", False)
+        assert found
+        assert all(23 <= hit.at.day <= last for hit in found)
     found = memory.search("who renewed the certificate yesterday?")
     assert found.heading == "Nothing from 30 November. Found outside of it:"
     assert "Ana renews" in found[0].excerpt

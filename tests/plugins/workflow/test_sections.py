@@ -103,7 +103,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_insert__any_document__only_adds_its_line_and_is_idempotent(lines, newline, ended):
     text = newline.join(lines) + (newline if ended else "")
