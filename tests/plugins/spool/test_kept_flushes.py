@@ -4,9 +4,10 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from attrs import evolve
 
 from holdfast.config.values import StorageConfig
-from holdfast.errors import FlushRefused, Unavailable
+from holdfast.errors import Conflict, FlushRefused, Unavailable
 from holdfast.models import Receipt
 from holdfast.session.services import Services
 from holdfast.storage import Capability
@@ -32,6 +33,19 @@ def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_
         thread.join(10)
     [result] = shipped
     assert ([one.id for one in result.left], result.written, result.down is not None) == (["flush_0"], (), True)
+
+
+def test_send__a_flush_cannot_be_written__later_ones_of_its_session_wait_and_others_go(opened, monkeypatch):
+    def write(_services, receipt, _flushed):
+        if receipt.flush_id == "flush_0":
+            raise Conflict("It changed.", next_step="Try again.")
+
+    monkeypatch.setattr("holdfast_app.spool._write", write)
+    spool = opened().spool
+    spool.put([kept(0), kept(1), evolve(kept(2), session="t")])
+    sent = spool.send()
+    assert [[one.id for one in some] for some in (sent.left, sent.written)] == [["flush_0", "flush_1"], ["flush_2"]]
+    assert sent.down is None
 
 
 def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways_on(opened, project, monkeypatch):
