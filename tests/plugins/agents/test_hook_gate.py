@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast_agents import dialects, events, gated, turns
@@ -320,3 +321,18 @@ def test_end__session_cannot_be_saved__is_logged_and_told_where_the_client_can_w
     log = (client.state / "hook.log").read_text(encoding="utf-8")
     assert f"{name} end: FlushRefused" in log
     assert "private sentence" not in log + ended.stderr
+
+
+def test_clone__would_move_the_store__turns_are_kept_here_and_compaction_waits_for_trust(project):
+    """tests/trust/test_known_attacks.py has other settings of a clone."""
+    (project / "holdfast.toml").write_text('[storage]\npath = "elsewhere"\n', encoding="utf-8")
+    client = Client(project, "codex")
+    client.say("Fix the flaky login test")
+
+    assert "holdfast trust" in blocked(client.compact(), client)
+    assert client.said() == [("user", "Fix the flaky login test")]
+    assert not (project / "elsewhere").exists()
+    trusted(project)
+    assert client.compact() == NOTHING
+    [note] = (project / "elsewhere" / "memory").glob("*.md")
+    assert "Fix the flaky login test" in note.read_text(encoding="utf-8")
