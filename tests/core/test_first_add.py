@@ -44,7 +44,7 @@ def sync(self):
     note("synced", self.path)
 Folder.sync = sync
 
-for n in range(1, 60):
+for n in range(1, 60, 2):
     root = os.path.join(sys.argv[1], str(n))
     os.mkdir(root)
     codes = []
@@ -68,8 +68,8 @@ def test_add__the_first_was_killed_at_any_moment__every_name_on_the_way_is_durab
     done = subprocess.run([sys.executable, "-c", ADDS, tmp_path], cwd=HERE, capture_output=True, text=True, check=True)
     codes = [line.split() for line in done.stdout.splitlines()]
     assert codes == [*[[str(-signal.SIGKILL), "0"]] * (len(codes) - 1), ["0", "0"]]
-    assert len(codes) > 8
-    for n in range(1, len(codes) + 1):
+    assert len(codes) > 5
+    for n in range(1, 2 * len(codes), 2):
         root, log = tmp_path / str(n), tmp_path / f"{n}.log"
         lines = [line.split(" ", 1) for line in log.read_text().splitlines()]
         for name in (".holdfast", ".holdfast/state", ".holdfast/state/sessions", ".holdfast/state/sessions/s.jsonl"):

@@ -52,7 +52,7 @@ def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project, 
     assert hook.returncode == 2, "exit code 0 would let the client compact unflushed"
 
 
-@pytest.mark.parametrize("words", [("load", "--json"), ("status", "--json"), ("flush", "--json")])
+@pytest.mark.parametrize("words", [("load", "--json"), ("flush", "--json")])
 def test_command__plugin_prints__stdout_holds_only_the_answer(project, words):
     source = "print('at import')\n" + VALIDATOR.format(start="print('at start')", call="print('in the hook')")
     environ = installed(project, source)
@@ -74,8 +74,10 @@ def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(pro
     assert done.stdout == "" if exits else json.loads(done.stdout)["continue"] is False
 
 
-@pytest.mark.parametrize("where", ["at import", "at start", "in the hook", "in a thread of its own"])
-@pytest.mark.parametrize("command", ["flush", "end"])
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [("flush", "at import"), ("end", "at start"), ("flush", "in the hook"), ("end", "in a thread of its own")],
+)
 def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission(project, command, where):
     assert holdfast("add", "user", "hello", project=project, environ=dict(os.environ)).returncode == 0
     leave = "__import__('os')._exit(0)"

@@ -28,7 +28,7 @@ FOUND: dict[str, int] = {
     "the plan is not synced": 44,
     "a purged session's marker comes back": 3218,
     "a refused payload is forgotten": 3482,
-    "a finished flush's marker counts after a power cut": 3139,
+    "a finished flush's marker counts after a power cut": 3038,
     "a torn block stays": 1613,
     "an append has no intent": 112,
     "a whole append is not flushed again": 10612,
