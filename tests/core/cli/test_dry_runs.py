@@ -31,8 +31,9 @@ def flags_of(command):
 def combinations():
     for command, ways in NEEDED.items():
         flags = [flag for flag in flags_of(command) if flag not in ASIDE]
-        for words in ways:
-            for chosen in (*itertools.combinations(flags, 2), *itertools.combinations(flags, 1), ()):
+        for number, words in enumerate(ways):
+            pairs = itertools.combinations(flags, 2) if not number else ()
+            for chosen in (*pairs, *itertools.combinations(flags, 1), ()):
                 yield [command, *filter(None, words), "--dry-run", *chosen]
 
 

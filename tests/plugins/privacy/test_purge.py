@@ -339,13 +339,13 @@ for number in range(count):
 
 @pytest.mark.req("R244")
 def test_purge__logs_are_appended_to_meanwhile__no_line_of_another_process_is_lost(full, project):
-    state, count = project / ".holdfast" / "state", 400
+    state, count = project / ".holdfast" / "state", 150
     command = [sys.executable, "-c", APPENDER, str(state), str(count)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as appender:
         assert appender.stdout.readline() == "ready\n"
         while appender.poll() is None:
             row = f'{{"event": "updated", "id": "fact_0", "content": "{SUBJECT}"}}\n'
-            rows = row * 5_000
+            rows = row * 2_000
             for name in ("facts.log.jsonl", "usage.jsonl"):
                 with private.lock(str(state / name)):
                     durable.append(state / name, rows.encode(), flush=False)

@@ -91,11 +91,11 @@ def test_index__several_processes_while_a_journal_is_written__all_find_it(memory
 
 def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project):
     said = datetime(2026, 11, 20, tzinfo=UTC)
-    memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(6_000))
+    memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(3_000))
     memory.close()
     path = project / FILE
     killed = subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"])
-    while killed.poll() is None and not (path.exists() and path.stat().st_size > 200_000):
+    while killed.poll() is None and not (path.exists() and path.stat().st_size > 100_000):
         time.sleep(0.001)
     killed.send_signal(signal.SIGKILL)
     killed.wait(timeout=60)
@@ -103,7 +103,7 @@ def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_fou
     running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"]) for _ in range(2)]
     assert [one.wait(timeout=120) for one in running] == [0, 0]
     processes.run("--root", str(project), "search", "--index")
-    assert 0 < before < _entries(path) == 6_030
+    assert 0 < before < _entries(path) == 3_030
 
 
 def _entries(path: Path) -> int:
