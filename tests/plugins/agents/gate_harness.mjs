@@ -14,7 +14,8 @@ const kinds = {
   opencode: async () => {
     const show = async ({ body }) => said.push(body.message)
     const client = { session: { get: async () => ({}), messages: async () => ({}) }, tui: { showToast: show } }
-    const hooks = await module.Holdfast({ client, directory: cwd, worktree: cwd })
+    const plugin = module.default?.server ?? module.Holdfast // opencode, and Kilo
+    const hooks = await plugin({ client, directory: cwd, worktree: cwd })
     const input = { sessionID: session }
     return hooks["experimental.session.compacting"](input, { context: [] }).then(() => false, () => true)
   },
