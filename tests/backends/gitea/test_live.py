@@ -71,7 +71,7 @@ class Server:
         return found
 
 
-@pytest.fixture(params=["1.26", "1.25", "forgejo", live])
+@pytest.fixture(params=["1.26", "forgejo", live])
 def server(request) -> Iterator[Server]:
     if request.param == "live":
         url, token, repo = LIVE.values()
