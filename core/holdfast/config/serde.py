@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
 
 import attrs
 
@@ -142,9 +142,11 @@ def _read(value: Any, kind: Any, path: str, problems: list[str]) -> Any:
     origin, kinds = _origin(kind), _arguments(kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
         return None if value is None else _read(value, kinds[0], path, problems)
-    if origin is tuple:
+    if origin is Literal:
+        return value if value in kinds else problems.append(f"{path}: not {value!r}".removeprefix(": "))
+    if origin in (tuple, list):
         if isinstance(value, list | tuple):
-            return tuple([_read(one, kinds[0], f"{path}[{n}]", problems) for n, one in enumerate(value)])
+            return origin(_read(one, kinds[0], f"{path}[{n}]", problems) for n, one in enumerate(value))
         return problems.append(f"{path}: expected a list".removeprefix(": "))
     if origin in (dict, Mapping):
         if isinstance(value, Mapping):
