@@ -86,7 +86,7 @@ with Holdfast.open() as memory:
 def kernel(root, make_environment, tmp_path_factory) -> Environment:
     """Core and the file backend in an environment of their own."""
     made = make_environment(tmp_path_factory.mktemp("kernel") / "environment")
-    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
@@ -190,7 +190,7 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 import holdfast
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
-print(*(name for name in ("pluggy", "attr", "tomllib", "importlib.metadata") if name in sys.modules))
+print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]

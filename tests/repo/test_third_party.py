@@ -35,7 +35,7 @@ def installed(
 ) -> Environment:
     """holdfast, acme and the two broken ones, in an environment with nothing else but holdfast's dependencies."""
     made = make_environment(tmp_path_factory.mktemp("environment"))
-    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel, acme_wheel)
     for name, source in BROKEN.items():
         info = made.site / f"{name}-1.0.dist-info"

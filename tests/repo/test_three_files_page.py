@@ -59,4 +59,4 @@ def test_project__run_time_dependencies__are_the_reviewed_ones(root):
 
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     names = {re.split(r"[<>=;\[ ]", d, maxsplit=1)[0] for d in table["project"]["dependencies"]}
-    assert names == {"attrs", "keyring", "markdown-it-py", "pluggy", "tomli-w", "tomlkit", "tzdata"}
+    assert names == {"attrs", "cattrs", "keyring", "markdown-it-py", "pluggy", "tomli-w", "tomlkit", "tzdata"}

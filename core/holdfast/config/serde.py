@@ -1,13 +1,17 @@
-"""External data as values and back, with errors that name the file and every bad key."""
+"""External data as values and back, with errors that name the file and every bad key.
+
+The only user of cattrs. Its import takes longer than starting Python, so holdfast's own records are read without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
 import attrs
 
@@ -16,6 +20,8 @@ from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
+    import cattrs
+
     from holdfast.config.values import Config
     from holdfast.models import Fact, Payload, Receipt
 
@@ -36,6 +42,7 @@ _KINDS: Mapping[type, str] = {
 _origin: Callable[[Any], Any] = cache(get_origin)
 _arguments: Callable[[Any], Any] = cache(get_args)
 T = TypeVar("T")
+_Hook = Callable[[Any, Any], Any]
 
 
 def structure(
@@ -48,13 +55,17 @@ def structure(
 ) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
-    problems: list[str] = []
-    made = _read(value, cls, "", problems)
-    if not problems:
-        return cast("T", made)
-    shown = "; ".join(problems[:8]) + (f"; and {len(problems) - 8} more" if len(problems) > 8 else "")
-    step = next_step or f"Correct {'it' if len(problems) == 1 else 'these'}, then try again."
-    raise error(f"{what} is not valid: {shown}.", next_step=step)
+    with suppress(HoldfastError, KeyError, TypeError, ValueError):
+        return cast("T", _plain(value, cls))
+    import cattrs  # for settings and payloads, and to name each mistake
+
+    try:
+        return _converter().structure(value, cls)
+    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as caught:
+        lines = list(_problems(caught, ""))
+        shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
+        step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
+        raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
 
 
 def unstructure(value: Any) -> Any:
@@ -80,7 +91,7 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
     from holdfast.config.values import config_type
 
-    if not data:  # most projects
+    if not data:  # most projects; importing cattrs would slow each start
         return config_type()()
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
@@ -131,88 +142,142 @@ def fact_out(fact: Fact) -> dict[str, object]:
 # reading
 
 
-def _read(value: Any, kind: Any, path: str, problems: list[str]) -> Any:
-    """``value`` as a ``kind``. Mistakes go to ``problems``, each with its path; the result then means nothing."""
+def _plain(value: Any, kind: Any) -> Any:
+    """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
+    Raises: KeyError, TypeError and ValueError for any other."""
     if kind in _KINDS:
-        if isinstance(value, bool) is (kind is bool) and isinstance(value, (int, float) if kind is float else kind):
-            return value
-        return problems.append(f"{path}: expected {_KINDS[kind]}, got {_named(value)}".removeprefix(": "))
+        return value if type(value) is kind else _exactly(value, kind)
     if kind in (Any, object):
         return value
+    if kind is datetime:
+        return moment(value)
     origin, kinds = _origin(kind), _arguments(kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
-        return None if value is None else _read(value, kinds[0], path, problems)
-    if origin is Literal:
-        return value if value in kinds else problems.append(f"{path}: not {value!r}".removeprefix(": "))
-    if origin in (tuple, list):
-        if isinstance(value, list | tuple):
-            return origin(_read(one, kinds[0], f"{path}[{n}]", problems) for n, one in enumerate(value))
-        return problems.append(f"{path}: expected a list".removeprefix(": "))
-    if origin in (dict, Mapping):
-        if isinstance(value, Mapping):
-            return {key: _read(one, kinds[1], _at(path, str(key)), problems) for key, one in value.items()}
-        return problems.append(f"{path}: expected a table, got {_named(value)}".removeprefix(": "))
-    try:
-        if kind is datetime:
-            return moment(value)
-        return _object(value, kind, path, problems) if attrs.has(kind) else kind(value)
-    except (HoldfastError, ValueError, TypeError) as error:
-        return problems.append(_told(error, path))
-
-
-def _object(value: Any, cls: Any, path: str, problems: list[str]) -> Any:
-    """Read a table as a ``cls``. A string is a value whose first field is ``text``. Raises: as the class."""
-    fields, rest = _fields(cls)
-    if isinstance(value, str) and next(iter(fields)) == "text":
-        return cls(text=value)
-    if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {_named(value)}")
-    unknown = {key: item for key, item in value.items() if key not in fields}
-    given = {key: item for key, item in value.items() if key in fields}
-    if rest:
-        given[rest], unknown = unknown | given.get(rest, {}), {}
-    before = len(problems)
-    for key, item in given.items():
-        field, here = fields[key], _at(path, key)
-        # Where the class itself converts the value, it lists the choices if it cannot.
-        is_enum = isinstance(field.type, type) and issubclass(field.type, Enum)
-        if not ("raw" in field.metadata or (field.converter and is_enum)):
-            found = len(problems)
-            given[key] = _read(item, field.type, here, problems)
-            if ABOUT in field.metadata and found == len(problems):
-                try:
-                    field.metadata[ABOUT].check(item)
-                except ValueError as error:
-                    problems.append(_told(error, here))
-    missing = (name for name, one in fields.items() if one.default is attrs.NOTHING and name not in given)
-    problems += [f"{_at(path, name)}: missing" for name in missing]
-    for key in sorted(unknown):
-        near = nearest(key, list(fields))
-        problems.append(f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else ""))
-    return cls(**given) if len(problems) == before else None
+        return None if value is None else _plain(value, kinds[0])
+    if origin is tuple and isinstance(value, list | tuple):
+        return tuple(_plain(one, kinds[0]) for one in value)
+    if origin is dict and isinstance(value, dict):
+        return {_plain(key, kinds[0]): _plain(one, kinds[1]) for key, one in value.items()}
+    if attrs.has(kind) and isinstance(value, Mapping):
+        types = _types(kind)
+        return kind(**{key: _plain(one, types[key]) for key, one in value.items()})
+    raise TypeError(kind)
 
 
 @cache
-def _fields(cls: Any) -> tuple[Mapping[str, attrs.Attribute[Any]], str]:
-    """A class's fields, by name, and the name of the one that receives the other keys."""
-    fields = {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
-    return fields, next((name for name, one in fields.items() if REST in one.metadata), "")
+def _types(cls: Any) -> Mapping[str, Any]:
+    """The types of a class's fields. Raises: TypeError when reading one takes more than its type."""
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    if any(one.metadata for one in fields):
+        raise TypeError(cls)
+    return {one.name: one.type for one in fields}
 
 
-def _named(value: object) -> str:
-    return _KINDS.get(type(value), type(value).__name__)
+@cache
+def _converter() -> cattrs.Converter:
+    import cattrs
+
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int, float):
+        made.register_structure_hook(kind, _exactly)
+    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    made.register_structure_hook(datetime, lambda value, _: moment(value))
+    made.register_structure_hook_factory(_is_tuple, _tuple)
+    made.register_structure_hook_factory(attrs.has, _class)
+    return made
 
 
-def _told(error: Exception, path: str) -> str:
-    """An error that a class raised, as a mistake at ``path``."""
-    if isinstance(error, BadValue):
-        text = error.message.removesuffix(".")
+def _exactly(value: object, kind: Any) -> object:
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
+    return value
+
+
+def _is_tuple(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is tuple
+
+
+def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
+    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
+    read = converter.get_structure_hook(items)
+
+    def hook(value: object, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise TypeError("expected a list")
+        return tuple(read(value, items))
+
+    return hook
+
+
+def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
+    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
+    from cattrs.gen import make_dict_structure_fn
+
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    rest = next((one.name for one in fields if REST in one.metadata), "")
+    known = {one.name for one in fields} - {rest}
+    checked = {one.name: _checked(one, converter) for one in fields}
+    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
+
+    def hook(value: Any, _: object) -> object:
+        if isinstance(value, str) and fields[0].name == "text":
+            return cls(text=value)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
+        if rest:
+            value = {key: item for key, item in value.items() if key in known} | {
+                rest: {key: item for key, item in value.items() if key not in known}
+            }
+        return read(value, cls)
+
+    return hook
+
+
+def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
+    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
+    import cattrs
+
+    def hook(value: object, kind: Any) -> object:
+        if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
+            return value  # the class converts it, and lists the choices if it cannot
+        made: object = converter.structure(value, kind)
+        if ABOUT in field.metadata:
+            field.metadata[ABOUT].check(made)
+        return made
+
+    return cattrs.override(struct_hook=hook)
+
+
+def _problems(error: BaseException, path: str) -> Iterator[str]:
+    """One line per mistake, each with its path."""
+    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        noted, rest = error.group_exceptions()
+        for one, note in noted:
+            key: str | int = getattr(note, "name", getattr(note, "index", ""))
+            yield from _problems(one, f"{path}[{key}]" if isinstance(key, int) else _at(path, key))
+        for one in rest:
+            yield from _problems(one, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [one.name for one in attrs.fields(error.cl) if one.init]
+        for key in sorted(error.extra_fields):
+            near = nearest(key, known)
+            yield f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else "")
+    elif isinstance(error, BadValue):
+        problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
-            text += f" (use{error.next_step[3:].removesuffix('.')})"
-        return f"{path}: {text}" if path and not error.field.startswith(path) else text
-    if isinstance(error, HoldfastError):
-        return str(error).removesuffix(".")
-    return f"{path}: {error}" if path else str(error)
+            problem += f" (use{error.next_step[3:].removesuffix('.')})"
+        yield f"{path}: {problem}" if path and not error.field.startswith(path) else problem
+    elif isinstance(error, HoldfastError):
+        yield str(error).removesuffix(".")
+    else:
+        text = str(error.args[0]) if error.args else type(error).__name__
+        if isinstance(error, KeyError):
+            yield f"{path or text}: missing"
+        else:
+            yield f"{path}: {text}" if path else text
 
 
 def _at(path: str, key: str) -> str:
