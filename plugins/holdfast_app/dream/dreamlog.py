@@ -21,7 +21,8 @@ from attrs import evolve, field, fields, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
-from holdfast_app import durable_queue, json_file
+from holdfast_app import durable_queue
+from holdfast_app.records import json_file
 
 LOG: Final = "dreams.jsonl"
 INBOX: Final = "dream.inbox.json"

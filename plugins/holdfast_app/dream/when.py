@@ -11,8 +11,8 @@ from attrs import frozen
 from holdfast.config.serde import structure
 from holdfast.errors import Corrupt
 from holdfast.fs import private
-from holdfast_app import json_file
 from holdfast_app.base import Services
+from holdfast_app.records import json_file
 
 MARK: Final = "dream.json"
 #: Delay before the next automatic run after one that did not finish, and the longest that one may take.

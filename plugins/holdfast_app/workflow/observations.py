@@ -26,8 +26,8 @@ from holdfast.errors import Refused
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text.stored import duplicate_key
-from holdfast_app import json_file
 from holdfast_app.base import Services
+from holdfast_app.records import json_file
 from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
 

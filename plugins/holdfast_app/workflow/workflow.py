@@ -24,9 +24,8 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
-from holdfast_app import json_file
 from holdfast_app.base import Services
-from holdfast_app.records import recalled
+from holdfast_app.records import json_file, recalled
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate

@@ -25,9 +25,9 @@ from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
-from holdfast_app import json_file
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, Row, damaged_id
+from holdfast_app.records import json_file
 
 logger = log("holdfast.facts")
 
