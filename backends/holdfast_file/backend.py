@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.storage import Capability, ComposedBackend, Condition
@@ -12,8 +13,6 @@ from holdfast_file.facts import FactFile
 from holdfast_file.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.models import Fact
 
 

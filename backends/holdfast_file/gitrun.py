@@ -12,15 +12,13 @@ import errno
 import os
 import re
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.fs import paths, safeopen
 from holdfast.fs.worktree import git_folders, is_linked, pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _VIEW: Final = (
     "[core]\nbare = false\nautocrlf = input\nfsmonitor = false\nuntrackedCache = false\n"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
@@ -24,8 +25,6 @@ from holdfast.storage import CATEGORIES, FactTable, tombstone
 from holdfast.text import untrusted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.models import AddResult, Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')

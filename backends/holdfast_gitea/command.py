@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.errors import ConfigError
 from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
 from holdfast_gitea import invitations
+from holdfast_gitea.authors import Member
 from holdfast_gitea.backend import GiteaBackend
-
-if TYPE_CHECKING:
-    from holdfast_gitea.authors import Member
 
 _STATES = {"joined": "joined", "left": "revoking", "out": "revoked"}
 

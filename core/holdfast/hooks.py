@@ -14,18 +14,19 @@ hide a failed save. Only ``plugin/manager.py`` calls a hook.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pluggy
 
+from holdfast.validation import Chunks, ValidationRequest
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
-    from holdfast.validation import Chunks, ValidationRequest
 
 PROJECT = "holdfast"
 hookspec = pluggy.HookspecMarker(PROJECT)

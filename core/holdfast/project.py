@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.config import resolved, settings, statefolder
+from holdfast.config.values import Config
 from holdfast.errors import BadValue, HoldfastError, PluginNotFound, Refused, SettingsIgnored, StorageError
 from holdfast.fs import private
 from holdfast.journal import journal
@@ -23,7 +24,6 @@ from holdfast.text.lazy import log
 from holdfast.text.plain import clean
 
 if TYPE_CHECKING:
-    from holdfast.config.values import Config
     from holdfast.journal.safety import Marker
     from holdfast.session.session import Session
 

@@ -4,6 +4,7 @@ event, and importing attrs there would cost more than everything else together (
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 #: Maximum characters in a document to check or edit. A larger document would be of no use as memory.
@@ -11,8 +12,6 @@ MAX_DOCUMENT_CHARS: Final = 5_000_000
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from holdfast.models import Finding
 
 #: Characters checked per deadline. Short strings are grouped up to this size for one validator call.

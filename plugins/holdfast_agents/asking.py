@@ -11,18 +11,16 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Iterator
 
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 from holdfast_agents import events
+from holdfast_agents.events import Event
 from holdfast_app.message_formats.leaves import BACKGROUND
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast_agents.events import Event
 
 #: Maximum bytes read from a transcript's end. An answer follows its tools' results, so its row is near the end.
 TAIL_BYTES = 262_144

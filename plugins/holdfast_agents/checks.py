@@ -23,6 +23,7 @@ from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.records.heartbeat import Beat
 from holdfast_agents.setup import claude_code, jsontext, placing, program
 from holdfast_agents.setup.claude_code import SCRIPT, module
 from holdfast_agents.setup.client import AGREED, Client, Problem, Where, not_found
@@ -33,7 +34,6 @@ from holdfast_app.sessions import pastgate
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_agents.records.heartbeat import Beat
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)

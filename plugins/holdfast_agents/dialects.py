@@ -15,6 +15,7 @@ plugin waits for 60 s. Elsewhere stdout is text for the system prompt, stderr th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -23,8 +24,6 @@ from holdfast_agents.events import UNSTOPPABLE, Answer, Dialect, Event, Reply, t
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CLIENT = "claude-code"
 GATED = (b'"PreCompact"',)

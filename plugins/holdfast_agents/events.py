@@ -6,11 +6,10 @@ is the same for all clients. Part of the hot path, so without attrs and unneeded
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 #: Kinds of events. Only COMPACTING is a gate. CONFIG is a change of settings that can be refused.
 START, PROMPT, TOOL, STOP = "start", "prompt", "tool", "stop"

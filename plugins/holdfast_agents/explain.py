@@ -16,6 +16,7 @@ from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
+from holdfast_app.brief.brief import Brief
 from holdfast_app.facts.prompt import one_line
 from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of
@@ -25,7 +26,6 @@ from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast_app.brief.brief import Brief
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28

@@ -36,6 +36,7 @@ from holdfast_agents.records import memo
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_app.authorship.witness import Witness
+from holdfast_app.base import Services
 from holdfast_app.message_formats import reading
 from holdfast_app.message_formats.messages import text_of
 from holdfast_app.message_formats.reading import mapping
@@ -46,7 +47,6 @@ from holdfast_app.transcripts.rows import elements, lines
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.base import Services
 
 #: Source of an instruction in the client's summary, if no message has it.
 _SOURCE: Final = "the client's summary"

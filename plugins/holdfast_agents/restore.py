@@ -20,13 +20,13 @@ from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.heartbeat import log
+from holdfast_agents.records.memo import Memo
+from holdfast_app.base import Services
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import recalled
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_agents.records.memo import Memo
-    from holdfast_app.base import Services
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from typing import Any
 
 from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
@@ -16,6 +17,7 @@ from holdfast.gate import Gate
 from holdfast.journal.capture import hot_plugins, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
+from holdfast_agents.events import Event
 from holdfast_app.message_formats.leaves import (
     BACKGROUND,
     MAX_SAID_CHARS,
@@ -33,10 +35,6 @@ except ImportError:
     from hashlib import blake2b
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from holdfast_agents.events import Event
 
 #: Prefix of message ids that a hook assigned.
 MARK = "hook-"

@@ -13,13 +13,12 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import NoReturn, TextIO
+
+from holdfast_agents.events import Answer
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn, TextIO
-
-    from holdfast_agents.events import Answer
 
 _GRACE_S = 2.0
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,14 +12,11 @@ from holdfast.config.layout import Surface
 from holdfast.flush import interfaces
 from holdfast.hooks import LimitsItems
 from holdfast.session import services
+from holdfast.storage import Document
+from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from holdfast.storage import Document
     from holdfast_app.config import Config
-    from holdfast_app.trust.store import Store
 
 
 class Waiting(Protocol):

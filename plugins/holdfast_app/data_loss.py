@@ -26,12 +26,12 @@ from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
+from holdfast_app.base import Services
 from holdfast_app.records import handoffs, packing, work_log
 from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt, Written
-    from holdfast_app.base import Services
 
 
 FORGOTTEN = "forgotten.json"

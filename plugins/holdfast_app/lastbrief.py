@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
 
 _FILE: Final = "last-brief.json"
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Sequence
 
 from holdfast.text.plain import JOINERS
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Sequence
-
 
 #: Variation selectors. A row of them is invisible and can spell words.
 _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"

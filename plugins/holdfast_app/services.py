@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
+from holdfast.flush.interfaces import Authorship
 from holdfast.session import provenance
-from holdfast.storage import Capability
+from holdfast.storage import Capability, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
 from holdfast_app import base
+from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from holdfast.config.values import Config
     from holdfast.flush.curated import Room
-    from holdfast.flush.interfaces import Authorship
     from holdfast.models import CuratedEntry
-    from holdfast.storage import StorageBackend
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool import Spool
-    from holdfast_app.trust.store import Store
 
 
 logger = log(__name__)

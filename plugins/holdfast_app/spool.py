@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
@@ -25,13 +27,8 @@ from holdfast.fs import durable, private
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
 from holdfast.text.lazy import log
+from holdfast_app.base import Services
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from contextlib import AbstractContextManager
-
-    from holdfast_app.base import Services
 
 logger = log(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
@@ -16,10 +16,8 @@ from holdfast.fs import safeopen
 from holdfast.journal import journal
 from holdfast.text.humanize import ago, count
 from holdfast_app import background
+from holdfast_app.base import Services
 from holdfast_app.dream import when
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"

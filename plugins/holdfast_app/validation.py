@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
@@ -20,12 +20,9 @@ from holdfast.flush import handoff, notes
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
 from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
+from holdfast_app.base import Services
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
 from holdfast_file import conflicts
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
-
 
 #: Surfaces made from other surfaces; their content is not a source.
 DERIVED: Final = (Surface.TRAIL, Surface.REPORT, Surface.DIARY)

@@ -18,23 +18,20 @@ has a function for each, see :meth:`Command.action`.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
+from holdfast.errors import HoldfastError
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
 from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Self, TypeAlias
-
     from holdfast import Holdfast
-    from holdfast.errors import HoldfastError
     from holdfast_cli.progress import Bar
 
     Handler: TypeAlias = Callable[["Call"], "Answer | int"]

@@ -7,7 +7,8 @@ clone, and a shell may expand them, so only names of plain characters are offere
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from holdfast.config import resolved, settings, statefolder
 from holdfast.fs import private
@@ -15,9 +16,6 @@ from holdfast.text.lazy import Lazy
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import known, other_owner
 from holdfast_cli.usage import parser_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PLAIN = Lazy(r"[^\W_][\w./:-]*")
 #: Stores that are read without a server.

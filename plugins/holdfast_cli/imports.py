@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import attrs
 
 from holdfast.errors import Refused
 from holdfast.text.humanize import count
+from holdfast_app.history.files import Unread
+from holdfast_app.history.importing import Taken
 from holdfast_app.printable import in_one_line
 from holdfast_cli.command import Answer, Call
 from holdfast_cli.stdin import can_ask, confirmed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from holdfast_app.history.files import Unread
-    from holdfast_app.history.importing import Taken
-    from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Term
 
 _LISTED = 20
 #: Characters of the longest statement that need not be shown whole.

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
 
 from holdfast.errors import HoldfastError
 from holdfast_app.printable import printable
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, TextIO
 
 
 class UsageError(HoldfastError):

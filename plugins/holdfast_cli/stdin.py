@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from holdfast_app.printable import printable
 from holdfast_cli.problem import UsageError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _FIRST_BYTE_S = 5.0
 #: Clients set these to 1 in their agent's shell.

@@ -8,11 +8,11 @@ epilog with examples, ``run(args)``, which returns the exit code and may raise w
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, without the import
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
-    from holdfast.plugin.discovery import Found
+from holdfast.plugin.discovery import Found
+
+TYPE_CHECKING = False  # as typing has it, without the import
 
 
 #: The help's headings, in order.

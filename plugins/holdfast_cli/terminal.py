@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from holdfast.errors import HoldfastError
 from holdfast.text.plain import JOINERS
 from holdfast_app.printable import in_one_line, json_safe, printable
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import TextIO
 
 #: A string, or a string with its style's name.
 Cell = str | tuple[str, str]

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
-from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, asks, folded, row_text
+from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asks, folded, row_text
+from holdfast_keys.transport import Transport
 
 if TYPE_CHECKING:
     from holdfast_app.outbox.forge import Ask, Item
-    from holdfast_app.outbox.trail import Target
-    from holdfast_keys.transport import Transport
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20

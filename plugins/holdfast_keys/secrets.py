@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from types import ModuleType
+from typing import Final
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 from holdfast.text import untrusted
 from holdfast_memory import install
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 SERVICE: Final = "holdfast"
 #: The variables that a provider's own tools read. ``HOLDFAST_<NAME>_KEY`` takes precedence.

@@ -21,21 +21,18 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.api import hookimpl
-from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
+from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
 from holdfast.text.lazy import log
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, ClassVar, Final
-
     from holdfast.api import PluginContext
-    from holdfast.errors import HoldfastError
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
     from holdfast_models.retry import Completion
 

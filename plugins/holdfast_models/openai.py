@@ -7,14 +7,10 @@ the extra ``openai``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from holdfast_models.base import ModelPlugin
-
-if TYPE_CHECKING:
-    from typing import ClassVar
-
-    from holdfast_models.retry import Completion
+from holdfast_models.retry import Completion
 
 
 class OpenAIModel(ModelPlugin):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -15,8 +16,6 @@ from holdfast_redaction.patterns import KINDS, SECONDS, Budget, Hit, RedactionFa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from holdfast_redaction.rules.loader import UserRules
 
 #: Maximum searches after masking. The second finds nothing, except in odd input.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 from holdfast.api import hookimpl
 from holdfast.errors import ConfigError
@@ -13,8 +14,6 @@ from holdfast_redaction.patterns import KINDS, SECONDS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
-
     from holdfast.api import Chunks, PluginContext, ValidationRequest
     from holdfast.models import Finding
 

@@ -14,11 +14,10 @@ from attrs import frozen
 
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import TooLong, garbled
+from holdfast_gitea.wire.models import Comment
+from holdfast_keys.transport import Answer
 
 if TYPE_CHECKING:
-    from holdfast_gitea.wire.models import Comment
-    from holdfast_keys.transport import Answer
-
     Get = Callable[..., Answer]
 
 PAGE: Final = 50  # more is never sent

@@ -9,6 +9,7 @@ the settings' classes are imported only when a project sets one of their keys.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.config import settings, statefolder, trust
@@ -17,8 +18,6 @@ from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from holdfast.config.values import Config
 
 _PLUGINS = "plugins"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 import attrs
 
 from holdfast.config.fields import ABOUT, REST
+from holdfast.config.values import Config
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
     import cattrs
 
-    from holdfast.config.values import Config
     from holdfast.models import Fact, Payload, Receipt
 
 __all__ = [

@@ -9,15 +9,13 @@ trust. Agents' hooks use this at every event, so the parser is imported only whe
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from holdfast.fs import userdir
 from holdfast.text import untrusted
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 #: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"

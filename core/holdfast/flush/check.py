@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.flush import contract, record, refused_payloads
-from holdfast.flush.plan import noted
+from holdfast.flush.plan import Attempt, Plan, noted
 
 if TYPE_CHECKING:
-    from holdfast.flush.plan import Attempt, Plan
     from holdfast.models import Finding
 
 

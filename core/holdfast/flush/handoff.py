@@ -11,6 +11,7 @@ newer rule about the same thing replaces that rule, or a person removes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,8 +22,6 @@ from holdfast.text import ownlines, untrusted
 from holdfast.text.plain import is_none, is_open, one_line, same_key
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import Payload
 
 #: The rules, of those before, that hold after new ones: see :meth:`holdfast.session.services.Services.standing`.

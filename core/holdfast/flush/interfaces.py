@@ -6,17 +6,17 @@ delivers nothing, takes all text as the user's own, and knows of no dream. Its c
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
+from holdfast.errors import HoldfastError
+from holdfast.plugin.manager import PluginManager
 
-    from holdfast.errors import HoldfastError
+if TYPE_CHECKING:
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
-    from holdfast.plugin.manager import PluginManager
 
 
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.

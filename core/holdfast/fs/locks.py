@@ -12,9 +12,12 @@ import errno
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from operator import attrgetter
 from os import getpid
+from types import TracebackType
+from typing import Self
 
 from holdfast.errors import Unavailable
 from holdfast.fs import safeopen
@@ -22,10 +25,6 @@ from holdfast.fs.safeopen import Folder, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
-
     from holdfast.fs.safeopen import PathArg
 
 if sys.platform == "win32":

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 
 from holdfast.errors import Refused
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def upwards(folder: str) -> Iterator[str]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISREG
+from typing import Any
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, ownership_mark, safeopen
@@ -18,9 +20,6 @@ from holdfast.fs.safeopen import Folder
 from holdfast.text import untrusted
 
 TYPE_CHECKING = False  # like typing's, without the import
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 #: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"

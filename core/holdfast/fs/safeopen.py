@@ -14,18 +14,17 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+from types import TracebackType
+from typing import BinaryIO, Self, TypeAlias
 
 from holdfast.errors import Unavailable
 from holdfast.fs import userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
-    from typing import BinaryIO, Self, TypeAlias
-
     PathArg: TypeAlias = str | os.PathLike[str]
 
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows lacks these

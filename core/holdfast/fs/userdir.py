@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONFIG_FILE = "config.toml"
 TRUST_FILE = "trust.json"

@@ -14,11 +14,11 @@ from holdfast.errors import ConfigError
 from holdfast.fs import paths, private
 from holdfast.gate import Gate, is_plain
 from holdfast.journal.journal import Entry, Journal
+from holdfast.plugin.manager import PluginManager
 from holdfast.text.plain import untagged
 
 if TYPE_CHECKING:
     from holdfast.models import Message
-    from holdfast.plugin.manager import PluginManager
 
 ROLES = ("user", "assistant", "system", "tool")
 

@@ -6,12 +6,12 @@ client's transcript, and follows in the journal at the next compaction or at the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from holdfast.journal.journal import Journal
 
-    from holdfast.journal.journal import Journal
+if TYPE_CHECKING:
     from holdfast.models import Message
 
 #: Beginning of the ids that hooks give.

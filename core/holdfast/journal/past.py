@@ -9,15 +9,13 @@ before it is changed, so a process may be killed between any two writes.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 from zlib import crc32
 
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, paths, private, safeopen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER: Final = "past"
 INDEX: Final = "index"

@@ -11,14 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from holdfast.errors import ConfigError, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.errors import ConfigError, NotTrusted, PluginError, PluginLoadFailed, PluginNotFound, StorageError
 from holdfast.plugin import ToStderr
 from holdfast_memory import DISTRIBUTION
-
-if TYPE_CHECKING:
-    from holdfast.errors import NotTrusted, StorageError
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -13,10 +13,8 @@ from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
+from holdfast.session.services import Services
 from holdfast.text import lazy
-
-if TYPE_CHECKING:
-    from holdfast.session.services import Services
 
 logger = lazy.log(__name__)
 

@@ -6,11 +6,10 @@ extends it (:meth:`holdfast.session.services.Services.provenance`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from holdfast.models import Fact
 
 

@@ -14,6 +14,7 @@ from attrs import Factory, define, field
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
+from holdfast.flush.interfaces import Authorship, FactService, Outbox, Spool
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
 from holdfast.session.provenance import Provenance
@@ -23,7 +24,6 @@ from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
     from holdfast.flush.curated import Room
-    from holdfast.flush.interfaces import Authorship, FactService, Outbox, Spool
     from holdfast.models import CuratedEntry
     from holdfast.session.transaction import Transaction
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import datetime
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 def count(number: int, noun: str) -> str:

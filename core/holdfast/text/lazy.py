@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from logging import Logger
-    from typing import Any
 
 _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub", "subn")
 

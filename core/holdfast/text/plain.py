@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
-    from typing import Literal
-
     from holdfast.models import Payload
 
 #: Characters that end a line for ``str.splitlines``.

@@ -6,9 +6,9 @@ JSON can spell, become U+FFFD.
 
 from __future__ import annotations
 
+from typing import Any
+
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _TOO_DEEP = "nested too deeply"
 _TOO_LARGE = "a number has more than 64 bits"

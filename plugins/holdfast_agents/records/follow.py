@@ -27,7 +27,10 @@ from holdfast.fs import paths
 from holdfast.text import untrusted
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
+from holdfast_agents.events import Event
 from holdfast_agents.records import memo as memos
+from holdfast_agents.records.memo import Memo
+from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import NO_OUTPUT
 from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
 from holdfast_app.transcripts import opencode, read
@@ -35,9 +38,6 @@ from holdfast_app.transcripts import opencode, read
 if TYPE_CHECKING:
     from holdfast import Session
     from holdfast.models import Message
-    from holdfast_agents.events import Event
-    from holdfast_agents.records.memo import Memo
-    from holdfast_app.base import Services
 
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5

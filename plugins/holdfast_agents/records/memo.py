@@ -9,9 +9,8 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
 
@@ -20,9 +19,6 @@ from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 from holdfast_agents.clientfiles import at, own_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FOLDER = "agents"
 _KEPT = 200

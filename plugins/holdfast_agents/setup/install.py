@@ -7,31 +7,26 @@ import os
 import shlex
 import shutil
 import sys
+from argparse import Namespace
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from attrs import evolve
 
 from holdfast.fs import ownership_mark
 from holdfast_agents.clientfiles import own_folder
 from holdfast_agents.setup import placing
-from holdfast_agents.setup.client import AGREED, GUARDED
+from holdfast_agents.setup.client import AGREED, GUARDED, Client, Needed, Where
 from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
+from holdfast_agents.setup.placing import Done
+from holdfast_app.config import Config
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Sequence
-
-    from holdfast_agents.setup.client import Client, Needed, Where
-    from holdfast_agents.setup.placing import Done
-    from holdfast_app.config import Config
-    from holdfast_cli.command import Call
 
 #: The client and the scope.
 WHERE = (

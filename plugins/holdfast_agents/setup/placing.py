@@ -9,16 +9,13 @@ import stat
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
 from holdfast_agents import clientfiles
-
-if TYPE_CHECKING:
-    from holdfast_agents.setup.parts import Part
+from holdfast_agents.setup.parts import Part
 
 #: Suffix for backups made before holdfast first changes a file.
 BACKUP = ".holdfast-backup"

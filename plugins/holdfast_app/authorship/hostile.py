@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized, untagged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from holdfast.models import Turn
 
 #: Prefix for a line that instructs an agent, with the tool or document that it came from.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +17,6 @@ from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from holdfast.models import Message, Turn
 
 #: Fewest different words of a sentence that can be a stranger's.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -23,13 +24,11 @@ from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
+from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
     from holdfast.models import CuratedEntry, Payload
-    from holdfast_app.base import Services
 
 
 #: Limits for the searched journals, newest first. Short sessions must not hide a long one.

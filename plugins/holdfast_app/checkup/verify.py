@@ -6,7 +6,8 @@ typed there is shown as such. A store on a server records no passages, so only r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from attrs import field, frozen
 
@@ -14,16 +15,11 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import notes, verify
 from holdfast.journal import chain
-from holdfast.journal.journal import every
+from holdfast.journal.chain import Head
+from holdfast.journal.journal import Journal, every
 from holdfast_app import data_loss
+from holdfast_app.base import Services
 from holdfast_app.trust.provenance import Provenance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.journal.chain import Head
-    from holdfast.journal.journal import Journal
-    from holdfast_app.base import Services
 
 TAMPERED: Final = "tampered with"
 CHANGED: Final = "changed after its receipt, not by holdfast"

@@ -13,16 +13,14 @@ The text is the document as it will be stored, each entry with its ``- ``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.models import Finding, Severity
 from holdfast.text.stored import duplicate_key
+from holdfast.validation import ValidationRequest
 from holdfast_app.curated import rules
+from holdfast_app.curated.limits import Limits
 from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
-
-if TYPE_CHECKING:
-    from holdfast.validation import ValidationRequest
-    from holdfast_app.curated.limits import Limits
 
 #: Maximum characters of a line that the word rules read, which bounds their time. A longer item is refused for its
 #: length, unless the user allowed such items.

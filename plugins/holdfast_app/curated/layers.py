@@ -4,13 +4,10 @@ surface for a fact (R105-R107, R151-R159, reading A46): if unsure, log first and
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from holdfast.config.layout import Surface
+from holdfast.config.layout import Layout, Surface
 from holdfast.models import Category
-
-if TYPE_CHECKING:
-    from holdfast.config.layout import Layout
 
 
 class Layer(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.gate import lines_of, refusal
+from holdfast.gate import Gate, lines_of, refusal
 from holdfast.text.plain import clean
 from holdfast.validation import ValidationRequest, can_mask, mask
 
 if TYPE_CHECKING:
-    from holdfast.gate import Gate
     from holdfast.models import Finding
 
 #: Removing a line may cause another error, for example when a limit on the number of items applies.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
+from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
 from holdfast_app.message_formats import messages as plain
 from holdfast_app.message_formats.leaves import says
@@ -22,9 +23,7 @@ from holdfast_app.message_formats.reading import SUMMARY, THINKING, Reading
 if TYPE_CHECKING:
     from holdfast import Session
     from holdfast.models import Message
-    from holdfast_app.base import Services
 
-    #: Role, tool and text.
     Key = tuple[str, str, str]
 
 #: Tools whose messages are not speech. A loop may drop them at any time.

@@ -8,6 +8,7 @@ heading of the document, not of the last item (reading A51).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,8 +17,6 @@ from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 

@@ -7,12 +7,12 @@ its length and SHA-256 digest. Part of the hot path, so without attrs and regula
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from typing import Final
-
     Change = Callable[[str], str]
 
 

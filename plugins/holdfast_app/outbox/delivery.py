@@ -16,13 +16,13 @@ from holdfast.fs import paths
 from holdfast.storage import block_marker
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
+from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt
-    from holdfast_app.base import Services
 
 logger = log(__name__)
 

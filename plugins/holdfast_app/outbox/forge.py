@@ -13,14 +13,14 @@ Every process that opens a project imports this, so it imports neither attrs nor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
+from holdfast.plugin.discovery import PluginContext
 
+if TYPE_CHECKING:
     from holdfast.models import Evidence, Receipt
-    from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item as Item  # noqa: PLC0414  # forges import it from here
     from holdfast_keys.transport import Transport
 

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -22,8 +23,6 @@ from holdfast.text.plain import cut, one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast_app.outbox.forge import Item

@@ -24,6 +24,7 @@ from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, private
 from holdfast.journal import journal
 from holdfast.validation import ValidationRequest, mask
+from holdfast_app.base import Services
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, Walk, alone, carry_out
 from holdfast_app.privacy.transforms import (
@@ -41,7 +42,6 @@ from holdfast_file import gitrun
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding
-    from holdfast_app.base import Services
 
 
 logger = logging.getLogger(__name__)

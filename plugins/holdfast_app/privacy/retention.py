@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 
@@ -25,6 +25,7 @@ from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
 from holdfast_app import progress
+from holdfast_app.base import Services
 from holdfast_app.data_loss import note_forgotten
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
@@ -32,9 +33,6 @@ from holdfast_app.privacy.sweep import Walk, alone, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.records import packing
 from holdfast_app.sessions import rewriting
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

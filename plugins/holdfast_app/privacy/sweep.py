@@ -26,6 +26,7 @@ from holdfast.journal import emergency_log, journal, past, safety
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
+from holdfast_app.base import Services
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import transforms
@@ -37,7 +38,6 @@ from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast_app.base import Services
 
 logger = logging.getLogger(__name__)
 

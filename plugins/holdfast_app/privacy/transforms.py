@@ -23,10 +23,10 @@ from holdfast.config.layout import Surface
 from holdfast.fs import durable, records, safeopen
 from holdfast.text import untrusted
 from holdfast.text.plain import normalized
+from holdfast_app.base import Services
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast_app.base import Services
 
 
 _SQLITE: Final = b"SQLite format 3\0"

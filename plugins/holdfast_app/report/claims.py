@@ -11,14 +11,11 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.errors import HoldfastError
-from holdfast_app.outbox.forge import Ask
+from holdfast_app.outbox.forge import Ask, Forge
 from holdfast_app.report.report import CHANGED, HAPPENED, PROOF, Line, Report
-
-if TYPE_CHECKING:
-    from holdfast_app.outbox.forge import Forge
 
 _TARGET: Final = (
     r"(?:(?<![\w/])(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?[#!][1-9][0-9]*\b|https?://\S+/(?:issues|pulls?)/[0-9]+)"

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast.journal import journal
+from holdfast_app.base import Services
 from holdfast_app.sessions import refusals
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
-    from holdfast_app.sessions.refusals import Refusal
+from holdfast_app.sessions.refusals import Refusal
 
 _CHARS_PER_TOKEN: Final = 4
 

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
+from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
-from holdfast_app.outbox.forge import INCOMPLETE, Forge
+from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
 from holdfast_app.report import claims, screen
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
 from holdfast_app.validation import unsupported
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
-    from holdfast_app.outbox.forge import Activity
 
 FORGE: Final = "On the forge"
 FINDINGS: Final = "What does not fit together"

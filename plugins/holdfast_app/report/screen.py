@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.text.plain import cut
-
-if TYPE_CHECKING:
-    from holdfast_app.outbox.forge import Activity
-    from holdfast_app.report.report import Line
+from holdfast_app.outbox.forge import Activity
+from holdfast_app.report.report import Line
 
 #: Rows of the screen and characters of a row.
 ROWS: Final = 25

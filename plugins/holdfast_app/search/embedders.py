@@ -6,13 +6,10 @@ It is off by default, because words alone find most, and needs httpx2. A third-p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import ClassVar
 
 from holdfast_models.base import Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import ClassVar
 
 
 class Embeddings(Endpoint):

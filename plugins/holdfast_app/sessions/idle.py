@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, PluginError
 from holdfast.fs import private, safeopen
 from holdfast.journal import journal
+from holdfast.session.session import Session
 from holdfast.text.lazy import log
-
-if TYPE_CHECKING:
-    from holdfast.session.session import Session
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
 
 logger = log(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError, NotFound
@@ -11,8 +12,6 @@ from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast import Holdfast
 
 #: Minimum length of the accepted beginning of an id.

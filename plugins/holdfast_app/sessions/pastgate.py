@@ -7,14 +7,12 @@ covered, but no session text. Clients report a compaction more than once, so a r
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FILE: Final = "past-gate.jsonl"
 #: How long ``status`` and ``doctor`` mention a compaction. The session's page and the day's report keep it.

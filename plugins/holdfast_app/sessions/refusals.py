@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast.config.serde import moment
-
-if TYPE_CHECKING:
-    from holdfast.journal.journal import Journal
+from holdfast.journal.journal import Journal
 
 #: Kind of these records.
 KIND: Final = "refused"

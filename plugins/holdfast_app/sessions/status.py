@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -18,11 +17,9 @@ from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast.session.context import Context
+from holdfast_app.base import KeptFlush, Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
 from holdfast_app.sessions import pastgate
-
-if TYPE_CHECKING:
-    from holdfast_app.base import KeptFlush, Services, Waiting
 
 
 @frozen(kw_only=True)

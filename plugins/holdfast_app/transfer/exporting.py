@@ -22,20 +22,19 @@ from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
+from holdfast.gate import Gate
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
 from holdfast_app import progress
+from holdfast_app.base import Services
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
-from holdfast_app.transfer.archive import opened
+from holdfast_app.transfer.archive import Archive, Database, opened
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.gate import Gate
-    from holdfast_app.base import Services
-    from holdfast_app.transfer.archive import Archive, Database
 
 
 _HEX = frozenset("0123456789abcdef-")

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
@@ -20,9 +20,7 @@ from holdfast.models import AddOutcome, Fact
 from holdfast.storage import ABSENT, Add, StorageBackend, sha256
 from holdfast.text.stored import duplicate_key
 from holdfast_app import progress
-
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
+from holdfast_app.base import Services
 
 #: Facts made durable together, where the target supports that.
 BATCH: Final = 1000

@@ -6,14 +6,13 @@ another passage. The order of passages does not count.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from holdfast.text.plain import BOM
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _FENCE = "+++"
 _TABLE = "[["

@@ -21,17 +21,16 @@ from typing import TYPE_CHECKING, Final
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.session import provenance
-from holdfast.session.provenance import Sifted
+from holdfast.session.provenance import Sifted, Withheld
 from holdfast.text import untrusted
 from holdfast.text.humanize import count
 from holdfast_app.trust import passages
+from holdfast_app.trust.gitlines import Origins
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.provenance import Withheld
-    from holdfast_app.trust.gitlines import Origins
 
 STORED: Final = "stored"
 #: The lists' name for the facts. No document can have this name.

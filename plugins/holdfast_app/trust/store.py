@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.fs import durable, private
 from holdfast.session import store
+from holdfast.session.provenance import Provenance
 from holdfast.storage import Add, Change, Remove, Update, get_fact, update_fact, updated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from holdfast.models import AddResult, Fact
-    from holdfast.session.provenance import Provenance
 
 
 #: Documents with nothing withheld, each with its file's status.

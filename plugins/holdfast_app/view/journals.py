@@ -17,11 +17,11 @@ from holdfast.flush import verify
 from holdfast.journal.journal import Journal
 from holdfast.models import Message
 from holdfast_app.authorship import sources
+from holdfast_app.base import Services
 from holdfast_app.sessions import refusals
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
-    from holdfast_app.base import Services
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (

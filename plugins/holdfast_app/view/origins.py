@@ -19,16 +19,15 @@ from holdfast.text.plain import cut
 from holdfast_app.authorship import sources
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.dreamlog import Status
-from holdfast_app.facts.rejected import key_of
+from holdfast_app.facts.rejected import Departure, key_of
 from holdfast_app.facts.store.origins import of, unsigned
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 from holdfast_app.trust import provenance
 from holdfast_app.view import journals
+from holdfast_app.view.project import Project
 
 if TYPE_CHECKING:
     from holdfast import Fact
-    from holdfast_app.facts.rejected import Departure
-    from holdfast_app.view.project import Project
 
 
 #: Maximum number of notes searched for an item without a recorded source.

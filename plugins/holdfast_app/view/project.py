@@ -16,18 +16,17 @@ from holdfast.flush import notes
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
+from holdfast_app.dream.dreamlog import DreamResult, Gone
 from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.facts.rejected import Departure
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.printable import in_one_line
 from holdfast_app.sessions import lookup
-from holdfast_app.sessions.status import status
+from holdfast_app.sessions.status import Status, status
 from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast_app.dream.dreamlog import DreamResult, Gone
-    from holdfast_app.facts.rejected import Departure
-    from holdfast_app.sessions.status import Status
 
 
 #: A run's lists of lines that left the memory.

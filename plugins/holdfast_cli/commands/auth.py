@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, read_text
 from holdfast_cli.terminal import Cell, Term
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 auth = Command(
     "Manage",

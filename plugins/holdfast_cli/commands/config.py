@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from attrs import evolve
 
@@ -19,17 +19,12 @@ from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.settings import project
-from holdfast_app.settings.project import Done
+from holdfast_app.settings.project import Done, Setting
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast_app.settings.project import Setting
 
 
 @Command(

@@ -5,25 +5,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import attrs
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
 from holdfast.text.humanize import count, size
+from holdfast_app.privacy.purge import PurgeReport, ScrubReport
+from holdfast_app.privacy.transforms import Changed, Left
+from holdfast_app.transfer.exporting import Imported
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from holdfast_app.privacy.purge import PurgeReport, ScrubReport
-    from holdfast_app.privacy.transforms import Changed, Left
-    from holdfast_app.transfer.exporting import Imported
 
 
 @Command(

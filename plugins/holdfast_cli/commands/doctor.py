@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,8 +13,6 @@ from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast import Holdfast
     from holdfast.models import Check
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import faulthandler
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.serde import unstructure
@@ -11,18 +13,14 @@ from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.dream import when
-from holdfast_app.dream.dreamlog import Status
+from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from holdfast import Holdfast
-    from holdfast_app.dream.dreamlog import DreamResult
 
 
 _MARKS = {

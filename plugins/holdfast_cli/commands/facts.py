@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.config.serde import fact_out
@@ -10,6 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast_app.facts.store import origins
+from holdfast_app.facts.store.factfile import ImportReport
 from holdfast_app.printable import json_safe
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli.command import Answer, Call, Command, argument, positive
@@ -19,11 +21,8 @@ from holdfast_cli.stdin import is_agent, read_file, text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast import Holdfast
     from holdfast.models import Fact
-    from holdfast_app.facts.store.factfile import ImportReport
 
 
 #: Bad rows that a person is shown; ``--json`` lists all.

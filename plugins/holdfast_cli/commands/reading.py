@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
+from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
+from holdfast_app.brief.brief import Brief
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
@@ -14,11 +17,7 @@ from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast import Holdfast
-    from holdfast.storage import Document
-    from holdfast_app.brief.brief import Brief
 
 
 _KEYS = (

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 from holdfast.text.humanize import ago, count
 from holdfast_app.search import KINDS
+from holdfast_app.search.hits import Hits, SearchHit
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast_app.search.hits import Hits, SearchHit
 
 #: Maximum places shown for a sentence that occurs in several.
 _ALSO: Final = 3

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.session.provenance import Withheld as Passage
 from holdfast.text.humanize import count
+from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
@@ -17,12 +21,7 @@ from holdfast_cli.stdin import can_ask, confirmed, is_agent
 from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from holdfast.config.resolved import Resolved
     from holdfast.models import Fact
-    from holdfast.session.provenance import Withheld as Passage
-    from holdfast_app.checkup.adoption import Adopted, Held
 
 
 def _reason(key: str) -> str:

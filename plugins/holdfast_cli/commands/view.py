@@ -4,29 +4,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
+from holdfast_app.history.audit import Repeated
+from holdfast_app.history.sessions import Past
 from holdfast_app.printable import in_one_line
-from holdfast_app.view.origins import NOTES_SEARCHED, find
-from holdfast_app.view.project import COUNTS, Project, history, interruptions, totals
+from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
+from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
 from holdfast_cli import progress
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime, tzinfo
-
-    from holdfast_app.history.audit import Repeated
-    from holdfast_app.history.sessions import Past
-    from holdfast_app.view.origins import Source, Trace
-    from holdfast_app.view.project import Interruption
-
 
 _DAYS: Final = 60
 _MOST_DAYS: Final = 3_660

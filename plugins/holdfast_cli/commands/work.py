@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
+from holdfast.flush.handoff import Work
 from holdfast.text.humanize import ago, count
+from holdfast_app.outbox.outbox import Item
 from holdfast_app.sessions.lookup import short
+from holdfast_app.spool import Kept
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from holdfast.flush.handoff import Work
-    from holdfast_app.outbox.outbox import Item
-    from holdfast_app.spool import Kept
-
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 

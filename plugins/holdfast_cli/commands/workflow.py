@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import Action
+from argparse import Action, ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.serde import moment, unstructure
 from holdfast.text.humanize import ago, count
 from holdfast_app.workflow import observations
-from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_app.workflow.update import Updated
 from holdfast_app.workflow.workflow import records
 from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
@@ -17,11 +18,7 @@ from holdfast_cli.stdin import parse_json, read_file
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from holdfast import Holdfast
-    from holdfast_app.workflow.three import MemoryUpdate
-    from holdfast_app.workflow.update import Updated
 
 
 #: Flag -> (key of the update, target section).

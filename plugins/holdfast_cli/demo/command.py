@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +20,11 @@ from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
 from holdfast_app.transcripts import read
 from holdfast_cli.command import Call, Command, argument
+from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast import Holdfast, Session
     from holdfast.models import Message, Payload
-    from holdfast_cli.terminal import Term
 
 SESSION = "webhook-fix"
 #: Share of the session before the first compaction.

@@ -6,16 +6,12 @@ not read an OAuth login. ``--tools ""`` leaves out the built-in tools.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import ClassVar
 
 from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, rows, string
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import ClassVar
-
-    from holdfast_models.cli.programs import Ended
-    from holdfast_models.retry import Completion
+from holdfast_models.cli.programs import Ended
+from holdfast_models.retry import Completion
 
 _ARGUMENTS = (
     "-p",

@@ -9,16 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import ClassVar
 
 from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, part, string, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import ClassVar
-
-    from holdfast_models.cli.programs import Ended
-    from holdfast_models.retry import Completion
+from holdfast_models.cli.programs import Ended
+from holdfast_models.retry import Completion
 
 #: A name that no MCP server and no extension has.
 _NONE = "holdfast-allows-none"

@@ -11,18 +11,14 @@ import shutil
 import tempfile
 import time
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
+from holdfast.errors import ModelFailed
 from holdfast.plugin import nested
 from holdfast_models.base import ModelPlugin
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import ClassVar
-
-    from holdfast.errors import ModelFailed
-    from holdfast_models.cli.programs import Ended
-    from holdfast_models.retry import Completion
+from holdfast_models.cli.programs import Ended
+from holdfast_models.retry import Completion
 
 #: The model's name when the program chooses it.
 _OWN_CHOICE = "default"

@@ -7,16 +7,12 @@ and switch off each MCP server by its name: ``opencode debug config`` lists them
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import ClassVar
 
 from holdfast_models.cli.model import CliModel, Start, number, part, rows, string, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import ClassVar
-
-    from holdfast_models.cli.programs import Ended
-    from holdfast_models.retry import Completion
+from holdfast_models.cli.programs import Ended
+from holdfast_models.retry import Completion
 
 _AGENT = "holdfast-model"
 _ARGUMENTS = ("run", "--format", "json", "--pure", "--agent", _AGENT, "--title", "holdfast")

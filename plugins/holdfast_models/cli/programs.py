@@ -13,12 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import IO, Final, NamedTuple
 
 from holdfast.errors import ModelFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 #: Only the beginning of the output and of stderr is read, in bytes. The longest accepted answer has 400,000 characters.
 _MAX_OUTPUT_BYTES: Final = 8_000_000

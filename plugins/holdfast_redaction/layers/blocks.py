@@ -7,14 +7,13 @@ semicolons or tabs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, prose, values
 from holdfast_redaction.patterns import Hit
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Ranks before all formats in the table, because everything in a key block is part of it.
 RANK = -1

@@ -9,14 +9,13 @@ are plain digits with a check digit, so without a word that names them every ten
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Budget, Hit
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # ruff: noqa: E501 - tables of formats
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
 from zlib import crc32
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(_HERE, "rules.toml")

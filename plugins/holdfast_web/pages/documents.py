@@ -15,14 +15,12 @@ from holdfast.models import Category
 from holdfast_app.trust import provenance
 from holdfast_app.view import origins
 from holdfast_app.view.origins import Origins, lines_of
-from holdfast_web.pages.request import page
+from holdfast_app.view.project import Project
+from holdfast_web.pages.request import Request, page
+from holdfast_web.rendering import Renderer
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-    from holdfast_app.view.project import Project
-    from holdfast_web.pages.request import Request
-    from holdfast_web.rendering import Renderer
 
 
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.

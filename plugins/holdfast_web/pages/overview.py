@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
+from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
+from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.sessions.status import Status
 from holdfast_app.trust import provenance
-from holdfast_app.view.project import days, events, interruptions, since_first, totals
-from holdfast_web.pages.request import page
-
-if TYPE_CHECKING:
-    from holdfast.flush.handoff import Work
-    from holdfast_app.dream.dreamlog import DreamResult
-    from holdfast_app.sessions.status import Status
-    from holdfast_app.view.project import Day, Project
-    from holdfast_web.pages.request import Request
-    from holdfast_web.rendering import Renderer
-
+from holdfast_app.view.project import Day, Project, days, events, interruptions, since_first, totals
+from holdfast_web.pages.request import Request, page
+from holdfast_web.rendering import Renderer
 
 #: The picture's rows, top to bottom: attribute, label.
 LANES: Final = (

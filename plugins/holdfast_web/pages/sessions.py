@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,15 +13,12 @@ from holdfast.journal import order
 from holdfast.models import turns_of
 from holdfast_app.view import journals
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
-from holdfast_web.pages.request import page
+from holdfast_app.view.project import Project
+from holdfast_web.pages.request import Request, page
+from holdfast_web.rendering import Renderer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.models import Message
-    from holdfast_app.view.project import Project
-    from holdfast_web.pages.request import Request
-    from holdfast_web.rendering import Renderer
 
 
 #: Turns on one page, and compactions.

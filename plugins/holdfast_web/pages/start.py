@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -13,17 +14,13 @@ from holdfast_agents import explain
 from holdfast_app import lastbrief
 from holdfast_app.printable import in_one_line
 from holdfast_app.search import KINDS
-from holdfast_web.rendering import line_to_html
+from holdfast_app.search.hits import SearchHit
+from holdfast_app.view.project import Project
+from holdfast_web.pages.request import Request
+from holdfast_web.rendering import Renderer, line_to_html
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markupsafe import Markup
-
-    from holdfast_app.search.hits import SearchHit
-    from holdfast_app.view.project import Project
-    from holdfast_web.pages.request import Request
-    from holdfast_web.rendering import Renderer
 
 
 #: Lines around the recalled text, which are part of the brief but not of the memory.
