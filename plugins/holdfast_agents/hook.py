@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import ArgumentParser, Namespace
-from typing import NoReturn
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin import nested
 from holdfast.text import untrusted
 from holdfast_agents import events
-from holdfast_agents.events import NO_REPLY, Answer, Dialect, Event, Reply
-from holdfast_agents.watchdog import Watchdog
+from holdfast_agents.events import NO_REPLY, Event, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from typing import NoReturn
+
     from holdfast import Holdfast
+    from holdfast_agents.events import Answer, Dialect
+    from holdfast_agents.watchdog import Watchdog
 
 #: The help section that lists the command, and its line there.
 HEADING = "Guard a client"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
@@ -17,11 +16,13 @@ from holdfast.text.lazy import log
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
-from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast import Holdfast
     from holdfast.models import Payload, Receipt
+    from holdfast_cli.terminal import Term
 
 logger = log(__name__)
 

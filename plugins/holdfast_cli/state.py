@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast_app.base import KeptFlush, Waiting
-from holdfast_app.lastbrief import Kept
-from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast_app.base import KeptFlush, Waiting
+    from holdfast_app.lastbrief import Kept
     from holdfast_app.sessions.status import SessionStatus, Status
+    from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
     State.SAFE: ("ok", "safe", "green"),

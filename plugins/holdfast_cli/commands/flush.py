@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.journal.capture import ROLES, capture, stored_id
-from holdfast.session.session import Session
 from holdfast.text.humanize import count
 from holdfast_app import background
 from holdfast_cli import saving
@@ -22,6 +21,7 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
+    from holdfast.session.session import Session
 
 
 @Command(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from holdfast_app.facts.extraction.extract import ExtractResult, Judged
-from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
@@ -18,6 +16,8 @@ from holdfast_cli.terminal import Cell, Term
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import AddResult, Fact
+    from holdfast_app.facts.extraction.extract import ExtractResult, Judged
+    from holdfast_app.facts.extraction.queue import GivenUp
 
 
 def confidence(text: str) -> float:

@@ -3,7 +3,6 @@ project, data at risk and the next step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,7 @@ from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import lastbrief, upkeep
-from holdfast_app.brief.brief import Brief
-from holdfast_app.report.cost import Cost
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
-from holdfast_app.sessions.status import Status
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
@@ -24,7 +20,12 @@ from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Cell, Term, home_short
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from holdfast import Holdfast
+    from holdfast_app.brief.brief import Brief
+    from holdfast_app.report.cost import Cost
+    from holdfast_app.sessions.status import Status
 
 
 _SHOWN = 20
