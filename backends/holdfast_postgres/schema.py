@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-#: The version of the tables.
+#: The tables' version.
 LATEST: Final = 4
 #: A role that is gone has no members, and no error.
 _BOUND: Final = "pg_has_role(role, 'MEMBER') AND server = (SELECT system_identifier FROM pg_control_system())"

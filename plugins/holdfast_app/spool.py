@@ -206,7 +206,7 @@ class Spool(DurableQueue[Kept]):
         return Shipped(tuple(written), tuple(self.items()), down)
 
     def _failed(self, kept: Kept, error: HoldfastError) -> None:
-        """Record why a flush could not be written, unless that is recorded already."""
+        """Record why a flush could not be written, unless it is recorded already."""
         if (kept.error, kept.next_step) != (error.message, error.next_step):
             tried = evolve(kept, error=error.message, next_step=error.next_step)
             self.update(lambda item: tried if item.id == kept.id else item)

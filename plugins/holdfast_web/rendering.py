@@ -69,7 +69,7 @@ def _parser() -> MarkdownIt:
 
 
 def _safe(tokens: Sequence[Token], after: Mapping[int, str], *, linked: bool = True) -> list[Token]:
-    """The tokens without their attributes, but with the numbers of their lines and addresses of the web."""
+    """The tokens with no attributes but line numbers and web addresses."""
     from markdown_it.token import Token
 
     found: list[Token] = []

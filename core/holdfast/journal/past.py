@@ -112,7 +112,7 @@ def size_of(path: str) -> int:
 
 
 def packs(folder: str) -> list[str]:
-    """The names of the packs, oldest first."""
+    """The packs' names, oldest first."""
     return [name for name in private.names(folder) if name.endswith(SUFFIX)]
 
 
@@ -175,7 +175,7 @@ def without(lines: bytes, pack: str) -> bytes:
 
 
 def scanned(path: str, pack: str, start: int) -> bytes:
-    """The lines of the pack from an offset on, from the pack itself."""
+    """The pack's lines from an offset on, read from it."""
     with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
         return found_in(file, pack, start)
     return b""

@@ -98,7 +98,7 @@ class Services:
         return Authorship()
 
     def origin(self, agent: str = "") -> str:
-        """Who and which machine make statements now, masked; empty if that is not recorded. The kernel records none."""
+        """Who and which machine make statements now, masked; empty if unknown. The kernel records none."""
         return ""
 
     def later(self) -> None:

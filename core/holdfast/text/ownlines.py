@@ -1,7 +1,7 @@
-"""The lines that holdfast writes for its own layout: headings, labels without content, and notices.
+"""Lines that holdfast writes for its own layout: headings, labels without content, and notices.
 
 They say nothing about the project. Every writer formats its lines from these templates, from which an application can
-tell holdfast's own lines from others.
+distinguish holdfast's own lines from others.
 """
 
 from __future__ import annotations

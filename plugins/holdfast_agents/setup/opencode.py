@@ -118,7 +118,7 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
 
 
 def _is_2(root: str) -> bool:
-    """Whether opencode 2 is installed. The program that is asked is never one that a clone brings."""
+    """Whether opencode 2 is installed. No program in the clone is run for it."""
     found = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
     try:
         version = subprocess.check_output([found, "--version"], text=True, timeout=5) if found else ""  # noqa: S603

@@ -1,4 +1,4 @@
-"""Passes a text through the gate line by line, for a draft of which only some lines may be bad."""
+"""Masks a draft line by line, where only some lines may be bad."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guards of the frameworks' compactors. A refused compaction is undone, and the agent keeps every message.
+"""Guards for the compactors that frameworks have. A refused compaction is undone, and the agent keeps every message.
 
 LangChain's middleware (also of deepagents) changes the state before the model is called, or shortens each request.
 Google ADK keeps every event, and replaces a span of them by its summary in requests. Microsoft Agent Framework's

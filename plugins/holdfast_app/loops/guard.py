@@ -30,7 +30,7 @@ R = TypeVar("R")
 logger = log(__name__)
 
 _NAMES = ("role", "type", "kind", "author")
-#: The guards of the frameworks' compactors, by package and class.
+#: Guards for compactors, by package and class.
 _COMPACTORS: Final = {
     ("langchain", "AgentMiddleware"): frameworks.langchain,
     ("agents", "OpenAIResponsesCompactionSession"): frameworks.openai_agents,

@@ -136,7 +136,7 @@ class Reading:
         self._add(Message(role="assistant", text=text, at=at, id=key, tool=THINKING), aside=True)
 
     def unknown(self, row: object, position: int) -> None:
-        """Keep the strings of a row of unknown form when it may be part of the conversation. ``row`` is the raw line if
+        """Keep the strings in a row of unknown form when it may be part of the conversation. ``row`` is the raw line if
         it is damaged."""
         if isinstance(row, dict):
             kind = clean(row.get("type"))

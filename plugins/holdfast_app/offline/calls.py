@@ -1,4 +1,4 @@
-"""What tool calls show: the client's own task list (Claude Code's TodoWrite and Task tools, Codex's update_plan,
+"""Tool calls: the client's own task list (Claude Code's TodoWrite and Task tools, Codex's update_plan,
 opencode's todowrite), files written by edit tools, commits reported by git, and packages taken out; and pointers in
 messages (issue and pull request numbers, addresses, commits).
 

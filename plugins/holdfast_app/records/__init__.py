@@ -1,1 +1,1 @@
-"""What the features write to notes, handoffs and journals, and how they tell holdfast's own lines."""
+"""Formats of notes, handoffs and journals, for the features."""

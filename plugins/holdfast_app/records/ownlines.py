@@ -1,4 +1,4 @@
-"""The lines that holdfast writes for its own layout, and whether a line is one of them.
+"""Recognises lines that holdfast writes for its own layout.
 
 They say nothing about the project, so they are never indexed, quoted, extracted or dreamt. Every writer formats its
 lines from the templates here and in :mod:`holdfast.text.ownlines`, and :func:`is_own` is generated from them, so the

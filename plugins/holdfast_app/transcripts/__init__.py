@@ -93,7 +93,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, list[Row] | None]:
-    """The format, and the rows of a file that is one document rather than one row per line."""
+    """The format, and the rows, where the file is one document rather than one row per line."""
     document = elements(stream)
     if document and (form := _recognised(document)):
         return form, document
