@@ -18,10 +18,11 @@ from holdfast.storage import time_left
 from holdfast_memory import extra
 from holdfast_postgres import faults, schema
 from holdfast_postgres.address import Address
-from holdfast_postgres.pool import Connection, Pool
 
 if TYPE_CHECKING:
     import psycopg
+
+    from holdfast_postgres.pool import Connection, Pool
 
 T = TypeVar("T")
 Statement = tuple[str, Sequence[object]]

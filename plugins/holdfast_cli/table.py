@@ -12,9 +12,6 @@ from typing import Any
 
 from holdfast.plugin.discovery import Found
 
-TYPE_CHECKING = False  # as typing has it, without the import
-
-
 #: The help's headings, in order.
 HEADINGS = (
     "Get started", "Guard a client", "Save", "Resume and search", "Inspect", "Consolidate", "The three files", "Manage",

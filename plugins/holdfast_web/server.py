@@ -7,10 +7,12 @@ import os
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import Unavailable
-from holdfast_web.site import Response, Site
+
+if TYPE_CHECKING:
+    from holdfast_web.site import Response, Site
 
 logger = logging.getLogger(__name__)
 
