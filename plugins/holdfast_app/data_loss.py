@@ -27,7 +27,7 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.records import handoffs, packing, work_log
+from holdfast_app.records import handoffs, work_log
 from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def lost_journals(services: Services) -> Iterator[Loss]:
             "messages since its last flush."
         )
         yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
-    for pack in packing.damaged(services.state):
+    for pack in past.damaged(services.state):
         step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
         name = f"state/{past.FOLDER}/{pack}"
         yield Loss(kind="packed", name=name, message=f"{name} is missing or was cut.", next_step=step)
@@ -344,7 +344,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
         hot.add(one.stem)
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
-    for packed, data in packing.contents(services.state):  # years of them
+    for packed, data in past.contents(services.state):  # years of them
         lines = data.splitlines() if packed.stem not in hot else ()
         found = (records.decode(line) for line in lines if line.startswith(_PROOFS))
         yield from (record for record in found if record and record.get("receipt"))

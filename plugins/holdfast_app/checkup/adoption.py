@@ -20,7 +20,6 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import emergency_log, journal, past
 from holdfast.journal.journal import Journal
-from holdfast_app.records import packing
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
@@ -121,7 +120,7 @@ def _take(state: str, aside: str, name: str) -> None:
         if opened.stat(base).st_nlink > 1:
             raise _Left("It has several names (hard links)")
     if name.startswith(f"{past.FOLDER}/"):
-        for one, data in packing.unpacked(os.path.join(aside, name)):
+        for one, data in past.unpacked(os.path.join(aside, name)):
             _add_journal(state, one.session, data)
         return
     data = safeopen.read(os.path.join(aside, name), private=False)
