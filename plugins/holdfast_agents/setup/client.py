@@ -72,7 +72,8 @@ class Needed:
 class Client:
     """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
     cannot act, after :attr:`elsewhere`. ``seen`` is the version whose real program was run. ``reads_parents``: it also
-    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults."""
+    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults. ``remark`` is
+    about the version that is installed here."""
 
     name: str
     shown: str
@@ -81,6 +82,7 @@ class Client:
     needed: Callable[[Where], Needed]
     seen: str
     problems: Callable[[Where], Iterator[Problem]] = lambda _: iter(())
+    remark: Callable[[Where], str] = lambda _: ""
     holds: str = GUARDED
     reads_parents: bool = False
 

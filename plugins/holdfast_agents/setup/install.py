@@ -131,8 +131,9 @@ def _install(call: Call) -> Answer:
     login = "" if as_plugin else chosen(call, call.root)
     model = switch_on(call.root, login) if login else None
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
-    by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     client = CLIENTS[args.client]
+    remark = filter(None, [client.remark(where)])
+    by_hand = [*remark, *wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
     if not as_plugin:
         by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,))]
     if not as_plugin and client.holds != AGREED:

@@ -62,12 +62,7 @@ def _needed(name: str, where: Where) -> Needed:
         },
     )
     restart = f"Restart {_SHOWN[name]} where it is running, because it loads plugins at its start."
-    steps = (
-        _NOT_RUN if name == "opencode" and _is_2(where.root) else "",
-        _WISHED if wished else "",
-        restart,
-        worktrees(name) if where.in_project else "",
-    )
+    steps = (_WISHED if wished else "", restart, worktrees(name) if where.in_project else "")
     return Needed(places=places, by_hand=tuple(filter(None, steps)))
 
 
@@ -117,6 +112,10 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
 
 
+def _remark(name: str, where: Where) -> str:
+    return _NOT_RUN if name == "opencode" and _is_2(where.root) else ""
+
+
 def _is_2(root: str) -> bool:
     """Whether opencode 2 is installed. No program in the clone is run for it."""
     found = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
@@ -138,6 +137,7 @@ CLIENTS = tuple(
         around="a project that it does not trust, and `--no-extensions`" if name == "pi" else _OFF,
         needed=_pi if name == "pi" else partial(_needed, name),
         problems=partial(_problems, name),
+        remark=partial(_remark, name),
     )
     for (name, shown), seen in zip(_SHOWN.items(), ("1.18.33", "7.7.9", "1.5.2"), strict=True)
 )
