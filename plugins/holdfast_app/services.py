@@ -20,6 +20,7 @@ from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
     from holdfast.flush.curated import Room
+    from holdfast.flush.handoff import Decided
     from holdfast.models import CuratedEntry
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
@@ -92,12 +93,13 @@ class Services(base.Services):
 
         return Authorship(self)
 
-    def decided(self, session: str, flush: str) -> tuple[bool, str] | None:
+    def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""
+        from holdfast.flush.handoff import Decided
         from holdfast_app.records import work_log
 
         found = work_log.of_flush(self.state, session, flush)
-        return (found.open, found.because) if found else None
+        return Decided(found.open, found.because) if found else None
 
     def origin(self, agent: str = "") -> str:
         """``person@machine`` and the agent for statements made now, masked; empty if origins are not recorded."""

@@ -126,7 +126,7 @@ class Documents:
         work = self._entry()
         if work is None and last is not None and handoff.is_full(self._entries()):
             decided = self.services.decided(self.session_id, last.flush_id)
-            return self.work_left(flushed) if decided is None or decided[0] else None
+            return self.work_left(flushed) if decided is None or decided.is_open else None
         return work if work is not None and work.is_open else None
 
     def _entries(self) -> tuple[handoff.Work, ...]:
@@ -184,8 +184,8 @@ class Documents:
         )
         if work.is_open and written_again:  # later decisions about it still hold
             decided = self.services.decided(self.session_id, flush_id)
-            if decided is not None and not decided[0]:
-                work = handoff.closed(work, handoff.CLOSED, decided[1])
+            if decided is not None and not decided.is_open:
+                work = handoff.closed(work, handoff.CLOSED, decided.because)
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
             return

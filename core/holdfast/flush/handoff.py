@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from attrs import evolve, field, fields, frozen
 
@@ -58,6 +58,13 @@ def _clips(strings: Iterable[str]) -> tuple[str, ...]:
     if len(items) <= MAX_ITEMS:
         return items
     return (*items[: MAX_ITEMS - 1], f"… and {len(items) - MAX_ITEMS + 1} more in the daily note")
+
+
+class Decided(NamedTuple):
+    """A decision by command that left work open or closed it."""
+
+    is_open: bool
+    because: str
 
 
 @frozen(kw_only=True)

@@ -139,7 +139,7 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
     decided = services.decided(receipt.session_id, receipt.flush_id)
     if decided is None:
         return False
-    return not decided[0] or (mine is not None and mine.is_open)  # it was closed or reopened by command since
+    return not decided.is_open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
 
 
 def missing(

@@ -24,6 +24,7 @@ from holdfast.text.humanize import tokens
 
 if TYPE_CHECKING:
     from holdfast.flush.curated import Room
+    from holdfast.flush.handoff import Decided
     from holdfast.models import CuratedEntry
     from holdfast.session.transaction import Transaction
 
@@ -126,8 +127,8 @@ class Services:
 
         return unrepeated(rules, new)
 
-    def decided(self, session: str, flush: str) -> tuple[bool, str] | None:
-        """Whether a command left the flush's work open, and why. None without one. The kernel knows none."""
+    def decided(self, session: str, flush: str) -> Decided | None:
+        """The newest decision by command about the flush's work, None without one. The kernel knows none."""
         return None
 
     # the project
