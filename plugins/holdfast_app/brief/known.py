@@ -112,7 +112,7 @@ LAST: Final = "last message of session {session}"
 OTHERS: Final = "newest messages of session {session}, newest first"
 _WHO: Final = {"user": "user", "assistant": "agent"}
 #: Bytes read of a journal's end, and characters shown of one message.
-_BYTES: Final = 250_000
+_BYTES: Final = 500_000
 _CHARS: Final = 1_500
 #: How much of one message is masked, in characters. The last ones are not shown, since a secret may be cut there.
 _MASKED: Final = 2 * _CHARS
