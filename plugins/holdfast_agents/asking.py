@@ -20,8 +20,6 @@ from holdfast_agents import events
 from holdfast_agents.events import Event
 from holdfast_app.message_formats.leaves import BACKGROUND
 
-TYPE_CHECKING = False
-
 #: Maximum bytes read from a transcript's end. An answer follows its tools' results, so its row is near the end.
 TAIL_BYTES = 262_144
 #: Share of the context window above which holdfast asks, see ``[session] ask_at``. Below LEAST_AT the settings are

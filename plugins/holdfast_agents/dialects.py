@@ -23,8 +23,6 @@ from holdfast_agents import events
 from holdfast_agents.events import UNSTOPPABLE, Answer, Dialect, Event, Reply, text
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
-TYPE_CHECKING = False
-
 CLIENT = "claude-code"
 GATED = (b'"PreCompact"',)
 #: The installer asks for 60, 10, 20 and 30 seconds. A hook killed by the client allows the action.

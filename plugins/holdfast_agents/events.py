@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-
 #: Kinds of events. Only COMPACTING is a gate. CONFIG is a change of settings that can be refused.
 START, PROMPT, TOOL, STOP = "start", "prompt", "tool", "stop"
 COMPACTING, COMPACTED, END, CONFIG, OTHER = "compacting", "compacted", "end", "config", "other"

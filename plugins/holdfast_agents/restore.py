@@ -13,7 +13,6 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
-from holdfast.journal.journal import Journal
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast_agents import clientfiles
@@ -183,7 +182,7 @@ def reconcile(memory: Holdfast, event: Event) -> None:
 
                 last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
                 follow(services, Session(services, left.session), last, patience_s=0)
-            if Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
+            if journal.Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
                 Session(services, left.session).pass_gate(None, "end")
         except HoldfastError as error:
             log(services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}")

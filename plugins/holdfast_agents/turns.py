@@ -34,8 +34,6 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-TYPE_CHECKING = False
-
 #: Prefix of message ids that a hook assigned.
 MARK = "hook-"
 

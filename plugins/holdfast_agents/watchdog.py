@@ -18,8 +18,6 @@ from typing import NoReturn, TextIO
 
 from holdfast_agents.events import Answer
 
-TYPE_CHECKING = False
-
 _GRACE_S = 2.0
 
 

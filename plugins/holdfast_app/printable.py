@@ -29,13 +29,9 @@ def printable(text: str) -> str:
         text = text.replace("\r\n", "\n")
     text = text.translate(_SHOWN)
     if JOINERS[0] in text or JOINERS[1] in text:
-        import re
-
         other = rf"[^\x00-\x7f{JOINERS}]"
         text = re.sub(rf"(?<!{other})[{JOINERS}]|[{JOINERS}](?!{other})", _escaped, text)
     if not text.isascii():
-        import re
-
         text = re.sub(f"(?<={_SELECTOR}){_SELECTOR}", _escaped, text)
     return text
 

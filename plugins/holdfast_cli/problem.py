@@ -13,8 +13,6 @@ from typing import Any, TextIO
 from holdfast.errors import HoldfastError
 from holdfast_app.printable import printable
 
-TYPE_CHECKING = False
-
 
 class UsageError(HoldfastError):
     """The command line cannot be understood."""

@@ -9,8 +9,6 @@ from typing import Any
 from holdfast_app.printable import printable
 from holdfast_cli.problem import UsageError
 
-TYPE_CHECKING = False
-
 _FIRST_BYTE_S = 5.0
 #: Clients set these to 1 in their agent's shell.
 _AGENT_SHELLS = ("CLAUDECODE", "OPENCODE")

@@ -18,8 +18,6 @@ from holdfast.errors import HoldfastError
 from holdfast.text.plain import JOINERS
 from holdfast_app.printable import in_one_line, json_safe, printable
 
-TYPE_CHECKING = False
-
 #: A string, or a string with its style's name.
 Cell = str | tuple[str, str]
 

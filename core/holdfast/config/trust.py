@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from holdfast.fs import userdir
 from holdfast.text import untrusted
 
-TYPE_CHECKING = False
-
 #: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"
 VERSION = 1

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 
 from holdfast.errors import Refused
 
-TYPE_CHECKING = False
-
 
 def upwards(folder: str) -> Iterator[str]:
     """The folder and those above it."""

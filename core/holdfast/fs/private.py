@@ -19,8 +19,6 @@ from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.text import untrusted
 
-TYPE_CHECKING = False  # like typing's, without the import
-
 #: Records which git index was last searched for files of the private folder.
 INDEX_SEEN = "git-index"
 #: Begins a line in it that holds a tracked file's object and name.

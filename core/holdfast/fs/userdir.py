@@ -10,8 +10,6 @@ import os
 import sys
 from collections.abc import Mapping
 
-TYPE_CHECKING = False
-
 CONFIG_FILE = "config.toml"
 TRUST_FILE = "trust.json"
 KEY_FILE = "key"

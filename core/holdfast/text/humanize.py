@@ -6,8 +6,6 @@ import math
 import re
 from datetime import datetime
 
-TYPE_CHECKING = False
-
 
 def count(number: int, noun: str) -> str:
     """``1 turn``, ``2 turns``, ``1,204 turns``."""

@@ -1,7 +1,7 @@
 """Lines that holdfast writes for its own layout: headings, labels without content, and notices.
 
-They say nothing about the project. Every writer formats its lines from these templates, from which an application can
-distinguish holdfast's own lines from others.
+They say nothing about the project. Every writer formats its lines from these templates, so an application can recognise
+them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-TYPE_CHECKING = False
-
 _TOO_DEEP = "nested too deeply"
 _TOO_LARGE = "a number has more than 64 bits"
 #: Nesting limits for lists and tables, far below the depth where walking them exceeds Python's recursion limit.

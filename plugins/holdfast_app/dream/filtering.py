@@ -1,4 +1,4 @@
-"""Masks a draft line by line, where only some lines may be bad."""
+"""Passes a draft through the gate line by line, so that a bad line does not refuse the others."""
 
 from __future__ import annotations
 

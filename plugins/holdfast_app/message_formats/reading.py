@@ -65,9 +65,8 @@ class Transcript:
 
     Damaged rows and rows of unknown type that may be part of the conversation are in ``kept`` with the role ``system``.
     Rows without conversation (a client's bookkeeping, its own instructions) are left out. ``truncated`` is true when
-    the file ends inside a row. ``next_offset``, in bytes, is where
-    to read on; 0 for files that are always read whole. ``calls`` maps message ids for a call and its result to the
-    client's own id for the call.
+    the file ends inside a row. ``next_offset``, in bytes, is where to read on; 0 for files that are always read whole.
+    ``calls`` maps message ids for a call and its result to the client's own id for the call.
     """
 
     format: str

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from holdfast.text.plain import BOM
 
-TYPE_CHECKING = False
-
 _FENCE = "+++"
 _TABLE = "[["
 _VERSION = "version = 1"  # the line above the tables

@@ -13,8 +13,6 @@ from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, prose, values
 from holdfast_redaction.patterns import Hit
 
-TYPE_CHECKING = False
-
 #: Ranks before all formats in the table, because everything in a key block is part of it.
 RANK = -1
 #: Ranks like a value next to its name.

@@ -15,8 +15,6 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Budget, Hit
 
-TYPE_CHECKING = False
-
 # ruff: noqa: E501 - tables of formats
 
 

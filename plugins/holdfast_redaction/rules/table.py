@@ -13,8 +13,6 @@ import re
 from typing import Any
 from zlib import crc32
 
-TYPE_CHECKING = False
-
 _HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(_HERE, "rules.toml")
 COMPILED = os.path.join(_HERE, "rules.json")
