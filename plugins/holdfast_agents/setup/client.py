@@ -73,7 +73,7 @@ class Client:
     """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
     cannot act, after :attr:`elsewhere`. ``seen`` is the version whose real program was run. ``reads_parents``: it also
     reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults. ``remark`` is
-    about the version that is installed here."""
+    about the installed version."""
 
     name: str
     shown: str
