@@ -156,6 +156,13 @@ def test_create__same_content_in_other_case__skipped_logged_and_unchanged(facts,
     assert "Straße" not in caplog.text
 
 
+def test_remember__only_the_full_stop_differs__is_a_duplicate(facts):
+    first = facts.remember("We use tabs in Makefiles").fact
+    second = facts.remember("we use tabs  in Makefiles.")
+    assert (second.outcome, second.duplicate_of) == (AddOutcome.DUPLICATE, first.id)
+    assert contents(facts) == ["We use tabs in Makefiles"]
+
+
 def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened):
     facts = opened(max_facts=3, rank_union=True).facts
     for n in range(3):

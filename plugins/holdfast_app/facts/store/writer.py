@@ -206,9 +206,12 @@ class FactWriter:
                 results[at] = value
                 continue
             value = value._replace(at=value.at.astimezone(UTC))
-            if _rivals(said, value):
+            if any(said.related(value.content)):
                 add_waiting()
-            older = list(_older((by_id[key] for key in _rivals(known, value)), value))
+            same, rivals = _related(known, value)
+            if same:  # only the text's end or case differs, so it is a duplicate, as the store decides by the content
+                value = value._replace(content=by_id[same[0]].content)
+            older = list(_older((by_id[key] for key in rivals), value))
             newer = next((fact for fact in older if value.is_before(fact)), None)
             if newer is not None:
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
@@ -307,8 +310,10 @@ class FactWriter:
         logger.info("fact %s was replaced", fact.id)
 
 
-def _rivals(known: Known[K], value: Value) -> list[K]:
-    return [key for key, found in known.related(value.content) if found is Relation.REPLACES]
+def _related(known: Known[K], value: Value) -> tuple[list[K], list[K]]:
+    """The statements that say the same, and those that the value replaces if it is newer."""
+    found = list(known.related(value.content))
+    return [key for key, how in found if how is Relation.SAME], [key for key, how in found if how is Relation.REPLACES]
 
 
 def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
