@@ -71,7 +71,8 @@ class Store(store.Store):
         """:meth:`StorageBackend.add_fact` for each, recorded as written here. Then delete the facts ``older``, all in
         one step where the backend can. The result is None for a fact whose id is taken. Raises the same errors."""
         self.provenance.record_facts(facts)
-        changes: list[Change] = [Add(fact, limit) for fact in facts]
+        room = limit + len(older)  # a fact that leaves anyway makes room, so no other one is evicted
+        changes: list[Change] = [Add(fact, room) for fact in facts]
         added = self.backend.commit([*changes, *map(Remove, older)]).added
         for fact, result in zip(facts, added, strict=True):
             if result is None or result.duplicate_of is None:

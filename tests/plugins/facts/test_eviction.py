@@ -43,6 +43,14 @@ def test_add__limit_lowered_by_many__comes_down_at_once_and_all_are_told(rules):
     assert tuple(line.id for line in memory.facts.trail.entries()) == gone == result.evicted
 
 
+def test_remember__full_store_and_an_older_value_leaves__nothing_else_is_evicted(rules):
+    memory = rules(max_facts=2)
+    memory.facts.remember("The port is 8080", "context", 0.9)
+    memory.facts.remember("Likes tea", "preference", 0.1)
+    assert memory.facts.remember("The port is 9090", "context", 0.9).evicted == ()
+    assert sorted(contents(memory)) == ["Likes tea", "The port is 9090"]
+
+
 def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules, project):
     memory = rules(max_facts=1)
     memory.facts.create("first")
