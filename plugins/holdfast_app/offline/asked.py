@@ -23,10 +23,11 @@ _PASTED: Final = Lazy(
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )
-#: Beginnings of requests that correct the previous request or answer the agent's question.
+#: Beginnings of requests that correct the previous request, add to it or answer the agent's question.
 _REPLIES: Final = Lazy(
     r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
-    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because)\b",
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because|also|and|but)\b"
+    r"|(?:thanks|thx|good|great|nice|cool|perfect|awesome|excellent|lgtm|looks good)\b",
     re.IGNORECASE,
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
@@ -41,21 +42,20 @@ OBJECTIVE: Final = 200
 #: Words that request nothing, in several languages: assent and questions about the state of work, then greetings and
 #: thanks, then words that accompany them.
 _ASSENT: Final = frozenset({
-    "ok", "okay", "k", "yes", "y", "yeah", "yep", "yup", "sure", "go", "on", "ahead", "continue", "proceed", "resume",
-    "start", "begin", "do", "it", "that", "this", "please", "now", "then", "lgtm", "approved", "agreed", "right",
-    "correct", "fine", "and", "so", "keep", "going", "carry", "next", "try", "again", "retry", "all", "of", "them",
-    "both", "first", "the", "let's", "lets", "where", "are", "were", "we", "you", "i", "left", "off", "stopped",
-    "stand",
-    "doing", "working", "from", "at", "can", "could", "pick", "up", "what", "what's", "how", "far", "current", "status",
-    "yesterday", "did", "leave", "remember", "ja", "weiter", "mach", "bitte", "los", "si", "sí", "vale", "sigue",
-    "continúa", "continua", "adelante", "oui", "vas-y", "allez", "sim", "pode", "да", "давай", "продолжай", "好",
-    "好的", "继续", "是", "是的", "可以", "はい", "続けて", "お願いします", "네", "계속",
+    "ok", "okay", "k", "yes", "y", "yeah", "yep", "yup", "sure", "pls", "plz", "go", "on", "ahead", "continue",
+    "proceed", "resume", "start", "begin", "do", "it", "that", "this", "please", "now", "then", "lgtm", "approved",
+    "agreed", "right", "correct", "fine", "and", "so", "keep", "going", "carry", "next", "try", "again", "retry", "all",
+    "of", "them", "both", "first", "the", "let's", "lets", "where", "are", "were", "we", "you", "i", "left", "off",
+    "stopped", "stand", "doing", "working", "from", "at", "can", "could", "pick", "up", "what", "what's", "how", "far",
+    "current", "status", "yesterday", "did", "leave", "remember", "ja", "weiter", "mach", "bitte", "los", "si", "sí",
+    "vale", "sigue", "continúa", "continua", "adelante", "oui", "vas-y", "allez", "sim", "pode", "да", "давай",
+    "продолжай", "好", "好的", "继续", "是", "是的", "可以", "はい", "続けて", "お願いします", "네", "계속",
 })  # fmt: skip
 _POLITE: Final = frozenset({
-    "hi", "hello", "hey", "thanks", "thank", "thx", "great", "good", "nice", "cool", "perfect", "awesome", "excellent",
-    "bye", "goodbye", "cheers", "morning", "wonderful", "amazing", "see", "danke", "gracias", "merci", "obrigado",
-    "obrigada", "grazie", "спасибо", "谢谢", "ありがとう", "ありがとうございます", "감사합니다", "tschüss", "perfekt",
-    "prima", "perfecto", "genial", "parfait", "perfeito", "perfetto", "отлично", "多谢", "고마워",
+    "hi", "hello", "hey", "thanks", "thank", "thx", "ty", "great", "good", "nice", "cool", "perfect", "awesome",
+    "excellent", "bye", "goodbye", "cheers", "morning", "wonderful", "amazing", "see", "danke", "gracias", "merci",
+    "obrigado", "obrigada", "grazie", "спасибо", "谢谢", "ありがとう", "ありがとうございます", "감사합니다", "tschüss",
+    "perfekt", "prima", "perfecto", "genial", "parfait", "perfeito", "perfetto", "отлично", "多谢", "고마워",
 })  # fmt: skip
 #: Words that accompany them.
 _COURTESY: Final = _POLITE | frozenset({
@@ -65,6 +65,9 @@ _COURTESY: Final = _POLITE | frozenset({
     "works", "there", "again", "everyone", "one", "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
 })  # fmt: skip
 _SAYS_NOTHING: Final = _ASSENT | _COURTESY
+_GO_ON: Final = Lazy(
+    r"\b(?:continue|proceed|resume|go on|carry on|go ahead|keep going|weiter)\b|继续|続けて", re.IGNORECASE
+)
 
 
 class Kind(Enum):
@@ -81,6 +84,11 @@ class Kind(Enum):
     """Not said by the user."""
 
 
+#: Beginnings of sentences that are no order.
+_TELLS: Final = Lazy(
+    r"(?:the|our|my|its?|they|we|there|these|those|this|that|he|she|all|both|i(?:['’]| am| have| will))\b",
+    re.IGNORECASE,
+)
 _PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
@@ -96,13 +104,21 @@ def kind_of_words(own: str) -> Kind:
         return Kind.NOTHING
     if len(own) > 600:
         return Kind.REQUEST
-    kinds = set()
-    for part in _PARTS.split(own):
-        if part.strip():
-            kinds.add(_part_kind(part))
-            if Kind.REQUEST in kinds:
-                return Kind.REQUEST
+    parts = [part for part in _PARTS.split(own) if part.strip()]
+    kinds = [_part_kind(part) for part in parts]
+    if Kind.REQUEST in kinds:
+        told = all(one is not Kind.REQUEST or _tells(part) for one, part in zip(kinds, parts, strict=True))
+        return Kind.ASSENT if told and _goes_on(parts[-1]) else Kind.REQUEST
     return next((one for one in (Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING)
+
+
+def _tells(part: str) -> bool:
+    """Whether a sentence tells something or sets a rule, which is no request of its own before "continue"."""
+    return bool(cues.match(part, user=True) or (_TELLS.match(part) and not _QUESTION.search(part[-9:])))
+
+
+def _goes_on(part: str) -> bool:
+    return _part_kind(part) is Kind.ASSENT and _GO_ON.search(part) is not None
 
 
 def _part_kind(part: str) -> Kind:
@@ -170,18 +186,16 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. A few words ("push"), a reply or a question about the
-    work are followed in brackets by the request that they belong to. Empty without a request."""
-    found = _requests(reversed(messages))
-    last = next(found, None)
-    if last is None:
-        return ""
-    text = headline(last[1], limit)
-    is_about = _REPLIES.match(text) or _QUESTION.search(text)
+    """The last request in at most ``limit`` characters. A few words ("push"), a reply, an addition or a question about
+    the work are followed in brackets by the request that they belong to. Empty without a request."""
+    found = (own for _, own in _requests(reversed(messages)))
+    last = next(found, "")
+    text = headline(last, limit)
+    is_about = _REPLIES.match(text) or _QUESTION.search(text) or _goes_on(_PARTS.split(text)[-1])
     if len(text) > _ABOUT or (not is_about and len(text.encode()) > _UNCLEAR):
         return text
     began = ""
-    for _, began in found:
+    for began in found:
         is_reply = _REPLIES.match(began) or _QUESTION.search(began)
         if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break

@@ -113,7 +113,7 @@ _PASSING: Final = Lazy(
     r"\b(?:for now|right now|at the moment|today|tonight|tomorrow|yet|this (?:time|once|file|commit|one|function|test)"
     r"|maybe|perhaps|probably|i guess|wonder|not sure|leaning|let me|for example|suppose|imagine|anything else"
     r"|for a (?:sec|moment|bit)|i['’]?ll \w+ .* now)\b"
-    r"|^\W*(?:error|warn\w*|note|fatal|npm|why|how|what|who|where|which|(?:is|are) there|can (?:i|we))\b"
+    r"|^\W*(?:error|warn\w*|note(?=:)|fatal|npm|why|how|what|who|where|which|(?:is|are) there|can (?:i|we))\b"
     r"|\w/\d\b|\w+\.\w+[/(]|[{}=]|->|::|\.\.\.",
     re.IGNORECASE,
 )
@@ -176,7 +176,7 @@ _FORMS: Final = (
         (?:(?:every|each|any)(?: new)?|everything|anything|nothing|nobody) (?!to\b)[\w'’ ,-]{{0,60}}?\
             (?:gets?|goes|needs?|may|lands?|ships|passes|stays?|works?)\b(?! (?:now|fine|well|good)\b)
         (?:use|write|answer|reply|report|format|name|run|ask|commit|(?:give|show) me) {_WORDS}\
-            (?=.*\b(?:instead of|never|rather than|always|by default|unless|only|first|in everything)\b)
+            (?=.*(?:, not|\b(?:instead of|never|rather than|always|by default|unless|only|first|in everything))\b)
         (?:answer|reply|respond|write) (?:in|as) (?!the\b|an?\b|it\b|our\b)\w
         (?:ask|wait|confirm|check with me)(?: \w+){{0,3}}? (?:before|first)\b.*\w
         keep (?:your|all|answers|responses|commits|costs|functions|messages)\b.*\w

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
+from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import units
@@ -40,7 +41,8 @@ _ANNOUNCES: Final = Lazy(
     r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
     r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
     r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
-    r"|next step(?: is|:)|now (?:to|for|i|we) |let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
+    r"|next step(?: is|:)|now (?:to|for|i(?:['’]?m)?|we(?:['’]re)?) "
+    r"|let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
     r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
     r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
     r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
@@ -111,6 +113,24 @@ class Ending(NamedTuple):
 def of(messages: Sequence[Message]) -> Ending:
     """How ``messages``, oldest first, end."""
     said = asked.spoken(messages)
+    before = _before_questions(said)
+    if len(before) < len(said) and (found := _ending(before)).open:
+        return found
+    return _ending(said)
+
+
+def _before_questions(said: Sequence[Message]) -> list[Message]:
+    """``said`` without the questions at its end that were answered without a tool, which change no work."""
+    end = len(said)
+    while True:
+        at = next((n for n in range(end - 1, -1, -1) if said[n].role == "user" or said[n].tool), -1)
+        is_aside = at >= 0 and at < end - 1 and said[at].role == "user" and not waits(said[end - 1].text)
+        if not is_aside or not own_words(said[at].text).endswith(("?", "？")):
+            return list(said[:end])
+        end = at
+
+
+def _ending(said: list[Message]) -> Ending:
     while said and said[-1].role == "user" and asked.kind(said[-1].text) is Kind.NOTHING:
         said.pop()
     courtesy = False

@@ -71,8 +71,8 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.strings()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
-    summary = _summary(messages, said, draft, done, listed, set(found.told))
     draft = _derived(draft, messages, before)
+    summary = _summary(messages, said, draft, done, listed, set(found.told))
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
 
 
@@ -199,8 +199,7 @@ def _summary(
     add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS, asks=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
-        shown = asked.headline(last[1], asked.OBJECTIVE)
-        rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in shown]
+        rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in (draft.objective or "")]
         add(ownlines.REQUEST, speech.newest(rest, min(_USER_CHARS, room), room, known))
     others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
     add(ownlines.USER_SAID, speech.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))

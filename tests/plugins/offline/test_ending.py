@@ -105,6 +105,12 @@ def test_ending__task_list_not_done__is_open():
     assert end(ASK, ("assistant", done, "TodoWrite"), ("assistant", "The test is there.")) == (False, "none")
 
 
+def test_ending__question_answered_without_a_tool__leaves_the_work_as_it_was():
+    asks = (("user", "How far are we?"), ("assistant", "Half of it is there."))
+    assert end(ASK, PYTEST, *asks) == (True, "Fix the login test")
+    assert end(ASK, ("assistant", "Fixed it."), *asks) == (False, "none")
+
+
 def test_ending__nothing_said__is_unknown():
     assert end() == (None, "")
     assert end(("user", "hi")) == (None, "")

@@ -393,7 +393,7 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
 )
 def test_extract__line_that_says_nothing__is_not_quoted(line):
     kept = "The shop's API in `api.py` caps at 100 requests a minute."
-    got = extract(("user", "Look at the shop"), ("assistant", f"{line}\n\n{kept}"), ("user", f"{line}\n\nGo on now"))
+    got = extract(("user", "Look at the shop"), ("assistant", f"{line}\n\n{kept}"), ("user", f"{line}\n\nNow the cart"))
     shown = {text for text in got.summary.splitlines() if text.startswith("- ")}
     assert shown - {"- Look at the shop"} == {f"- {kept}"}
 

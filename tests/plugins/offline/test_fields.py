@@ -51,7 +51,7 @@ def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, no
     assert note().count("**Objective:** Fix the login test\n") == 2
 
 
-@pytest.mark.parametrize("words", ["continue", "Good morning, where were we?"])
+@pytest.mark.parametrize("words", ["continue", "Hi, where were we?", "We settled on Go. The cap is 3. Go on."])
 def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_and_next_step(opened, note, words):
     session = opened().session("s")
     session.add("user", "Fix the parser so that it accepts tabs.")
