@@ -18,14 +18,14 @@ from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
-from holdfast.session.services import Services
-from holdfast.session.store import Store
+from holdfast.services.services import Services
+from holdfast.services.store import Store
 from holdfast.text.lazy import log
 from holdfast.text.plain import clean
 
 if TYPE_CHECKING:
     from holdfast.journal.safety import Marker
-    from holdfast.session.session import Session
+    from holdfast.session import Session
 
 logger = log(__name__)
 
@@ -100,7 +100,7 @@ class Project:
     @classmethod
     def session_type(cls) -> type[Session]:
         """Its sessions' class, imported at the first use."""
-        from holdfast.session.session import Session
+        from holdfast.session import Session
 
         return Session
 

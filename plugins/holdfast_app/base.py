@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.config.layout import Surface
-from holdfast.flush import interfaces
 from holdfast.hooks import LimitsItems
-from holdfast.session import services
+from holdfast.services import interfaces, services
 from holdfast.storage import Document
 from holdfast_app.trust.store import Store
 

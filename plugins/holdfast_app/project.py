@@ -50,6 +50,7 @@ class Holdfast(RemembersFacts):
     gate.
     """
 
+    services: Services
     services_type = Services
 
     # sessions

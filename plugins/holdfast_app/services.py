@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
-from holdfast.flush.interfaces import Authorship
-from holdfast.session import provenance
+from holdfast.services import provenance
+from holdfast.services.interfaces import Authorship
 from holdfast.storage import Capability, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
@@ -19,9 +19,8 @@ from holdfast_app import base
 from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
-    from holdfast.flush.curated import Room
-    from holdfast.flush.handoff import Decided
     from holdfast.models import CuratedEntry
+    from holdfast.services.interfaces import Decided, Room
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool import Spool
@@ -95,7 +94,7 @@ class Services(base.Services):
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""
-        from holdfast.flush.handoff import Decided
+        from holdfast.services.interfaces import Decided
         from holdfast_app.records import work_log
 
         found = work_log.of_flush(self.state, session, flush)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attrs import evolve
 
+from holdfast import session as kernel
 from holdfast.models import Message
-from holdfast.session import session as kernel
 from holdfast.text import recall
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ class Shipped(NamedTuple):
 
 class Spool(DurableQueue[Kept]):
     """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for the kernel
-    :class:`holdfast.flush.interfaces.Spool`. A damaged line is an item without a receipt. Methods may raise
+    :class:`holdfast.services.interfaces.Spool`. A damaged line is an item without a receipt. Methods may raise
     Unavailable. See docs/spool.md."""
 
     def __init__(self, services: Services) -> None:
@@ -153,8 +153,8 @@ class Spool(DurableQueue[Kept]):
     def send_before(
         self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
     ) -> tuple[HoldfastError | None, bool]:
-        """See :meth:`holdfast.flush.interfaces.Spool.send_before`. The last flush is kept again first if it waited and
-        the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
+        """See :meth:`holdfast.services.interfaces.Spool.send_before`. The last flush is kept again first if it waited
+        and the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
         waited = last is not None and last.spooled and last.summary != notes.PURGED
         if last is not None and flushed and waited and not self.waits_for(last):
             self.keep(last, flushed, None)

@@ -14,7 +14,7 @@ from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.session.session import Session
+from holdfast.session import Session
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import status

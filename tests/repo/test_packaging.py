@@ -153,7 +153,7 @@ with Application.open() as memory:
 #: An application with an outbox of its own.
 OWN_APPLICATION = """
 from holdfast.project import Project
-from holdfast.session.services import Services
+from holdfast.services.services import Services
 
 class Outbox:
     def send_due(self, *, limit_s=None):

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _FS, _JOURNAL, _FLUSH, _FILE = "holdfast.fs.", "holdfast.journal.", "holdfast.flush.", "holdfast_file."
-_CONTEXT, _TAKE_UP = "holdfast.session.context Context.", "holdfast.flush.plan _take_up_refused"
+_CONTEXT, _TAKE_UP = "holdfast.flush.context Context.", "holdfast.flush.plan _take_up_refused"
 _FACTS, _DOCUMENTS = "holdfast_file.facts FactFile.", "holdfast_file.documents Documents."
 #: By name: the module and its function, text in its source, and the text instead.
 FAULTS: dict[str, tuple[str, str, str]] = {
@@ -25,7 +25,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a killed process's message is taken for durable": (_JOURNAL + "journal Journal.settle", "self._settled(", "str("),
     "a journal's failed flush is repeated": (_JOURNAL + "journal Journal._settled", "if cut >", "if 0 >"),
     "a fact's failed flush is repeated": (_FACTS + "_settle", "!= self._size:", "< 0:"),
-    "a message may come twice": ("holdfast.session.session Session.add", 'if record["id"] not in self._ids', "if True"),
+    "a message may come twice": ("holdfast.session Session.add", 'if record["id"] not in self._ids', "if True"),
     "a flush covers what was said meanwhile": (_CONTEXT + "record_flush", '"", upto,', '"", self.journal.size(),'),
     "the marker has no plan": (_FLUSH + "record keep_plan", "pending=plan.pending()", "pending=None"),
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),

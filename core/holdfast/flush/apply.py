@@ -22,8 +22,8 @@ from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
-    from holdfast.session.services import Services
-    from holdfast.session.transaction import Transaction
+    from holdfast.services.services import Services
+    from holdfast.services.transaction import Transaction
     from holdfast.storage import Document
 
 

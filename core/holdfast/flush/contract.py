@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from holdfast.flush.handoff import Work
     from holdfast.models import Finding, Message
-    from holdfast.session.services import Services
+    from holdfast.services.services import Services
 
-    #: The user's own words in a message's text, see :meth:`holdfast.flush.interfaces.Authorship.own_words`.
+    #: The user's own words in a message's text, see :meth:`holdfast.services.interfaces.Authorship.own_words`.
     OwnWords: TypeAlias = Callable[[str], str]
 
 #: Every field that a payload must answer, in the doctrine's order. ``handoff`` joins them when work is open.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from holdfast.models import CuratedEntry
 from holdfast.text.lazy import Lazy
@@ -12,14 +11,6 @@ from holdfast.text.plain import BOM, lines, same_key
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 TITLES = {"memory": "# Memory", "user": "# User"}
-
-
-class Room(NamedTuple):
-    """The entries to add, the items to remove for them, and warnings for the receipt."""
-
-    entries: Sequence[CuratedEntry]
-    gone: Sequence[str] = ()
-    warnings: Sequence[str] = ()
 
 
 def bullets(text: str) -> list[str]:

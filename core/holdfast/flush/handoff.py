@@ -13,18 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
-from holdfast.text.plain import is_none, is_open, one_line, same_key
+from holdfast.text.plain import is_none, is_open, one_line
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
 
-#: The rules, of those before, that hold after new ones: see :meth:`holdfast.session.services.Services.standing`.
+#: The rules, of those before, that hold after new ones: see :meth:`holdfast.services.services.Services.standing`.
 Standing: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
 #: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
 MAX_ENTRIES = 8
@@ -58,13 +58,6 @@ def _clips(strings: Iterable[str]) -> tuple[str, ...]:
     if len(items) <= MAX_ITEMS:
         return items
     return (*items[: MAX_ITEMS - 1], f"… and {len(items) - MAX_ITEMS + 1} more in the daily note")
-
-
-class Decided(NamedTuple):
-    """A decision by command that left work open or closed it."""
-
-    is_open: bool
-    because: str
 
 
 @frozen(kw_only=True)
@@ -194,13 +187,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
 
 
-def unrepeated(rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    """The ``rules`` without those that ``new`` repeats."""
-    keys = set(map(same_key, new))
-    return tuple(rule for rule in rules if same_key(rule) not in keys)
-
-
-def put(entries: Iterable[Work], new: Work, standing: Standing = unrepeated) -> tuple[Work, ...]:
+def put(entries: Iterable[Work], new: Work, standing: Standing = lambda rules, _: tuple(rules)) -> tuple[Work, ...]:
     """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
     shortened, like closed markers, and beyond :data:`MAX_OPEN` left out. Of the others' rules those that are
     ``standing`` after the ones of ``new`` stay."""

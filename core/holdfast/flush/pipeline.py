@@ -28,10 +28,10 @@ from holdfast.models import payload_of
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import Spool
+    from holdfast.flush.context import Context
     from holdfast.models import Payload, Receipt
-    from holdfast.session.context import Context
-    from holdfast.session.services import Services
+    from holdfast.services.interfaces import Spool
+    from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
 
@@ -47,7 +47,7 @@ def flush(
     on_summary: Callable[[str], object] | None = None,
     agent: str = "",
 ) -> Receipt:
-    """Flush ``session``. See :meth:`holdfast.session.session.Session.flush`."""
+    """Flush ``session``. See :meth:`holdfast.session.Session.flush`."""
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)

@@ -16,9 +16,9 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.flush import contract, notes, refused_payloads
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES
 from holdfast.journal import order
 from holdfast.models import Payload, turns_of
+from holdfast.services.interfaces import AT_ONCE_MESSAGES
 from holdfast.storage import block_marker, sha256
 from holdfast.text import lazy
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from holdfast.flush.apply import Documents
+    from holdfast.flush.context import Context
     from holdfast.flush.handoff import Work
-    from holdfast.flush.interfaces import Gathered, Spool
     from holdfast.flush.verify import Proof
     from holdfast.journal.safety import Marker, Stated
     from holdfast.models import Message
-    from holdfast.session.context import Context
-    from holdfast.session.services import Services
+    from holdfast.services.interfaces import Gathered, Spool
+    from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
 

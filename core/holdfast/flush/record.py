@@ -22,7 +22,7 @@ from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt, Plan
-    from holdfast.session.services import Services
+    from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
 

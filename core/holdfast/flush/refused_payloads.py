@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Payload
-    from holdfast.session.services import Services
+    from holdfast.services.services import Services
 
 logger = log(__name__)
 

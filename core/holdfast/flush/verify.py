@@ -1,5 +1,5 @@
 """Step 4 of a flush: read back its content, here and elsewhere. The store's writes read back
-themselves (:class:`holdfast.session.store.Store`). This compares published content, and an earlier flush's receipt.
+themselves (:class:`holdfast.services.store.Store`). This compares published content, and an earlier flush's receipt.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
 correction replaces a line, retention and purges remove. None of that is a loss.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import CuratedEntry, Evidence, Payload, Receipt
-    from holdfast.session.services import Services
+    from holdfast.services.services import Services
 
 #: Time limit in seconds for waiting items, at a flush with nothing new to publish.
 FLUSH_LIMIT_S: Final = 5.0

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
-from holdfast.flush import interfaces
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
+from holdfast.services import interfaces
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers

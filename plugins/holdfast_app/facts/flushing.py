@@ -10,10 +10,10 @@ from typing import Final
 from attrs import evolve
 
 from holdfast.errors import BadValue, HoldfastError, Refused
-from holdfast.flush.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, Turn, turns_of
+from holdfast.services.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from holdfast.models import Profile
+    from holdfast_app.base import Services
     from holdfast_app.config import Config
     from holdfast_app.facts.extraction.extract import ExtractResult, Said
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
-    from holdfast_app.services import Services
     from holdfast_app.trust.store import Store
 
 

@@ -42,7 +42,7 @@ class Delivery:
 
 class Deliveries:
     """An open project's outbox: :attr:`holdfast.Holdfast.outbox`, and for core ``services.outbox``
-    (:class:`holdfast.flush.interfaces.Outbox`)."""
+    (:class:`holdfast.services.interfaces.Outbox`)."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

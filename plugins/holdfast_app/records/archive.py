@@ -15,8 +15,8 @@ from attrs import evolve
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import stamp
 from holdfast.flush import curated
-from holdfast.flush.curated import Room
 from holdfast.models import CuratedEntry
+from holdfast.services.interfaces import Room
 from holdfast.storage import block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.plain import one_line, same_key

@@ -7,7 +7,7 @@ import time
 from holdfast.errors import HoldfastError, PluginError
 from holdfast.fs import private, safeopen
 from holdfast.journal import journal
-from holdfast.session.session import Session
+from holdfast.session import Session
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
 

@@ -12,11 +12,11 @@ from attrs import evolve, frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.flush.context import Context
 from holdfast.fs import paths, private
 from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
-from holdfast.session.context import Context
 from holdfast_app.base import KeptFlush, Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
 from holdfast_app.sessions import pastgate

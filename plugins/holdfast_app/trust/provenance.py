@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.session import provenance
-from holdfast.session.provenance import Sifted, Withheld
+from holdfast.services import provenance
+from holdfast.services.provenance import Sifted, Withheld
 from holdfast.text import untrusted
 from holdfast.text.humanize import count
 from holdfast_app.trust import passages
@@ -93,7 +93,7 @@ class Provenance(provenance.Provenance):
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
-        """See :meth:`holdfast.session.provenance.Provenance.record`. Before writing, so that a crash in between does
+        """See :meth:`holdfast.services.provenance.Provenance.record`. Before writing, so that a crash in between does
         not withhold the user's own memory.
 
         ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.fs import durable, private
-from holdfast.session import store
-from holdfast.session.provenance import Provenance
+from holdfast.services import store
+from holdfast.services.provenance import Provenance
 from holdfast.storage import Add, Change, Remove, Update, get_fact, update_fact, updated
 
 if TYPE_CHECKING:

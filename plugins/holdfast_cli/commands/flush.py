@@ -21,7 +21,7 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
-    from holdfast.session.session import Session
+    from holdfast.session import Session
 
 
 @Command(

@@ -10,7 +10,7 @@ from attrs import asdict, frozen
 
 from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
-from holdfast.session.provenance import Withheld as Passage
+from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
 from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.printable import some

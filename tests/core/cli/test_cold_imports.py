@@ -29,8 +29,8 @@ OF_A_FLUSH = {"holdfast.models.payload"}
 COMMANDS = {
     ("status",): {"sqlite3", "tomllib"},
     ("load",): {"sqlite3"},
-    ("remember", "The parser reads the journal"): {"sqlite3", "tomllib", "holdfast.session.session"},
-    ("search", "parser"): {"tomllib", "holdfast.session.session"},
+    ("remember", "The parser reads the journal"): {"sqlite3", "tomllib", "holdfast.session"},
+    ("search", "parser"): {"tomllib", "holdfast.session"},
 }
 
 

@@ -249,7 +249,7 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
 def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(memory, server, monkeypatch):
     from holdfast import FlushRefused
     from holdfast.errors import Unavailable
-    from holdfast.session.store import Store
+    from holdfast.services.store import Store
 
     server.answers(GOOD)
     opened = memory()

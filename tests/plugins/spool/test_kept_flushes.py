@@ -9,7 +9,7 @@ from attrs import evolve
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Conflict, FlushRefused, Unavailable
 from holdfast.models import Receipt
-from holdfast.session.services import Services
+from holdfast.services.services import Services
 from holdfast.storage import Capability
 from holdfast_app.checkup.verify import CHANGED, verify_all
 from holdfast_app.spool import Kept, Shipped

@@ -17,9 +17,9 @@ from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed, ModelFailed, NotFound, Refused
-from holdfast.flush.interfaces import Gathered
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
+from holdfast.services.interfaces import Gathered
 from holdfast.text.lazy import Lazy, log
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness

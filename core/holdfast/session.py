@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.flush.context import Context
 from holdfast.fs import paths
 from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
-from holdfast.session.context import Context
 from holdfast.text import lazy
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
-from holdfast.session.services import Services
+from holdfast.services.services import Services
 from holdfast.text import lazy
 
 logger = lazy.log(__name__)

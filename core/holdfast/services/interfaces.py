@@ -1,6 +1,6 @@
 """The application's services for a flush: keep facts, deliver waiting items, and know authors and dreams.
 
-An application gives its own in its :class:`holdfast.session.services.Services`. The kernel alone keeps no facts,
+An application gives its own in its :class:`holdfast.services.services.Services`. The kernel alone keeps no facts,
 delivers nothing, takes all text as the user's own, and knows of no dream. Its classes say so, and may be extended.
 """
 
@@ -16,11 +16,26 @@ from holdfast.errors import HoldfastError
 from holdfast.plugin.manager import PluginManager
 
 if TYPE_CHECKING:
-    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
+    from holdfast.models import CuratedEntry, Extraction, Fact, Message, Payload, Receipt, Turn
 
 
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.
 AT_ONCE_MESSAGES: Final = 25_000
+
+
+class Room(NamedTuple):
+    """The entries to add to a curated document, the items to remove for them, and warnings for the receipt."""
+
+    entries: Sequence[CuratedEntry]
+    gone: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+class Decided(NamedTuple):
+    """A decision by command that left work open or closed it."""
+
+    is_open: bool
+    because: str
 
 
 class Gathered(NamedTuple):

@@ -12,7 +12,7 @@ from holdfast.config.layout import Layout
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.session.provenance import Provenance, Sifted
+from holdfast.services.provenance import Provenance, Sifted
 from holdfast.storage import ABSENT, Committed, Document, StorageBackend, appended, block_marker, check_name, sha256
 from holdfast.text.lazy import log
 

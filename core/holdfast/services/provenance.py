@@ -1,7 +1,7 @@
 """The application's answer to: which passages of the stored memory may agents have?
 
 The kernel trusts its folder, so its own :class:`Provenance` gives agents everything and records nothing. An application
-extends it (:meth:`holdfast.session.services.Services.provenance`).
+extends it (:meth:`holdfast.services.services.Services.provenance`).
 """
 
 from __future__ import annotations

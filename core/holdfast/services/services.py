@@ -1,5 +1,5 @@
 """One project's shared services: settings, gate, hooks, store, clock and private folder. And the kernel's questions to
-an application (:mod:`holdfast.flush.interfaces`), which gives its own answers in a class that extends this one.
+an application (:mod:`holdfast.services.interfaces`), which gives its own answers in a class that extends this one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from attrs import Factory, define, field
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
-from holdfast.flush.interfaces import Authorship, FactService, Outbox, Spool
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
-from holdfast.session.provenance import Provenance
-from holdfast.session.store import Store
+from holdfast.services.interfaces import Authorship, Decided, FactService, Outbox, Room, Spool
+from holdfast.services.provenance import Provenance
+from holdfast.services.store import Store
 from holdfast.storage import Capability, StorageBackend
 from holdfast.text.humanize import tokens
+from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
-    from holdfast.flush.curated import Room
-    from holdfast.flush.handoff import Decided
     from holdfast.models import CuratedEntry
-    from holdfast.session.transaction import Transaction
+    from holdfast.services.transaction import Transaction
 
 
 @define(kw_only=True, slots=False, eq=False, repr=False)
@@ -59,7 +58,7 @@ class Services:
         """A store that collects changes and makes them in one step, where the backend can."""
         if Capability.TRANSACTIONS not in self.store.backend.capabilities:
             return None
-        from holdfast.session.transaction import Transaction
+        from holdfast.services.transaction import Transaction
 
         return Transaction(self.store)
 
@@ -77,8 +76,6 @@ class Services:
     @property
     def facts(self) -> FactService:
         """Stores and extracts facts for flushes."""
-        from holdfast.flush.interfaces import FactService
-
         return FactService(self.plugins)
 
     @property
@@ -94,8 +91,6 @@ class Services:
     @property
     def authorship(self) -> Authorship:
         """A passage's author."""
-        from holdfast.flush.interfaces import Authorship
-
         return Authorship()
 
     def origin(self, agent: str = "") -> str:
@@ -113,8 +108,6 @@ class Services:
 
     def room(self, surface: Surface, entries: Sequence[CuratedEntry], flush_id: str, at: datetime) -> Room:
         """Called before a flush adds lines to a curated document, which may need room. The kernel has no limit."""
-        from holdfast.flush.curated import Room
-
         return Room(entries)
 
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> Iterable[str]:
@@ -123,9 +116,8 @@ class Services:
 
     def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
         """The ``rules`` that still hold after ``new`` ones. The kernel only removes repeated rules."""
-        from holdfast.flush.handoff import unrepeated
-
-        return unrepeated(rules, new)
+        keys = set(map(same_key, new))
+        return tuple(rule for rule in rules if same_key(rule) not in keys)
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision by command about the flush's work, None without one. The kernel knows none."""

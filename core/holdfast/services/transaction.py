@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
-from holdfast.session.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
+from holdfast.services.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
 from holdfast.storage import ABSENT, Append, Document, Write, appended, block_marker, check_name
 
 #: Revision of documents not written yet. No backend's revision has a space.
