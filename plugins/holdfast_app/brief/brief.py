@@ -63,8 +63,9 @@ _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
-#: A heading without text.
+#: A heading without text, in a note and in the memory.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
+_EMPTY_IN_MEMORY = re.compile(r"^## .*\n+(?=## |\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
@@ -230,10 +231,10 @@ def _notices(services: Services, reading: _Reading, memory: str, session: str) -
 
 
 def _without(memory: str, rules: Collection[str]) -> str:
-    """The memory without rules already at the top."""
+    """The memory without rules already at the top, and without headings of nothing, as a purge leaves them."""
     shown = {f"- {rule}" for rule in rules}
     kept = [line for line in memory.split("\n") if line not in shown]
-    return "\n".join(kept).replace("## Rules\n\n\n", "")
+    return _EMPTY_IN_MEMORY.sub("", "\n".join(kept))
 
 
 def _memory_part(services: Services, name: str, memory: str) -> Part:
