@@ -12,7 +12,7 @@ import pytest
 from tests.backends.gitea.live_kit import ADDRESS, URL, may_make_repositories
 from tests.backends.gitea.store_kit import FACTORY, address, archive, ask
 
-from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
+from holdfast.testing import StorageContract
 
 pytestmark = pytest.mark.skipif(bool(URL) and not may_make_repositories(), reason="the token may not make repositories")
 
@@ -53,25 +53,11 @@ class OnGitea:
             archive(root, on=False)
 
 
-@pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
-class TestDocuments(OnGitea, DocumentContract):
-    """D1-D9, A1-A6, E1-E3."""
-
-
 @pytest.mark.req(
-    "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
-    "R057", "R058", "R059", "R060", "R061",
+    "R013", "R014", "R015", "R016", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051",
+    "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
 )  # fmt: skip
-class TestFacts(OnGitea, FactContract):
-    """F1-F14, C9, E1-E3."""
+class TestStore(OnGitea, StorageContract):
+    """Every clause."""
 
-    machine_examples = 3 if URL else 10
-
-
-class TestOptional(OnGitea, OptionalContract):
-    """D10, F13-F17, T1-T4, S1, S2."""
-
-
-@pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
-class TestProcesses(OnGitea, ProcessContract):
-    """C1-C8."""
+    machine_examples = 3 if URL else 5

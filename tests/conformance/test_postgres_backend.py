@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.backends.postgres.kit import FACTORY, namespace, server
 
-from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
+from holdfast.testing import StorageContract
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,25 +46,11 @@ class OnPostgres:
 _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hf'"
 
 
-@pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
-class TestDocuments(OnPostgres, DocumentContract):
-    """D1-D9, A1-A6, E1-E3."""
-
-
 @pytest.mark.req(
-    "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
-    "R057", "R058", "R059", "R060", "R061",
+    "R013", "R014", "R015", "R016", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051",
+    "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
 )  # fmt: skip
-class TestFacts(OnPostgres, FactContract):
-    """F1-F14, C9, E1-E3."""
+class TestStore(OnPostgres, StorageContract):
+    """Every clause."""
 
     machine_examples = 10
-
-
-class TestOptional(OnPostgres, OptionalContract):
-    """D10, F13-F17, T1-T4, S1, S2."""
-
-
-@pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
-class TestProcesses(OnPostgres, ProcessContract):
-    """C1-C8."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
+from holdfast.testing import StorageContract
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
 
@@ -44,23 +44,9 @@ class OnSqlite:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
-class TestDocuments(OnSqlite, DocumentContract):
-    """D1-D9, A1-A6, E1-E3."""
-
-
 @pytest.mark.req(
-    "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
-    "R057", "R058", "R059", "R060", "R061",
+    "R013", "R014", "R015", "R016", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051",
+    "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
 )  # fmt: skip
-class TestFacts(OnSqlite, FactContract):
-    """F1-F14, C9, E1-E3."""
-
-
-class TestOptional(OnSqlite, OptionalContract):
-    """D10, F13-F17, T1-T4, S1, S2."""
-
-
-@pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
-class TestProcesses(OnSqlite, ProcessContract):
-    """C1-C8."""
+class TestStore(OnSqlite, StorageContract):
+    """Every clause."""

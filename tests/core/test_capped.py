@@ -6,6 +6,7 @@ import pytest
 from tests.support.trusting import seen
 
 from holdfast import Holdfast
+from holdfast.config.values import PluginConfig
 from holdfast.flush import curated
 from holdfast.flush.curated import bullets
 from holdfast_app.dream import confirmed
@@ -20,7 +21,7 @@ def full(project, payload):
     """``full(n)``: a project with the default plugins and n lines in MEMORY.md; line 7 was confirmed last."""
     from holdfast_app.config import Config
 
-    def make(count: int, surface: str = "MEMORY.md") -> Holdfast:
+    def make(count: int, surface: str = "MEMORY.md", most: int = 200) -> Holdfast:
         folder = project / ".holdfast"
         (folder / "state").mkdir(parents=True)
         items = [f"The module number {n} belongs to team {n % 7}" for n in range(count)]
@@ -28,7 +29,8 @@ def full(project, payload):
         record = {key_of(one): Confirmation(first=DAY, last=DAY + timedelta(hours=n)) for n, one in enumerate(items)}
         record[key_of(items[7])] = Confirmation(first=DAY, last=DAY + timedelta(days=90))
         seen(project)
-        memory = Holdfast.open(project, config=Config(zone="UTC"))
+        plugins = {"curated": PluginConfig(settings={"max_items": most})}
+        memory = Holdfast.open(project, config=Config(zone="UTC", plugins=plugins))
         confirmed.save(memory.services.state, record)
         return memory
 
@@ -56,14 +58,14 @@ def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_c
 
 
 def test_flush__line_was_archived_since__is_not_written_again(full, payload):
-    memory = full(199)
+    memory = full(19, most=20)
     memory.session("old").flush(decided(payload, "The first decision names the queue 12"))
     for n in range(12):
-        lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(20))
+        lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(4))
         memory.session(f"s{n}").flush(decided(payload, *lines))
     document = memory.store.read("MEMORY.md")
     assert "The first decision" not in document.text
-    assert len(bullets(document.text)) <= 200
+    assert len(bullets(document.text)) <= 20
     assert memory.session("old").flush().repeated
 
 

@@ -49,16 +49,6 @@ def test_flush__each_reason__has_its_time_stamped_header(opened, payload, note, 
     assert note().count(f"\n## {title} (14:30)\n") == 1
 
 
-@pytest.mark.req("R009", "R013", "R014")
-def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, project, payload):
-    memory = opened()
-    session = memory.session("s")
-    session.add("user", "hello")
-    assert not (project / ".holdfast" / "memory").exists()
-    session.flush(payload())
-    assert [p.name for p in (project / ".holdfast" / "memory").glob("*.md")] == ["2026-11-21.md"]
-
-
 @pytest.mark.req("R091", "R097")
 def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload, note, clock):
     memory = opened()

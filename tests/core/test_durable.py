@@ -102,34 +102,6 @@ def test_lock__file_removed_while_held__the_new_file_counts(tmp_path):
     thread.join()
 
 
-@pytest.mark.req("R142")
-def test_append__twice__offsets_and_mode(tmp_path):
-    path = tmp_path / "x"
-    assert durable.append(path, b"abc") == 0
-    assert durable.append(str(path), b"") == 3
-    assert durable.append(path, b"def") == 3
-    assert path.read_bytes() == b"abcdef"
-    assert path.stat().st_mode & 0o777 == 0o600
-    durable.truncate(path, 2)
-    durable.sync(path)
-    assert path.read_bytes() == b"ab"
-    durable.remove(path)
-    durable.remove(path)
-    durable.remove(tmp_path / "no" / "folder")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.req("R142", "R143")
-def test_replace__old_and_new__whole_and_private(tmp_path):
-    path = tmp_path / "x"
-    path.write_bytes(b"old")
-    path.chmod(0o644)
-    durable.replace(path, b"new" * 1000)
-    assert path.read_bytes() == b"new" * 1000
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def _use_file_as_folder(path: Path) -> None:
     (path / "file").write_text("x")
     durable.make_private_dir(path / "file" / "deep")

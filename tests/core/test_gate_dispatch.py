@@ -17,7 +17,6 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
 from holdfast.storage import Document
-from holdfast.text.plain import clean
 from holdfast.validation import Chunks, mask
 from holdfast_app.config import Config
 from holdfast_app.dream.filtering import filter_lines
@@ -191,20 +190,6 @@ def test_mask__any_spans__no_character_of_any_span_is_left(text, spans):
     assert mask(text, marked) == "".join(kept)
 
 
-@pytest.mark.req("R166")
-def test_gate__secret_is_masked__is_nowhere_on_disk(opened, project):
-    class Masks:
-        @hookimpl
-        def on_validate(self, request):
-            at = request.text.find("hunter2")
-            return [finding(at, at + 7, "[secret]")] if at >= 0 else []
-
-    session = opened(Masks()).session("s")
-    assert session.add("user", "the password is hunter2, hunter2").text == "the password is [secret], [secret]"
-    session.end()
-    assert not [p for p in project.rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()]
-
-
 @pytest.mark.parametrize("span", [(10, 12), (3, 3), (2, 1), (-5, -2)])
 def test_gate__error_whose_span_masks_nothing__refuses(span):
     with pytest.raises(Refused):
@@ -231,27 +216,6 @@ def test_gate__error_that_stood_there_before__does_not_refuse_and_a_new_one_does
     assert gate.admit("x by hand\nnew", surface="memory", previous="x by hand\n") == "x by hand\nnew"
     with pytest.raises(Refused):
         gate.admit("x by hand\nx new", surface="memory", previous="x by hand\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "stored"),
-    [
-        ("a\0b", "a�b"),
-        ("a\x1b[31mb\x7f", "a�[31mb�"),
-        ("a\r\nb\rc", "a\nb\nc"),
-        ("tab\tnewline\n", "tab\tnewline\n"),
-        ("lone \ud800 surrogate", "lone � surrogate"),
-        ("pair \ud83d\ude42", "pair 🙂"),
-        ("🙂 é 記", "🙂 é 記"),
-    ],
-)
-def test_clean__any_text__can_be_stored(text, stored, opened):
-    assert clean(text) == stored
-    assert clean(stored) == stored
-    session = opened().session("s")
-    session.add("user", text)
-    session.flush()
-    assert opened().session("s").messages[0].text == stored
 
 
 @pytest.mark.parametrize("way", ["admit_all", "outgoing_all"])
@@ -299,14 +263,6 @@ def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(
     with pytest.raises(Refused, match="an id"):
         gate.identifier("SECRET-1")
     assert gate.label("SECRET-1") == ""
-
-
-def test_identifiers__one_holds_a_secret__it_alone_is_masked_and_the_order_is_kept():
-    def answer(request):
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", request.text)]
-
-    given_ids = ["plain", "S1", "SECRET-2", "S1", "other"]
-    assert validator(answer).identifiers(given_ids) == ["plain", "S1", "***-2", "S1", "other"]
 
 
 def test_admit_all__the_same_warning_in_several_chunks__is_noted_once():

@@ -58,18 +58,6 @@ def shown(session: Any) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in session.messages]
 
 
-@pytest.mark.req("R083", "R184", "R087")
-def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, note):
-    seen: list[str] = []
-    memory = opened()
-    compact = memory.guard(Compactor(probe=lambda: seen.append(note())), session="s", messages=lambda rows: rows)
-    kept = compact(says("Fix it", "How?", "With a lock", "Done"))
-    assert len(kept) == 3
-    assert "Fix it" in seen[0]
-    assert "With a lock" in seen[0]
-    assert memory.session("s").state is State.SAFE
-
-
 @pytest.mark.req("R184", "R166", "R167")
 @pytest.mark.parametrize(
     "plugin", [BrokenValidate(ValueError("no")), BrokenFlush(OSError("gone")), BrokenFlush(SystemExit(0))]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import (
     MAX_CHARS,
@@ -116,23 +115,6 @@ def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from
     assert (again.objective, again.blockers) == ("Objective 0", ("No access",))
     memory.work.close("s1", "done elsewhere")
     assert not next(work for work in memory.work.list(everything=True) if work.session == "s1").is_open
-
-
-@pytest.mark.req("R135")
-def test_hand_over__store_broken_and_then_repaired__the_agent_named_first_has_the_work(opened, payload, project):
-    (project / ".holdfast").mkdir()
-    (project / ".holdfast" / "continuity").write_text("in the way")
-    session = opened().session("s")
-    session.add("user", "hello")
-    with pytest.raises(FlushRefused) as refused:
-        session.hand_over("bob", payload(handoff=STATED))
-    assert refused.value.target == "handoff"
-    (project / ".holdfast" / "continuity").unlink()
-
-    opened().session("s").flush()
-
-    [work] = opened().load().work
-    assert (work.agent, work.active_task) == ("bob", STATED["active_task"])
 
 
 @pytest.mark.parametrize("said", ["1." * 150, "One. " * 120, "a.b, " + "c . " * 110])

@@ -37,7 +37,7 @@ def traced(project: Path, value: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time(project):
+def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time_and_no_text(project):
     done = traced(project, "hooks")
     lines = [LINE.match(line) for line in done.stderr.splitlines()]
     assert all(lines), done.stderr
@@ -46,9 +46,5 @@ def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time(projec
     assert ("on_validate", "redaction") in {row[:2] for row in seen}
     assert {m[4] for m in lines if m and (m[1], m[2]) == ("on_extract", "loud")} == {"failed (RuntimeError)"}
     assert done.stdout == ""
-
-
-def test_trace__of_hooks__shows_no_text_of_the_memory(project):
-    done = traced(project, "hooks")
     assert "tulip" not in done.stderr
     assert "ghp_" not in done.stderr

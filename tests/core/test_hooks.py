@@ -2,21 +2,17 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.config.values import PluginConfig, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.validation import ValidationRequest
-from holdfast_app.config import Config
-from holdfast_file.backend import FileBackend
 
 SOURCES = DreamSources(memory="", notes=[])
 TURNS = [Turn(messages=())]
@@ -111,28 +107,6 @@ def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(tm
     assert made.implementing("on_dream") == ("yak", "zebra", "offline")
     assert drafted(made) == "first"
     assert made.on_dream(SOURCES, only="yak") is None
-
-
-def test_deep_dream__first_dreamer_passes__the_next_one_dreams(tmp_path):
-    config = Config(zone="UTC", plugins={"offline": PluginConfig(enabled=False)})
-    plugins = [("a", dreamer(None)), ("b", dreamer("# Memory\n"))]
-    with Holdfast.open(tmp_path, config=config, plugins=plugins) as memory:
-        memory.session("s").add("user", "Decision: we keep the old schema until Friday, because of the migration.")
-        memory.session("s").flush()
-        assert memory.deep_dream(force=True).plugin == "b"
-
-
-class Store:
-    """Provides a store, or passes without one."""
-
-    def __init__(self, backend: FileBackend | None) -> None:
-        self.backend = backend
-        self.roots: list[Path] = []
-
-    @hookimpl
-    def storage_backend(self, config: StorageConfig, root: Path) -> FileBackend | None:
-        self.roots.append(root)
-        return self.backend
 
 
 class Provider:

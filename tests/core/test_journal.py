@@ -238,23 +238,6 @@ def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_ac
         pass
 
 
-@pytest.mark.parametrize(
-    ("session_id", "stem"),
-    [
-        ("a" * 80, "a" * 80),
-        ("a" * 81, "a" * 40 + "~"),
-        ("Fix the Login", "fix-the-login~"),
-        ("--x--!", "x~"),
-        ("é!", "session~"),
-        ("con", "con~"),
-        ("", "session~"),
-    ],
-)
-def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem):
-    got = file_stem(session_id)
-    assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
-
-
 def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):
     [checkpoint] = journal.append({"kind": "checkpoint", "flushed_to": 0, "last_message": -1})
     path = Path(journal.path)

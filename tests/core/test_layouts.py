@@ -28,24 +28,6 @@ def documents(project: Path) -> set[str]:
     return {name for name in found if "/state/" not in name and name != "holdfast.toml"}
 
 
-@pytest.mark.parametrize(
-    ("surface", "default", "timmy"),
-    [
-        (Surface.MEMORY, "MEMORY.md", "timmy-config/memories/MEMORY.md"),
-        (Surface.USER, "USER.md", "timmy-config/memories/USER.md"),
-        (Surface.DAILY, "memory/2026-11-21.md", "timmy-home/daily-notes/2026-11-21.md"),
-        (Surface.HANDOFF, "continuity/active.md", "timmy-home/continuity/active.md"),
-        (Surface.DIARY, "memory/dreams/2026-11-21.md", "timmy-home/dreams/2026-11-21.md"),
-        (Surface.HEARTBEAT, "heartbeat/", "timmy-home/heartbeat/"),
-        (Surface.BRIEFING, "briefings/", "timmy-home/briefings/"),
-    ],
-)
-@pytest.mark.req("R079", "R080", "R089", "R090", "R092")
-def test_layout__presets__name_every_surface_as_the_documents_do(surface, default, timmy):
-    assert Layout().name(surface, DAY) == default
-    assert Layout(preset="timmy").name(surface, DAY) == timmy
-
-
 @pytest.mark.req("R075", "R076", "R079", "R080")
 def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(project, clock, payload):
     with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
@@ -147,15 +129,3 @@ def test_route__a_fact__is_curated_only_when_standing_and_validated(horizon, cat
     assert route(horizon, category=category, validated=validated) is wanted
     assert promotion_target(category) is curated
     assert curated in (Surface.MEMORY, Surface.USER)
-
-
-@pytest.mark.req("R107")
-def test_promotion__later__curated_memory_gets_a_copy_and_the_log_keeps_it(opened, payload, note, project):
-    memory = opened()
-    session = memory.session("s")
-    session.flush(payload(facts=["Python 3.11 is the minimum"]))
-    before = note()
-    session.flush(payload(objective="promote", curated=CURATED_DECISION))
-    assert note().startswith(before)
-    assert "- Fact: Python 3.11 is the minimum" in before
-    assert "- Python 3.11 is the minimum" in (project / ".holdfast" / "MEMORY.md").read_text()

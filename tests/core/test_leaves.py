@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.rows import FORMS, kept, messages, strings, values
+from tests.support.rows import FORMS, kept, strings, values
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
@@ -55,22 +55,6 @@ def test_take__any_row_of_a_client__keeps_each_string(form, data):
         if not READERS[form].take(row, position, reading):
             reading.unknown(row, position)
     assert lost(rows, text_of(reading.kept)) == []
-
-
-@settings(max_examples=15)
-@given(rows=st.lists(messages(), min_size=1, max_size=3))
-def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(rows, tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    dropped: list[Any] = []
-    with Holdfast.open(root) as memory:
-        compact = memory.guard(lambda given: dropped.extend(given) or [], session="s", messages=lambda given: given)
-        try:
-            compact(rows)
-        except FlushRefused:
-            assert dropped == []
-        entries = memory.session("s").journal.entries()
-        journal = "\n".join(e.record["text"] for e in entries if e.record["kind"] == "message")
-    assert lost(dropped, journal) == []
 
 
 def test_leaves__nested_as_deep_as_json_can_be__are_all_found():

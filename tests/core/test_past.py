@@ -169,16 +169,6 @@ def test_export__packed_sessions__are_in_it(memory, project, tmp_path):
         assert copy.sessions() == ["a", "b", "c", "d", "e"]
 
 
-def test_adopt__state_with_packs__each_session_is_there(memory, state):
-    memory.close()
-    (state / "owner").unlink()
-    with Holdfast.open(state.parent.parent) as again:
-        end(again, "b")
-        [aside] = state.parent.glob("state.foreign-*")
-        adoption.adopt(str(state), str(aside))
-        assert again.sessions() == ["a", "b", "b-adopted-1", "c", "d", "e"]
-
-
 def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_new_name(memory, state):
     memory.close()
     (state / "owner").unlink()

@@ -118,15 +118,6 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(project, 
 
 
 @ROOT_ONLY
-def test_open__state_of_another_user__put_aside(project, state):
-    capture(str(project), "s", "user", "hello")
-    os.chown(state, 12345, 12345)
-    with Holdfast.open(project) as memory:
-        assert memory.sessions() == []
-    assert asides(state)
-
-
-@ROOT_ONLY
 def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, state, tmp_path):
     """Neither can read the other's; nothing of either is lost."""
     code = """if 1:

@@ -152,30 +152,6 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):
     assert config.facts.max_facts == 2000
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('[storage]\nbackned = "sqlite"', "`backend`"),
-        ('[storage]\nbackend = "sqlite"\nfil = "a.db"', "`file`"),
-        ("[facts]\nmax_fact = 3", "`max_facts`"),
-        ("[flsh]\npolicy = 'strict'", "`flush`"),
-        ("[plugins.redaction]\npolcy = {}", "`policy`"),
-    ],
-)
-def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project, text, told):
-    write(project, text)
-    if "plugins" in text or "serch" in text:
-        trusted(project)
-    try:
-        with Holdfast.open(project) as memory:
-            [broken] = [s for s in memory.plugin_statuses() if s.status == "failed"]
-        said = broken.reason
-    except ConfigError as error:
-        said = f"{error} {error.detail}"
-
-    assert f"Did you mean {told}" in said or f"did you mean {told}" in said
-
-
 @pytest.mark.parametrize("name", ["holdfast.toml", ".opencode/holdfast.toml"])
 @pytest.mark.parametrize("what", ["fifo", "device", "outside", "folder", "huge", "deep"])
 def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_never_read(project, tmp_path, name, what):

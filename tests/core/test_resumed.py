@@ -1,9 +1,6 @@
 """A flush that goes on after a refusal: nothing said meanwhile is left out, and nothing is written a second time."""
 
-import os
 import re
-import signal
-import sys
 
 import pytest
 
@@ -109,27 +106,6 @@ def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messag
 
     assert "paint the shed green" in note()
     assert not receipt.repeated
-    assert opened().unsafe() == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
-def test_flush__killed_after_it_began_and_more_is_said__what_was_stated_and_said_is_in_the_note(opened, payload, note):
-    class Deadly:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    opened().session("s").add("user", "Please paint the shed green")
-    pid = os.fork()
-    if pid == 0:
-        opened(Deadly()).session("s").flush(payload(decisions=["stated before it was killed"]))
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-    session = opened().session("s")
-    session.add("user", "Please also mow the lawn")
-    session.flush()
-    assert "- Decision: stated before it was killed\n" in note()
-    assert "mow the lawn" in note()
     assert opened().unsafe() == []
 
 

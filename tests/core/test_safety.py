@@ -122,21 +122,6 @@ def test_waive__stated_payloads__all_are_overridden_durably(state):
     assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]
 
 
-@pytest.mark.parametrize(
-    ("step", "wanted"),
-    [
-        ("Run `holdfast flush` once more.", "Run `holdfast flush` once more."),
-        (
-            "Free some space.",
-            "Free some space. `holdfast flush --session 'a b'` tries again and shows any remaining problem.",
-        ),
-        ("", "`holdfast flush --session 'a b'` tries again and shows any remaining problem."),
-    ],
-)
-def test_way_out__next_step__always_names_a_flush_once(step, wanted):
-    assert marker("a b", next_step=step).way_out == wanted
-
-
 def test_flush__interrupted_before_anything_was_refused__marker_has_counted_no_refusal(opened, payload, project):
     session = opened().session("s")
     session.add("user", "hello")

@@ -40,21 +40,6 @@ def test_tiers__one_run_and_a_new_process__context_is_gone_daily_and_core_stay(o
     assert again.load().memory == "# Memory\n\n- Python 3.11 is the minimum\n"
 
 
-@pytest.mark.req("R002")
-def test_session__messages_added__come_back_in_order_with_roles(opened):
-    session = opened().session("s")
-    session.add("user", "fix it")
-    session.add("assistant", "running", tool="bash")
-    session.add("tool", "boom", tool="bash", failed=True)
-    shown = [(m.role, m.text, m.tool, m.failed) for m in session.messages]
-    assert shown == [
-        ("user", "fix it", "", False),
-        ("assistant", "running", "bash", False),
-        ("tool", "boom", "bash", True),
-    ]
-    assert opened().session("s").messages == session.messages
-
-
 @pytest.mark.req("R003")
 def test_session__messages_added_and_trimmed__token_usage_is_the_counters_sum(opened):
     session = opened().session("s")
@@ -67,19 +52,6 @@ def test_session__messages_added_and_trimmed__token_usage_is_the_counters_sum(op
     assert session.token_usage == 39
     kept = session.trim(30)
     assert session.token_usage == 29 == sum(m.tokens for m in kept)
-
-
-@pytest.mark.req("R004")
-def test_summary__two_trims__is_set_then_extended_and_no_message_is_sent_twice(opened, summarizer):
-    session = opened(summarizer).session("s")
-    talk(session, "one", "two", "three")
-    assert session.summary == ""
-    session.compact(keep_last=1)
-    assert session.summary == "They said one, two, three"
-    talk(session, "four", "five")
-    session.compact(keep_last=1)
-    assert session.summary == "They said one, two, three\n\nThey said four, five"
-    assert summarizer.asked == [["one", "two", "three"], ["four", "five"]]
 
 
 @pytest.mark.req("R004")
@@ -144,21 +116,6 @@ def test_add__many_threads_on_one_session__every_message_once(opened):
     assert sorted(m.text for m in opened().session("s").messages) == wanted
 
 
-@pytest.mark.parametrize("role", ["", "bot", "User"])
-def test_add__unknown_role__is_refused_and_nothing_is_journalled(opened, role, project):
-    session = opened().session("s")
-    with pytest.raises(ValueError, match="role"):
-        session.add(role, "x")
-    assert session.messages == []
-    assert files(project) == set()
-
-
-@pytest.mark.parametrize("session_id", ["", "  ", "\ud800"])
-def test_session__blank_or_unwritable_id__is_refused(opened, session_id):
-    with pytest.raises(ValueError, match="session"):
-        opened().session(session_id)
-
-
 @pytest.mark.req("R006")
 def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest(opened, note, summarizer):
     session = opened(summarizer).session("s")
@@ -176,10 +133,6 @@ def test_compact__keep_last__keeps_so_many_and_all_of_them_when_there_are_fewer(
     assert [m.text for m in session.compact(keep_last=10)] == list("abcde")
     assert [m.text for m in session.compact(keep_last=2)] == ["d", "e"]
     assert session.compact(keep_last=0) == []
-    with pytest.raises(ValueError, match="keep_last"):
-        session.compact(keep_last=-1)
-    with pytest.raises(ValueError, match="max_tokens"):
-        session.trim(-1)
 
 
 def test_compact__kept_part_would_begin_with_a_tool_result__keeps_its_call_too(opened):
@@ -236,7 +189,7 @@ def test_hand_over__everything_is_flushed_already__still_names_the_other_agent(o
     assert opened().load().work[0].agent == "allegro"
 
 
-@pytest.mark.req("R184")
+@pytest.mark.req("R071", "R184")
 @pytest.mark.parametrize("way", ["compact", "trim", "end", "switch_provider", "hand_over"])
 def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, project, way):
     session = opened().session("s")
@@ -253,19 +206,6 @@ def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, projec
     again = opened()
     assert [m.session for m in again.unsafe()] == ["s"]
     assert [m.text for m in again.session("s").messages] == ["hello", "hi"]
-
-
-@pytest.mark.req("R084", "R184")
-def test_with__block_raises__session_is_flushed_and_the_error_goes_on(opened, note):
-    def work() -> None:
-        with opened().session("s") as session:
-            session.add("user", "hello")
-            raise RuntimeError("mine")
-
-    with pytest.raises(RuntimeError, match="mine") as raised:
-        work()
-    assert "hello" in note()
-    assert not getattr(raised.value, "__notes__", [])
 
 
 @pytest.mark.req("R088", "R184")
@@ -390,17 +330,6 @@ def test_with_summary__kept_messages__are_all_there_and_roles_alternate(opened, 
     assert carrier.tokens == tokens(carrier.text)
 
 
-@pytest.mark.req("R032")
-def test_on_summary__flushed__message_list_changes_only_when_the_caller_injects(opened):
-    session = opened().session("s")
-    session.add("user", "hello")
-    before = session.messages
-    heard = []
-    session.flush(on_summary=heard.append)
-    assert session.messages == before == session.with_summary()
-    assert heard[0] in session.with_summary(heard[0])[0].text
-
-
 @pytest.mark.req("R031")
 def test_on_summary__flushed__is_called_once_after_the_bytes_are_on_disk(opened, note):
     session = opened().session("s")
@@ -492,6 +421,11 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
 @pytest.mark.parametrize(
     ("call", "named"),
     [
+        (lambda m: m.session("s").add("bot", "hi"), "role"),
+        (lambda m: m.session("\ud800"), "session"),
+        (lambda m: m.session("  "), "session"),
+        (lambda m: m.session("s").compact(-1), "keep_last"),
+        (lambda m: m.session("s").trim(-1), "max_tokens"),
         (lambda m: m.session("s").add("user", "hi", message_id=7), "message_id must be a str, not int"),
         (lambda m: m.session("s").add("user", "hi", at="now"), "at must be a datetime, not str"),
         (lambda m: m.session("s").add("user", "hi", tool=7), "tool must be a str, not int"),

@@ -46,14 +46,6 @@ def test_load__of_a_session_with_work__its_own_is_first_and_marked_and_the_other
     assert brief.objective == "objective 1"
 
 
-def test_load__without_a_session__other_work_is_whole_as_far_as_it_fits(many):
-    memory = many(3)()
-    text = str(memory.load())
-    assert all(f"## task {n}\n" in text and f"- Next action: step {n}\n" in text for n in range(3))
-    assert "of other sessions" not in text
-    assert "more open, of other sessions" in str(many(6)().load(max_chars=1_500))
-
-
 def test_load__more_open_work_than_fits__every_entry_is_shown_or_counted(many):
     memory = many(16)()
     for session, max_chars in (("", 2_000), ("session-03", 3_000)):

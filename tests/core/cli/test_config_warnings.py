@@ -11,12 +11,3 @@ def test_config__other_backend__says_how_to_take_along_what_is_stored(run, proje
     assert run("migrate", "--to", "sqlite").code == 0
     assert run("config", "storage.backend", "sqlite").code == 0
     assert run("facts", "--json").json["count"] == 1
-
-
-def test_config__a_backend_that_is_not_there__refused_before_anything_is_written(run, project):
-    run("remember", "a")
-    refused = run("config", "storage.backend", "mysql")
-    assert refused.code == 3
-    assert "The backend 'mysql' is not installed." in refused.err
-    assert not (project / "holdfast.toml").exists()
-    assert run("facts", "--json").json["count"] == 1

@@ -1,7 +1,6 @@
 """``holdfast import FILE|FOLDER``: what other programs remember, in the forms in which they keep or export it."""
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -195,14 +194,6 @@ def test_import__claude_mem_of_several_projects__takes_this_ones(run, project, t
     assert session["statements"] == ["Of this project alone"], session
 
 
-def test_import__plain_messages__are_a_session_of_the_files_name_and_day(run, project, tmp_path):
-    rows = ({"role": "user", "content": "Rotate the keys"}, {"role": "assistant", "content": "Decision: every month."})
-    path = written(tmp_path / "keys.jsonl", *rows)
-    os.utime(path, (AT / 1000, AT / 1000))
-    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
-    assert (session["session"], session["at"], session["outcome"]) == ("keys", "2026-01-02", "imported")
-
-
 def test_import__killed_before_its_flush__is_completed_by_the_next(run, project, tmp_path):
     path = written(tmp_path / "memory.jsonl", *MCP)
     script = (
@@ -281,12 +272,6 @@ def test_import__small_file_that_unpacks_to_much__is_named_and_not_read(run, tmp
     done = run("import", str(tmp_path), "--json", "--dry-run")
     assert {Path(one["name"]).name for one in done.json["skipped"]} == {"claude-mem.db", "export.zip"}
     assert "hundredfold" in done.out
-
-
-def test_import__missing_file__says_so(run):
-    done = run("import", "nowhere.json")
-    assert done.code != 0
-    assert "nowhere.json" in done.err
 
 
 def test_import__an_order_among_many_statements__is_shown_first_and_whole(run, tmp_path):

@@ -78,8 +78,3 @@ def test_work__hostile_texts__are_masked_and_stay_on_their_line(run, project):
         assert not any(line.strip().startswith("✓ forged") for line in result.out.splitlines())
     for path in (project / ".holdfast").rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path
-
-
-def test_load__session_named__has_its_own_work_first(worked):
-    out = worked("s1", "s2", "s3")("load", "--session", "s1", "--max-chars", "4000").out
-    assert out.index("This is this session's own work.") < out.index("2 more open, of other sessions")

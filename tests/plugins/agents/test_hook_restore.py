@@ -6,12 +6,11 @@ import os
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import NOTHING, Client, row
+from tests.plugins.agents.hooking import NOTHING, Client
 
 from holdfast import Holdfast, Payload
 from holdfast.models import CuratedDecision, HandoffFields
 from holdfast_agents import events, restore
-from holdfast_agents.records.heartbeat import beats
 
 STATED = Payload(
     objective="Move the billing service to PostgreSQL 17",
@@ -51,22 +50,6 @@ def test_start__a_file_holds_invisible_characters__none_reaches_the_model(projec
         file.write(f"- The build\u200b runs{tags} on\u2062 Linux\x1b[31m\u202e and \u3164Mac\U000e0100\U000e0101\n")
     context = Client(project).hook("SessionStart", source="startup").context
     assert "- The build runs on Linux\ufffd[31m\\u202e and Mac\U000e0100\n" in context
-
-
-@pytest.mark.req("R171", "R175")
-@pytest.mark.parametrize(("name", "source"), [("claude-code", "clear"), ("codex", "resume"), ("opencode", "compact")])
-def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name, source, project):
-    before = Client(project, name, "before")
-    stated(before)
-    client = Client(project, name)
-
-    context = client.hook("SessionStart", source=source).context
-
-    assert "Run migrations/0042_invoices.sql on staging" in context
-    assert context.index("<recalled-memory>") < context.index("Run migrations")
-    assert client.session in context
-    beat = beats(str(client.state))[0]
-    assert (beat.client, beat.session) == (name, client.session)
 
 
 def test_status__cost_of_some_events__counts_seconds_tokens_and_refusals(project, command):
@@ -171,23 +154,6 @@ def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name
     assert f", by {name}._" in client.notes()
     assert secret not in client.notes()
     assert "hm" not in client.notes().split()
-
-
-@pytest.mark.req("R084")
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
-def test_end__something_was_said__is_flushed_with_the_rest_of_the_transcript(name, project):
-    client = Client(project, name)
-    client.say("Fix the flaky login test")
-    if name == "claude-code":
-        client.write(row("user", "Fix the flaky login test", "u1"), row("assistant", "The clock was wrong.", "u2"))
-
-    assert client.hook("SessionEnd", reason="other") == NOTHING
-
-    assert "reason=end" in client.notes()
-    with Holdfast.open(project) as memory:
-        assert memory.session(client.session).ended
-    if name == "claude-code":
-        assert ("assistant", "The clock was wrong.") in client.said()
 
 
 # --- Claude Code's settings -----------------------------------------------------------------------------------------

@@ -187,6 +187,9 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(command
     assert command("install", client).code == 0
     assert path.read_bytes() != text.encode()
     assert (project / f"{name}.holdfast-backup").read_bytes() == text.encode()
+    once = path.read_bytes()
+    assert command("install", client).code == 0
+    assert path.read_bytes() == once
     assert command("uninstall", client).code == 0
     assert tree(project) == {name: text.encode()}
 

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Where
 from holdfast_agents.setup.clients import CLIENTS
 from holdfast_cli import table
@@ -42,15 +41,6 @@ def test_texts__commands_and_options_that_they_name__exist():
     assert [one for one in named if one[1] not in help_texts[one[0]]] == []
 
 
-@pytest.mark.req("R188")
-def test_protocol__agents_are_told__to_load_first_and_to_update_last():
-    text = program.data("protocol.md")
-    assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
-    for command in ("workflow start", "workflow end", "flush", "update"):
-        assert f"holdfast {command}" in text
-    assert "holdfast override` is for the user alone" in text
-
-
 @pytest.mark.req("R189", "R225", "R235", "R247")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(command, project, client):
@@ -70,14 +60,3 @@ def test_memory_update__done_as_its_text_says__session_and_three_files_are_updat
     assert "Keep the lock file" in note
     assert f"session={client}-1" in note
     assert "Keep the lock file" in (project / ".holdfast/context/active_context.md").read_text()
-
-
-@pytest.mark.req("R225")
-def test_memory_update__front_matter__is_what_each_client_reads():
-    where = Where(root="/project", scope="project", program=("holdfast",))
-    shown = {place.shown: place.part.show() for client in CLIENTS.values() for place in client.needed(where).places}
-    heads = {client: shown[name].split("---\n")[1] for client, name in MEMORY_UPDATE.items()}
-    assert all("description: " in head for head in heads.values())
-    assert "allowed-tools: Bash(holdfast flush:*)" in heads["claude-code"]
-    assert "name: memory-update" in heads["codex"]
-    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, True, True, False]

@@ -133,25 +133,6 @@ def test_pull__a_removed_fact_and_a_purged_session__stay_removed(tmp_path, *, co
     assert _told(one) == _told(two)
 
 
-def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_come_back(tmp_path):
-    one, two = _clones(tmp_path)
-    for clone in (one, two):
-        with Holdfast.open(clone) as memory:
-            memory.facts.create("The port is 8080", "knowledge", 0.8)
-            memory.facts.create(f"In {clone.name}", "knowledge", 0.8)
-    _commit(two)
-    git(tmp_path, "clone", "-q", "two", "three")
-    assert processes.run("init", "--git", cwd=tmp_path / "three").returncode == 0
-    _exchange(one, two)
-    with Holdfast.open(one) as memory:
-        memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))
-    with Holdfast.open(tmp_path / "three") as memory:
-        memory.facts.create("In three", "knowledge", 0.8)
-    _exchange(one, tmp_path / "three")
-    with Holdfast.open(one) as memory:
-        assert {fact.content for fact in memory.facts.list()} == {"In one", "In two", "In three"}
-
-
 @pytest.mark.parametrize("compacted", [False, True])
 def test_pull__an_evicted_fact__does_not_come_back(tmp_path, *, compacted):
     one, two = _clones(tmp_path)

@@ -1,15 +1,12 @@
 """Two clones with real git: what each wrote is in both after a pull and a push, once, and without conflict markers."""
 
 import json
-import os
-import tempfile
 from collections import Counter
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.support import processes
 from tests.support.git import git
@@ -43,24 +40,6 @@ def _exchange(one, two):
         git(clone, "commit", "-qm", "memory", "--allow-empty")
     git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
-
-
-def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path):
-    one, two = _clones(tmp_path)
-    with Holdfast.open(one) as memory:
-        gone = memory.facts.create("The port is 8080", "knowledge", 0.9).fact
-    _exchange(one, two)
-    for clone, words in ((one, "Deploys run on Friday"), (two, "The owner is Ana")):
-        with Holdfast.open(clone) as memory:
-            memory.facts.create(words, "knowledge", 0.8)
-            memory.facts.create("Both say this", "knowledge", 0.7)
-            if clone == two and gone is not None:
-                memory.facts.delete(gone.id)
-    _exchange(one, two)
-    for clone in (one, two):
-        with Holdfast.open(clone) as memory:
-            told = sorted(fact.content for fact in memory.facts.list())
-        assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
 
 
 def test_merge_driver__a_side_brings_twelve_thousand_facts__merges_in_seconds(tmp_path):
@@ -110,85 +89,6 @@ def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_
     facts.write_bytes(b"".join(facts.read_bytes().splitlines(keepends=True)[:-2]))
     (told,) = _doctor(two, "stored")
     assert "missing" in told
-
-
-_rounds = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max_size=5), min_size=1, max_size=3)
-
-
-@settings(
-    max_examples=int(os.environ.get("HOLDFAST_MERGE_EXAMPLES", "1")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(_rounds)
-@example([[(0, 0), (1, 1)], [(1, 2), (0, 3), (1, 0)]])
-def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(rounds):
-    with tempfile.TemporaryDirectory() as folder:
-        clones = _clones(Path(folder))
-        number = 0
-        blocks: set[str] = set()
-        facts: dict[str, str] = {}
-        for writes in rounds:
-            for who, session in writes:
-                number += 1
-                _write(clones[who] / ".holdfast", who, session, number)
-                _change_facts(clones[who], session, number)
-                blocks.add(f"flush_{number}")
-            sides = [_stored(clone) for clone in clones]
-            _exchange(*clones)
-            now = [_stored(clone) for clone in clones]
-            assert now[0] == now[1]
-            assert sorted(now[0].values()) == sorted(_expected(facts, *sides))
-            assert [_doctor(clone, "stored") for clone in clones] == [[], []]
-            facts = now[0]
-            note, work, lines = ("note.md", "HANDOFF.md", "MEMORY.md")
-            for name in (note, work, lines):
-                texts = [p.read_bytes() if (p := c / ".holdfast" / name).exists() else b"" for c in clones]
-                assert texts[0] == texts[1]
-                assert b"<<<<<<<" not in texts[0]
-                for block in blocks if name != work else ():
-                    assert texts[0].decode().count(f"{block}.") == 1
-
-
-def _change_facts(clone, kind, number):
-    with Holdfast.open(clone) as memory:
-        known = list(memory.facts.list())
-        some = known[number % len(known)].id if known else ""
-        if kind < 3 or not some:
-            memory.facts.create(f"Fact {number}", "knowledge", 0.8)
-        elif kind == 3:
-            memory.facts.update(some, content=f"Changed {number}")
-        else:
-            memory.facts.delete(some)
-
-
-def _stored(clone):
-    with Holdfast.open(clone) as memory:
-        return {fact.id: fact.content for fact in memory.facts.list()}
-
-
-def _expected(was, one, two):
-    """New facts and changed ones of both sides; of a fact that a side removed, nothing."""
-    texts: list[str] = []
-    for name in {*one, *two}:
-        if name not in was or (name in one and name in two):
-            sides = {side[name] for side in (one, two) if name in side}
-            texts += sides - {was.get(name, "")} or sides
-    return texts
-
-
-def _write(folder, who, session, number):
-    at = (_START + timedelta(seconds=number)).isoformat()
-    note, work, lines = folder / "note.md", folder / "HANDOFF.md", folder / "MEMORY.md"
-    old = note.read_text("utf-8") if note.exists() else "# Daily Memory\n"
-    stamp = f"<!-- at={at} session=s{session} reason=x -->"
-    block = f"\n## Note (10:00)\n{block_marker(f'flush_{number}')}\n{stamp}\n\nTold flush_{number}.\n"
-    note.write_bytes((old + block).encode())
-    entries = handoff.parse(work.read_text("utf-8")) if work.exists() else ()
-    entry = handoff.Work(session=f"s{session}-{who}", flush=f"flush_{number}", next_action=f"do {number}", at=at)
-    work.write_bytes(handoff.render(handoff.put(entries, entry)).encode())
-    known = lines.read_text("utf-8") if lines.exists() else "# Memory\n"
-    lines.write_bytes((known + f"- Item flush_{number}.\n").encode())
 
 
 def test_merge__a_side_is_dated_in_the_far_future__open_work_stays_open():

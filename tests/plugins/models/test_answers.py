@@ -57,11 +57,23 @@ ANSWER = json.dumps({"facts": [{"content": "Uses tabs", "category": "preference"
         f"<think>Perhaps {{'tabs'}}.\n```json\n{ANSWER}\n```\n",
         f'<think>A draft: {{"facts": [{{"content": "wrong"}}]}}. Better:\n{ANSWER}',
         f"<think>one</think> so <think>two {ANSWER}",
+        'I weigh {"facts": [}</think>' + ANSWER,
+        f'Sure:\n{{"note": "a decoy"}} {{"facts": []}}\n```json\n{ANSWER}\n```',
+        json.dumps(json.loads(ANSWER)["facts"]),
         ANSWER.replace("Uses", "Writes <think> and uses"),
     ],
-    ids=["plain", "fenced", "after a draft", "second thought", "tag inside of a fact"],
+    ids=[
+        "plain",
+        "fenced",
+        "after a draft",
+        "second thought",
+        "only its end",
+        "decoys first",
+        "bare list",
+        "tag inside",
+    ],
 )
-def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text):
+def test_extraction__answer_in_another_dress__its_fact_is_found(text):
     (fact,) = extraction(text).facts
     assert fact.content.endswith("tabs")
 

@@ -1,8 +1,6 @@
 """Work in the background as clients start it: the real hook, a process of its own, a model on loopback."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,7 +11,6 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import Client
 from tests.support.model_server import ModelServer, Reply
-from tests.support.processes import finished
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
@@ -156,30 +153,6 @@ def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(proj
     process = other.start(other.payload("SessionStart", source="startup"), **AUTO)
     process.communicate(timeout=60)
     until(lambda: "prices are in cents" in memory_md(project))
-
-
-@pytest.mark.req("R033", "R034")
-def test_session_end__model_is_enabled__its_queue_is_worked_off_and_shown_in_status(project):
-    with ModelServer().answers(Reply(text=ANSWER, delay_s=3)) as server:
-        settings(project, server, when="flush")
-        assert session(project, 1, "How do we deploy?")() == 0
-        assert facts(project) == [], "the hook waited for the model"
-        until(lambda: facts(project))
-        until(lambda: "1 fact added" in status(project) and "still works" not in status(project))
-        assert len(server.requests) == 1
-
-
-def test_session_end__killed_while_the_model_is_asked__status_says_so_and_the_next_end_continues(project):
-    with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER, ANSWER) as server:
-        settings(project, server, when="flush")
-        session(project, 1, "How do we deploy?")()
-        until(lambda: server.requests)
-        for pid in finished(["pgrep", "-f", f"{project} extract --turns"]).stdout.split():
-            os.kill(int(pid), signal.SIGKILL)
-        assert "still works, or was killed" in status(project)
-        with Holdfast.open(project) as memory:
-            assert memory.extract_queued().added
-    assert facts(project) == ["Deploys need two reviewers"]
 
 
 def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(project, clock):

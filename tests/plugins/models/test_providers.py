@@ -93,38 +93,15 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory, 
 
 @pytest.mark.req("R035")
 @pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(f"```json\n{GOOD}\n```", id="fenced"),
-        pytest.param(f"Sure! Here is what I found:\n\n{GOOD}\n\nAnything else?", id="prose around"),
-        pytest.param('<think>Maybe {"facts": [{"content": "wrong"}]}?</think>\n' + GOOD, id="think block first"),
-        pytest.param('I weigh {"facts": [}</think>' + GOOD, id="only the end of a think block"),
-        pytest.param('{"note": "a decoy"} {"facts": []}\n' + GOOD, id="decoy objects first"),
-        pytest.param(json.dumps(json.loads(GOOD)["facts"]), id="bare list"),
-    ],
-)
-def test_extract__answer_in_another_dress__facts_are_found(memory, server, text):
-    server.answers(text)
-    opened = memory()
-    assert opened.extract(turn("a", "b")).failures == ()
-    assert contents(opened) == ["User prefers tabs", "User knows Rust"]
-
-
-@pytest.mark.req("R035")
-@pytest.mark.parametrize(
     "reply",
     [
         pytest.param(Reply(text=GOOD[:90], stop="length"), id="truncated in a text"),
         pytest.param(Reply(text=GOOD[: GOOD.index("}, ") + 1]), id="truncated after a fact"),
-        pytest.param(Reply(text='Like {"facts": []}:\n' + GOOD[:120]), id="decoy, then truncated"),
         pytest.param(Reply(text=""), id="empty"),
         pytest.param(Reply(refusal="I cannot help with that."), id="refusal field"),
         pytest.param(Reply(text="I'm sorry, I cannot help with that.", stop="refusal"), id="refusal in words"),
         pytest.param(Reply(text='{"facts": "none"}'), id="facts that are no list"),
         pytest.param(Reply(text=f"<think>{GOOD} is a draft"), id="nothing but thoughts"),
-        pytest.param(Reply(text="{" * 300_000), id="braces"),
-        pytest.param(Reply(text='{"facts": [' * 20_000), id="facts without end"),
-        pytest.param(Reply(text='{"a":' * 3000), id="deep"),
     ],
 )
 def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_waits(memory, server, reply, project):
@@ -223,14 +200,10 @@ PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
     ("body", "kind"),
     [
         pytest.param(PAGE, "text/html; charset=utf-8", id="a page"),
-        pytest.param(PAGE, "application/json", id="a page that says it is JSON"),
-        pytest.param(b"", "application/json", id="nothing"),
         pytest.param(b"\xff\xfe{", "application/json", id="no text"),
         pytest.param(json.dumps({"status": "ok"}).encode(), "application/json", id="another API"),
-        pytest.param(b"[]", "application/json", id="a list"),
         pytest.param(b"null", "application/json", id="null"),
         pytest.param(json.dumps({"choices": "x", "content": "x"}).encode(), "application/json", id="wrong types"),
-        pytest.param(json.dumps({"choices": [3], "content": [3]}).encode(), "application/json", id="numbers inside"),
         pytest.param(json.dumps({"choices": [{}], "content": [{}]}).encode(), "application/json", id="nothing inside"),
     ],
 )

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests.support.model_server import Reply
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
@@ -48,20 +47,3 @@ def test_summary__trims__is_told_once_each_extended_and_injected_only_by_the_cal
     assert told[1].strip() in injected[0].text
     assert injected[0].text.endswith("login question 2")
     assert session.messages == kept
-
-
-@pytest.mark.req("R031", "R032")
-def test_summary__model_fails_or_callback_raises__flush_stands(memory, server):
-    server.answers(Reply(status=500))
-    session = memory.session("s")
-    session.add("user", "The queue moves to Postgres")
-    told: list[str] = []
-
-    def callback(text: str) -> None:
-        told.append(text)
-        raise RuntimeError("no")
-
-    receipt = session.flush(on_summary=callback)
-    assert receipt.flush_id
-    assert any("callback" in warning for warning in receipt.warnings)
-    assert "Postgres" in told[0]
