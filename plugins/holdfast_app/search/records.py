@@ -140,9 +140,10 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
     for entry in Journal(services.state, session).entries(start):
         if entry.record["kind"] == "message":
             said = entry.record
+            role = "tool" if said.get("tool") else said["role"]  # a call, too
             body = said["text"][:TOOL_CHARS] if said["role"] == "tool" else said["text"]
             at = datetime.fromisoformat(said["at"]).timestamp()
-            yield Text(TURN, said["id"], at, said["role"], body if body.strip() else "", entry.end)
+            yield Text(TURN, said["id"], at, role, body if body.strip() else "", entry.end)
         else:
             yield Text(TURN, "", 0, "", "", entry.end)
 
