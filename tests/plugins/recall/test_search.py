@@ -54,12 +54,11 @@ def test_search__sentence_in_notes_turns_and_a_fact__one_hit_with_its_places(tal
     assert {place.where for place in hit.also if place.kind == "turn"} == {"session later, turn m9"}
 
 
-def test_search__tool_call_and_output_without_a_word_of_the_question__are_no_hits(talked):
+def test_search__tool_call_without_a_word_of_the_question__is_no_hit(talked):
     memory = talked("Which database does the billing use?")
     session = memory.session("talk")
-    session.add("assistant", "Bash: ls", message_id="call", tool="Bash")
-    session.add("tool", "ok", message_id="output", tool="Bash")
     session.add("assistant", "It is Postgres.", message_id="answer")
+    session.add("assistant", "Bash: ls", message_id="call", tool="Bash")
     assert set(places(memory, "database of the billing")) == {"m0", "answer"}
 
 
