@@ -31,9 +31,7 @@ _REPLIES: Final = Lazy(
     re.IGNORECASE,
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
-#: Maximum lengths of a request that is not clear on its own and of one that cannot explain another, in bytes, because
-#: scripts differ; and of a reply or question about the work at hand, in characters.
-_UNCLEAR: Final = 80
+#: Lengths in bytes, because scripts differ: of a request that cannot explain another, and of one that needs another.
 _SHORT: Final = 8
 _ABOUT: Final = 130
 AFTER: Final = " (after: "
@@ -189,13 +187,12 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. A few words ("push"), a reply, an addition or a question about
-    the work are followed in brackets by the request that they belong to. Empty without a request."""
+    """The last request in at most ``limit`` characters. A short one is followed in brackets by the last one before it
+    that is neither a reply, an addition nor a question. Empty without a request."""
     found = (own for _, own in _requests(reversed(messages)))
     last = next(found, "")
     text = headline(last, limit)
-    is_about = _REPLIES.match(text) or _QUESTION.search(text) or _goes_on(_PARTS.split(text)[-1])
-    if len(text) > _ABOUT or (not is_about and len(text.encode()) > _UNCLEAR):
+    if len(text.encode()) > _ABOUT:
         return text
     began = ""
     for began in found:
