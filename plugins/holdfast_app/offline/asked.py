@@ -186,20 +186,25 @@ def is_pasted(line: str) -> bool:
     return bool(_PASTED.match(line[:300]))
 
 
-def objective(messages: Sequence[Message], limit: int) -> str:
+def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     """The last request in at most ``limit`` characters. A short one is followed in brackets by the last one before it
-    that is neither a reply, an addition nor a question. Empty without a request."""
+    that is neither a reply, an addition nor a question, or without any by the one in the ``known`` objective of earlier
+    messages. Empty without a request."""
     found = (own for _, own in _requests(reversed(messages)))
     last = next(found, "")
     text = headline(last, limit)
     if len(text.encode()) > _ABOUT:
         return text
-    began = ""
+    began = known.partition(AFTER)[2].removesuffix(")") or known
     for began in found:
         is_reply = _REPLIES.match(began) or _QUESTION.search(began)
         if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break
-    return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})" if began else text
+    return (
+        f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
+        if last and began and text not in began
+        else text
+    )
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

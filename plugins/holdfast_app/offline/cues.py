@@ -85,10 +85,12 @@ def _any(forms: str) -> str:
 
 
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|yes|no|nope|actually|btw|by the way|well|hm+|because|since|fine"
-    r"|then|although|(?:quick )?update|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b"
-    r"[,:.]*\s+){0,3}[*_]{0,3}"
+    r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|well"
+    r"|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update|just remember that"
+    r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
+#: Words that connect a statement with what was said before.
+LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)
 #: Where a clause begins.
 _CLAUSE: Final = rf"(?:^|[,:;!(–—] |\b(?:and|but|so) | - ){_LEAD}"
 _MORE: Final = r"(?=\W*\w+\W+\w+)"

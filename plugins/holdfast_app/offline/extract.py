@@ -38,9 +38,6 @@ _MAX_LISTED: Final = 8
 _NEWEST: Final = 300
 #: Longer messages of the user were pasted, so only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
-#: Maximum length in characters of a request that means little alone, and of a reply to a question.
-_FEW: Final = 30
-_REPLY: Final = 80
 _SINCE: Final = ". Since then: "
 
 
@@ -119,24 +116,13 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
     known, next_step = before.objective or "", end.next_step
     if before.work_open and known and (end.open is None or not (before.derived or end.open)):
         return known
-    if asked_last := asked.objective(messages, asked.OBJECTIVE):
-        return _in_context(asked_last, before) if before.work_open else asked_last
+    if asked_last := asked.objective(messages, asked.OBJECTIVE, known if before.work_open else ""):
+        return asked_last
     if known or not is_none(next_step):
         return known or cut(next_step, asked.OBJECTIVE)
     spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line(spoken[0], _HEADLINE_CHARS) if spoken else None
-
-
-def _in_context(text: str, before: Payload) -> str:
-    """The last request ``text``, followed in brackets by the open work's objective if it is only a few words or the
-    reply to the agent's question. After a compaction the request that it belongs to is no longer among the messages."""
-    known = before.objective or ""
-    began = known.partition(asked.AFTER)[2].removesuffix(")") or known
-    few = _REPLY if (before.next_step or "").rstrip().endswith("?") else _FEW
-    if not began or asked.AFTER in text or text in began or len(text) > few:
-        return text
-    return f"{text}{asked.AFTER}{cut(began, asked.OBJECTIVE - len(text) - len(asked.AFTER) - 1)})"
 
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload) -> str:

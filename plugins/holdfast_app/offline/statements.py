@@ -31,12 +31,6 @@ MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
-#: Words that connect a statement with what was said before.
-_LEAD: Final = Lazy(
-    r"\A(?:(?:also|and|but|btw|by the way|actually|ok(?:ay)?|alright|please|fyi|just remember that)\b[,:.]*\s+"
-    r"|(?:yes|no|nope|so|well|fine|hm+|update|then)[,:.]+\s+)+",
-    re.IGNORECASE,
-)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "Decision: whether to retry, and why" names an open question, and "Decision: option A" needs the options.
 _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECASE)
@@ -177,7 +171,7 @@ class Statements:
                 return  # done
             text = text.strip()[box.end() :]
         text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
-        text = text if cue.kind is Kind.RULE else _LEAD.sub("", text).rstrip(".;, *_")
+        text = text if cue.kind is Kind.RULE else cues.LEAD.sub("", text).rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return

@@ -104,7 +104,8 @@ def test_flush__another_request_after_the_payload__its_task_and_the_announced_st
     request = "The payment test in tests/pay.py is flaky, please fix it first."
     step = "It compares times. Next I'll pin the clock in conftest.py."
     work = resumed(memory, payload, request, step)
-    assert (work.active_task, work.objective, work.next_action) == (request, request, step)
+    task = f"{request} (after: Add OAuth login)"
+    assert (work.active_task, work.objective, work.next_action) == (task, task, step)
     assert work.blockers == ("The client secret is not here yet",)
     brief = memory.load(session="s").text
     assert "Decision: Use PKCE" in brief
@@ -188,7 +189,8 @@ def test_flush__later_request__gives_the_heading_and_the_objective(opened):
     session.add("tool", "1 failed", tool="bash")
     session.flush()
     [work] = opened().load().work
-    assert (work.objective, work.active_task, work.next_action) == (request, request, request)
+    task = f"{request} (after: {TASK})"
+    assert (work.objective, work.active_task, work.next_action) == (task, task, request)
 
 
 @pytest.mark.parametrize("answer", ["Done. The uploader retries 3 times.", "I'll write the test now."])
