@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.stated import goes_on
 
 from holdfast import Holdfast
 from holdfast.config.serde import payload_from
@@ -21,18 +22,13 @@ SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take half a minute; they were all seen to pass.
 EVERY = 11
 
-PAYLOAD: dict[str, object] = {
-    "objective": "Fix the login test",
-    "facts": ["f"],
-    "decisions": ["d"],
-    "blockers": ["b"],
-    "next_step": "Run it",
-    "artifacts": ["#12"],
-    "follow_ups": ["tell Ana"],
-    "state_mutations": [{"kind": "status", "target": "o/r#12", "summary": "in review"}],
-    "handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "Run it"},
-    "curated": {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers tabs"]},
-}
+PAYLOAD = goes_on(
+    "Fix the login test",
+    "Run it",
+    facts=["f"],
+    state_mutations=[{"kind": "status", "target": "o/r#12", "summary": "in review"}],
+    curated={"memory": ["Python 3.11 is the minimum"], "user": ["Prefers tabs"]},
+)
 
 #: ``arm(n)`` makes the process die just before the n-th call that changes what is on disk.
 CHILD = (

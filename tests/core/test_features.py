@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.support import distributions
 
 from holdfast import Holdfast
 from holdfast.errors import PluginLoadFailed
@@ -15,16 +16,10 @@ Install = Callable[..., None]
 @pytest.fixture
 def install(tmp_path, monkeypatch) -> Install:
     """``install(name, group, entries, source)``: a distribution with one module ``NAME_module``."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.syspath_prepend(str(tmp_path))
 
     def make(name: str, group: str, entries: str, source: str = "") -> None:
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{group}]\n{entries}\n")
-        (site / f"{name}_module.py").write_text(source)
+        distributions.install(tmp_path, name, f"[{group}]\n{entries}\n", **{f"{name}_module": source})
 
     return make
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support import distributions
 from tests.support.trusting import trusted
 
 VALIDATOR = """from holdfast.hooks import hookimpl
@@ -23,11 +24,7 @@ class Odd:
 def installed(project: Path, source: str) -> dict[str, str]:
     """The environment with the distribution ``odd``, whose plugin is enabled in the project."""
     site = project / "site"
-    info = site / "odd-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[holdfast.plugins]\nodd = odd_streams:Odd\n")
-    (site / "odd_streams.py").write_text(source)
+    distributions.install(site, "odd", "[holdfast.plugins]\nodd = odd_streams:Odd\n", odd_streams=source)
     (project / "holdfast.toml").write_text("[plugins.odd]\n")
     trusted(project)
     return {**os.environ, "PYTHONPATH": str(site)}

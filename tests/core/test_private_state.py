@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import processes
+from tests.support.git import git
 from tests.support.processes import finished
 
 from holdfast import Holdfast
@@ -248,11 +249,6 @@ def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(pro
     assert {p.name for p in aside.iterdir()} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
 
 
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "protocol.file.allow=always")
-    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
 @NO_GIT
 @pytest.mark.parametrize("kind", ["repository", "worktree", "submodule", "compressed index", "split index"])
 def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path, kind):
@@ -269,7 +265,7 @@ def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path, kind
         above = tmp_path / "above"
         above.mkdir()
         git(above, "init", "-q", ".")
-        git(above, "submodule", "--quiet", "add", str(work), "sub")
+        git(above, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(work), "sub")
         clone = above / "sub"
     else:
         git(tmp_path, "clone", "-q", str(work), str(clone))

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
@@ -179,9 +179,8 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
 
 def worktree_of(main: Path, folder: Path) -> Path:
     """A git worktree of the repository ``main``, whose files are committed first."""
-    git = ["git", "-C", str(main), "-c", "user.name=n", "-c", "user.email=n@example.org"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["worktree", "add", "-q", str(folder)]):
-        subprocess.run([*git, *words], check=True, capture_output=True)
+        git(main, *words)
     return folder
 
 
@@ -203,7 +202,7 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
     assert settings.find_root() == str(main / below)
     with Holdfast.open() as memory:
         memory.session("s1").add("user", "Fix the login test")
-    subprocess.run(["git", "-C", str(main), "worktree", "remove", str(tmp_path / "worktree")], check=True)
+    git(main, "worktree", "remove", str(tmp_path / "worktree"))
     assert (main / below / ".holdfast/state/sessions").is_dir()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support import distributions
 from tests.support.stated import done
 from tests.support.trusting import trusted
 
@@ -38,11 +39,8 @@ def installed(
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel, acme_wheel)
     for name, source in BROKEN.items():
-        info = made.site / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        (info / "entry_points.txt").write_text(f"[holdfast.plugins]\n{name} = {name}_plugin\n", encoding="utf-8")
-        (made.site / f"{name}_plugin.py").write_text(source, encoding="utf-8")
+        entries = f"[holdfast.plugins]\n{name} = {name}_plugin\n"
+        distributions.install(made.site, name, entries, **{f"{name}_plugin": source})
     return made
 
 

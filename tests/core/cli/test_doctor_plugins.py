@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from tests.support import distributions
 from tests.support.trusting import trusted
 
 
@@ -12,13 +13,9 @@ def bring(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
     def install(name, source):
-        info = tmp_path / "site" / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        plugin = f"[holdfast.plugins]\n{name} = {name}_plugin\n"
-        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n{plugin}")
-        (info.parent / f"{name}_plugin.py").write_text("known_settings = ()\n")
-        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
-        (info.parent / f"{name}_checks.py").write_text(source)
+        entries = f"[holdfast.checks]\n{name} = {name}_checks:checks\n[holdfast.plugins]\n{name} = {name}_plugin\n"
+        modules = {f"{name}_plugin": "known_settings = ()\n", f"{name}_checks": source}
+        distributions.install(tmp_path / "site", name, entries, **modules)
         for module in ("checks", "plugin"):
             monkeypatch.delitem(sys.modules, f"{name}_{module}", raising=False)
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.git import git
 
 from holdfast import Holdfast
 from holdfast.config import resolved
@@ -15,11 +16,6 @@ from holdfast.fs import userdir
 GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
 
 
-def git(*words, cwd):
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    subprocess.run(["git", *who, *words], cwd=cwd, check=True, capture_output=True)
-
-
 @pytest.fixture
 def cloned(project, tmp_path):
     """``cloned({"holdfast.toml": "..."})`` fills the project with a clone of a repository that holds these files."""
@@ -27,14 +23,14 @@ def cloned(project, tmp_path):
     def make(files):
         source, bare = tmp_path / "source", tmp_path / "bare.git"
         source.mkdir()
-        git("init", cwd=source)
+        git(source, "init", "-b", "main")
         for name, text in files.items():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_text(text)
-        git("add", "-Af", cwd=source)
-        git("commit", "-m", "all", "--allow-empty", cwd=source)
-        git("clone", "--bare", str(source), str(bare), cwd=tmp_path)
-        git("clone", str(bare), str(project), cwd=tmp_path)
+        git(source, "add", "-Af")
+        git(source, "commit", "-m", "all", "--allow-empty")
+        git(tmp_path, "clone", "--bare", str(source), str(bare))
+        git(tmp_path, "clone", str(bare), str(project))
         return project
 
     return make

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
 from tests.support import processes
+from tests.support.stated import goes_on
 
 #: One value of each category, and the line of the daily note that keeps it.
 STATED: dict[str, tuple[Any, str]] = {
@@ -19,13 +20,7 @@ STATED: dict[str, tuple[Any, str]] = {
         "- State: review of owner/repo#12: changes requested",
     ),
 }
-WHOLE: dict[str, Any] = {
-    **{name: value for name, (value, _) in STATED.items()},
-    "decisions": [],
-    "next_step": "Read the nightly log",
-    "handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"},
-    "curated": "none",
-}
+WHOLE = goes_on(next_step="Read the nightly log", **{name: value for name, (value, _) in STATED.items()})
 
 
 def flush(client: Client, payload: dict[str, Any]) -> Answered:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
-from tests.support import processes
+from tests.support import distributions, processes
 from tests.support.trusting import trusted
 
 from holdfast.journal.safety import all_unsafe
@@ -49,13 +49,10 @@ def enable(project: Path) -> None:
     trusted(project)
 
 
-def install(tmp_path: Path, act: str, more: str = "") -> dict[str, str]:
+def install(tmp_path: Path, act: str) -> dict[str, str]:
     folder = tmp_path / "installed"
-    metadata = folder / "sleeper-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (folder / "sleeper.py").write_text((SLEEPER.format(act=act) if act else SLOW) + more, encoding="utf-8")
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleeper\nVersion: 1.0\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nsleeper = sleeper\n", encoding="utf-8")
+    source = SLEEPER.format(act=act) if act else SLOW
+    distributions.install(folder, "sleeper", "[holdfast.plugins]\nsleeper = sleeper\n", sleeper=source)
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
     return {"PYTHONPATH": path}
 

@@ -7,27 +7,18 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
+from tests.support.stated import goes_on
 
-from holdfast import Holdfast, Payload
-from holdfast.models import CuratedDecision, HandoffFields
+from holdfast import Holdfast
 from holdfast_agents import events, restore
 
-STATED = Payload(
-    objective="Move the billing service to PostgreSQL 17",
-    facts=(),
-    decisions=("Keep the old schema until Friday",),
-    blockers=("The staging database has no replica",),
-    next_step="Run migrations/0042_invoices.sql on staging",
-    artifacts=("owner/repo#312", "docs/billing.md"),
-    follow_ups=("Tell Ana when it is done",),
-    state_mutations=(),
-    handoff=HandoffFields(
-        active_task="owner/repo#312",
-        branch="billing-pg17",
-        blocker="The staging database has no replica",
-        next_action="Run migrations/0042_invoices.sql on staging",
-    ),
-    curated=CuratedDecision(),
+STATED = goes_on(
+    "Move the billing service to PostgreSQL 17",
+    "Run migrations/0042_invoices.sql on staging",
+    decisions=["Keep the old schema until Friday"],
+    blockers=["The staging database has no replica"],
+    artifacts=["owner/repo#312", "docs/billing.md"],
+    follow_ups=["Tell Ana when it is done"],
 )
 GOOD = (
     "We move the billing service to PostgreSQL 17. Blocked: staging database has no replica. Next: run "

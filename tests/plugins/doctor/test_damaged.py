@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support import processes
+from tests.support.stated import goes_on
 
 
 def run(project, *words, data=""):
@@ -11,19 +12,8 @@ def run(project, *words, data=""):
 
 
 def flush(project, session, objective):
-    payload = {
-        "objective": objective,
-        "facts": [f"{objective} needs Go"],
-        "decisions": ["Use UTC"],
-        "blockers": ["none"],
-        "next_step": f"continue {objective}",
-        "artifacts": ["none"],
-        "follow_ups": ["none"],
-        "state_mutations": [],
-        "work_open": True,
-        "handoff": {"active_task": objective, "branch": "main", "blocker": "none", "next_action": f"do {objective}"},
-        "curated": {"memory": [f"{objective} is built with Go"], "user": [f"Prefers short answers on {objective}"]},
-    }
+    curated = {"memory": [f"{objective} is built with Go"], "user": [f"Prefers short answers on {objective}"]}
+    payload = goes_on(objective, f"do {objective}", facts=[f"{objective} needs Go"], curated=curated)
     return run(project, "flush", "--session", session, "--payload", "-", data=json.dumps(payload))
 
 
@@ -89,7 +79,7 @@ def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(tmp_pa
     assert "DAMAGED" in told.stdout
     assert "doctor --fix" in told.stdout
     for task in ("task1", "task2"):
-        assert f"do {task}" in told.stdout or f"continue {task}" in told.stdout
+        assert f"do {task}" in told.stdout
     fixed = run(home, "doctor", "--fix")
     assert fixed.returncode == 0, fixed.stdout
     kept = [p.read_bytes() for p in home.rglob("*") if p.is_file() and "state" in p.parts]
@@ -97,7 +87,7 @@ def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(tmp_pa
     again = run(home, "load")
     assert again.returncode == 0, again.stdout + again.stderr
     for task in ("task1", "task2"):
-        assert f"do {task}" in again.stdout or f"continue {task}" in again.stdout
+        assert f"do {task}" in again.stdout
     done = flush(home, "s3", "task3")
     assert done.returncode == 0, done.stderr
     facts = run(home, "facts", "list", "--json").stdout

@@ -7,20 +7,16 @@ import sys
 from typing import Any
 
 import pytest
+from tests.support.stated import goes_on
 
 #: Every field, as a model that read the schema gives them.
-WHOLE: dict[str, Any] = {
-    "objective": "Fix the login test",
-    "facts": ["The token expires after 60 s"],
-    "decisions": ["Use a lock"],
-    "blockers": [],
-    "next_step": "Run the tests",
-    "artifacts": ["owner/repo#12"],
-    "follow_ups": [],
-    "state_mutations": [{"kind": "status", "target": "owner/repo#12", "summary": "in review"}],
-    "handoff": {"active_task": "owner/repo#12", "branch": "fix", "blocker": "none", "next_action": "Run the tests"},
-    "curated": "none",
-}
+WHOLE = goes_on(
+    "Fix the login test",
+    "Run the tests",
+    facts=["The token expires after 60 s"],
+    decisions=["Use a lock"],
+    state_mutations=[{"kind": "status", "target": "owner/repo#12", "summary": "in review"}],
+)
 
 
 def command(project):

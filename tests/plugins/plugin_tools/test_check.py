@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from tests.support import distributions
 
 from holdfast.plugin import discovery
 from holdfast_authoring import inspection
@@ -16,16 +17,10 @@ HOOK = "from holdfast.hooks import hookimpl\n"
 @pytest.fixture
 def install(tmp_path, monkeypatch):
     """``install(group, source)``: the distribution ``odd`` with one entry point, the module ``odd_module``."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
-    def make(group, source, name="odd", attribute=""):
-        info = site / "odd-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[holdfast.{group}]\n{name} = odd_module{attribute}\n")
-        (site / "odd_module.py").write_text(source)
+    def make(group, source):
+        distributions.install(tmp_path / "site", "odd", f"[holdfast.{group}]\nodd = odd_module\n", odd_module=source)
         monkeypatch.delitem(sys.modules, "odd_module", raising=False)
 
     return make
