@@ -68,17 +68,6 @@ def test_payload__text_that_must_not_be_blank__is_refused_naming_it(payload, fie
     assert missing(given) == (field,)
 
 
-@pytest.mark.req("R128", "R129", "R130", "R131", "R132", "R133")
-def test_flush__lists_empty_and_next_step_none__is_accepted_and_says_none(opened, payload, note):
-    lists = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator", "state_mutations")
-    empty = dict.fromkeys(lists, ())
-    opened().session("s").flush(payload(**empty, next_step="none", handoff=None))
-    for line in ("- Facts: none", "- Decisions: none", "- State changes: none", "- Blockers: none"):
-        assert line in note()
-    for line in ("- Promised follow-ups: none", "- Artifacts: none", "Work is closed."):
-        assert line in note()
-
-
 @pytest.mark.req("R128", "R129", "R130", "R131", "R132", "R133", "R147", "R149")
 def test_flush__whole_payload__every_field_is_in_the_daily_block(opened, payload, note):
     opened().session("s").flush(payload())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import FlushRefused, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
@@ -120,14 +120,3 @@ def test_waive__stated_payloads__all_are_overridden_durably(state):
     safety.begin(state, marker(stated=[Stated(digest=d, at=AT, payload={}, waived=d == "a") for d in "ab"]))
     safety.waive(state, "s")
     assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]
-
-
-def test_flush__interrupted_before_anything_was_refused__marker_has_counted_no_refusal(opened, payload, project):
-    session = opened().session("s")
-    session.add("user", "hello")
-    (project / ".holdfast" / "memory").write_text("in the way")
-    for attempt in (1, 2):
-        with pytest.raises(FlushRefused):
-            session.flush(payload())
-        [left] = opened().unsafe()
-        assert (left.attempts, left.blocked) == (attempt, 0)

@@ -134,17 +134,6 @@ class Disk:
             raise _fail(errno.ENOENT if node.is_folder else errno.ENOTDIR, path)
         return found
 
-    def path(self, node: Node) -> str:
-        """The node's path from the root, with ``*`` for the name of a temporary file."""
-        waiting = [("", self.find(self.root))]
-        for path, one in waiting:
-            if one is node:
-                return path
-            waiting += [
-                (f"{path}/{'*' if name.endswith('.tmp') else name}".strip("/"), n) for name, n in one.names.items()
-            ]
-        raise AssertionError("it has no name")
-
     def find(self, path: Any, folder: int | None = None) -> Node:
         if type(path) is int:
             return self.handle(path).node

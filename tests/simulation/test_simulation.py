@@ -13,9 +13,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in mem
 #: power cut that brought back a finished flush's marker; a repeated message that a killed process had not flushed; a
 #: journal that counted as forged because a power cut tore the list of heads.
 KEPT = (110, 141, 427, 571, 895, 1410, 3751, 3919, 4038, 5259, 1010167, 1020195, 13, 29, 54, 180, 65001130)
-#: Syncs of what a killed process may have written, see the planted faults and tests/backends/file/test_crashes.py; and
-#: of the flush's plan, which a flush stated again does without.
-OTHERS = ("", ".holdfast", ".holdfast/state", ".holdfast/state/unsafe/*", ".holdfast/memory", "home/holdfast")
 #: The numbers of histories that find a planted fault, where it takes more than a few.
 FOUND: dict[str, int] = {
     "a lock excludes nobody": 16,
@@ -67,36 +64,6 @@ def test_flush__broken_at_each_change__what_was_answered_is_there_and_it_goes_on
         if not history.world.hit:
             break
     assert 100 < at < 250
-
-
-@pytest.mark.req("R070", "R142")
-@pytest.mark.parametrize("seed", [1, 2], ids=["new day", "same day"])
-def test_flush__one_sync_left_out__something_is_lost(seed: int) -> None:
-    calm = History(seed, work()[:2], way="cut", at=999, lived_in=True)
-    disk, real, names = calm.world.disk, calm.world.disk.fsync, list[str]()
-
-    def sync(fd: int) -> None:
-        names.append(disk.path(disk.handle(fd).node))
-        real(fd)
-
-    disk.fsync = sync  # type: ignore[method-assign]
-    with calm.world.installed():
-        calm._work()
-    for skipped, name in enumerate(names, 1):
-        if name.removesuffix("/key") in OTHERS or (name.endswith("facts.jsonl") and name not in names[: skipped - 1]):
-            continue
-        cuts = [(at, chance) for chance in range(9) for at in range(calm.world.changes + 1, 0, -1)]
-        assert any(is_broken(seed, skipped, *cut) for cut in cuts), f"nothing needs sync {skipped}, of {name}"
-
-
-def is_broken(seed: int, skipped: int, at: int, chance: int) -> bool:
-    history = History(seed, work()[:2], way="cut", at=at, lived_in=True)
-    history.world.skipped = skipped
-    history.world.chance.seed(chance)
-    with suppress(Broken):
-        history.play()
-        return False
-    return True
 
 
 def history(number: int) -> History:

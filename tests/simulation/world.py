@@ -56,7 +56,6 @@ class World:
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault = errno.EIO
         self.syncs, self._at_sync = 0, False
-        self.skipped = -1  # the number of a sync that does nothing
         self.hit = ""
         self.faulted = False
         self.switching = 0.0
@@ -107,7 +106,7 @@ class World:
                 return size // 2
             if not (self.fault == errno.ENOSPC and name in ("fsync", "truncate", "rename", "unlink", "rmdir")):
                 raise OSError(self.fault, os.strerror(self.fault))
-        return int(self.lying or self.syncs == self.skipped) if name == "fsync" else size
+        return int(self.lying) if name == "fsync" else size
 
     def _crash(self, me: Process) -> None:
         me.dead = True
@@ -125,7 +124,7 @@ class World:
 
     def mend(self) -> None:
         """From here on nothing fails."""
-        self.crash_at = self.fault_at = self.skipped = -1
+        self.crash_at = self.fault_at = -1
         self.lasting = self.lying = self.faulted = False
 
     # processes in turns
