@@ -51,3 +51,15 @@ def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tel
     assert "s1.jsonl continues without" in result.out
     assert "gr-e~8a755fecbd06.jsonl has a damaged first line" in result.out
     assert {s["id"]: s["context_messages"] for s in talked("sessions", "--json").json["sessions"]}["s1"] == 2
+
+
+@pytest.mark.req("R045")
+def test_doctor__damaged_fact__fails_and_says_where(run, project):
+    for text in ("one", "two"):
+        assert run("remember", text).code == 0
+    assert outcomes(run("doctor", "--json"))["facts"] == {"ok"}
+    path = project / ".holdfast/facts.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"one", b"0ne"))
+    result = run("doctor")
+    assert result.code == 1
+    assert "Line 1 of 'facts.jsonl' cannot be read" in result.out
