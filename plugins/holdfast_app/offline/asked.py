@@ -62,8 +62,8 @@ _COURTESY: Final = _POLITE | frozenset({
     "you", "super", "well", "done", "evening", "afternoon", "night", "very", "much", "so", "a", "lot", "job", "work",
     "for", "today", "day", "have", "week", "weekend", "this", "the", "your", "help", "looks", "look", "that's", "thats",
     "nope", "it", "was", "is", "now", "later", "tomorrow", "all", "no", "more", "nothing", "else", "everything",
-    "works", "there", "again", "never", "mind", "explanation", "exactly", "what", "wanted", "i", "everyone", "one",
-    "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
+    "works", "there", "ok", "okay", "k", "again", "never", "mind", "explanation", "exactly", "what", "wanted", "i",
+    "everyone", "one", "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
 })  # fmt: skip
 _SAYS_NOTHING: Final = _ASSENT | _COURTESY
 _GO_ON: Final = Lazy(

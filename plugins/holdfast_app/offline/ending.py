@@ -98,7 +98,7 @@ _DONE: Final = Lazy(
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
-_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.NOTHING})
 
 
 class Ending(NamedTuple):
@@ -112,31 +112,7 @@ class Ending(NamedTuple):
 
 def of(messages: Sequence[Message]) -> Ending:
     """How ``messages``, oldest first, end."""
-    said = asked.spoken(messages)
-    before = _before_questions(said)
-    if len(before) < len(said) and (found := _ending(before)).open:
-        return found
-    return _ending(said)
-
-
-def _before_questions(said: Sequence[Message]) -> list[Message]:
-    """``said`` without the questions at its end that were answered without a tool, which change no work."""
-    end = len(said)
-    while True:
-        at = next((n for n in range(end - 1, -1, -1) if said[n].role == "user" or said[n].tool), -1)
-        is_aside = at >= 0 and at < end - 1 and said[at].role == "user" and not waits(said[end - 1].text)
-        if not is_aside or not own_words(said[at].text).endswith(("?", "？")):
-            return list(said[:end])
-        end = at
-
-
-def _ending(said: list[Message]) -> Ending:
-    while said and said[-1].role == "user" and asked.kind(said[-1].text) is Kind.NOTHING:
-        said.pop()
-    courtesy = False
-    while said and said[-1].role == "user" and asked.kind(said[-1].text) in _CLOSING:
-        said.pop()
-        courtesy = True
+    said = _of_work(asked.spoken(messages))
     if not said:
         return Ending()
     last = said[-1]
@@ -147,7 +123,7 @@ def _ending(said: list[Message]) -> Ending:
     if last.role != "user":
         listed = calls.of(said)
         task = calls.current(listed, calls.DOING, *([] if is_working else [calls.PENDING]))
-        if not (is_working or task or (not courtesy and waits(last.text))):
+        if not (is_working or task or waits(last.text)):
             return Ending(open=False, next_step=NONE)
     if task and step and task not in step:
         step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
@@ -157,6 +133,22 @@ def _ending(said: list[Message]) -> Ending:
         step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
     step = step or task
     return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
+
+
+def _of_work(said: Sequence[Message]) -> Sequence[Message]:
+    """``said`` without what changes no work at its end: thanks, information, and questions answered without a tool."""
+    end = len(said)
+    while end:
+        at = next((n for n in range(end - 1, -1, -1) if said[n].role != "assistant" or said[n].tool), -1)
+        own = own_words(said[at].text) if at >= 0 and said[at].role == "user" else ""
+        answers = at < end - 1
+        is_aside = answers and own.endswith(("?", "？")) and (at == 0 or said[at - 1].role != "user")
+        if at < 0 or said[at].role != "user" or not (is_aside or asked.kind_of_words(own) in _CLOSING):
+            break
+        if answers and waits(said[end - 1].text):
+            break
+        end = at
+    return said[:end]
 
 
 def _spoke(messages: Iterable[Message]) -> Iterable[str]:

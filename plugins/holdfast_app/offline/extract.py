@@ -92,22 +92,12 @@ def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Pa
     step, and whether work is open. ``before`` is the state before ``messages``. Stated fields of open work stay until
     the user requests something else. A finished request leaves them as they were."""
     end = ending.of(messages)
-    if end.goes_on and not before.work_open:  # "continue", without anything to continue
+    if (end.goes_on or end.open is None) and not before.work_open:  # "continue", without anything to continue
         end = ending.Ending(open=False, next_step=ending.NONE)
-    if before.work_open and not end.open and _only_asks(messages):
-        end = ending.Ending()
     values: dict[str, Any] = {"objective": _objective(messages, before, end), "work_open": end.open}
     if draft.next_step is None:
         values["next_step"] = _next_step(messages, end, before)
     return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
-
-
-def _only_asks(messages: Sequence[Message]) -> bool:
-    """Whether the user only asked questions, answered without a tool, which changes no work."""
-    said = [m.text for m in messages if m.role == "user"]
-    return bool(said and not any(m.tool for m in messages)) and all(
-        own_words(text).endswith(("?", "？")) or asked.kind(text) in (Kind.COURTESY, Kind.NOTHING) for text in said
-    )
 
 
 def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
