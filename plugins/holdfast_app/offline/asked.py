@@ -66,9 +66,7 @@ _COURTESY: Final = _POLITE | frozenset({
     "everyone", "one", "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
 })  # fmt: skip
 _SAYS_NOTHING: Final = _ASSENT | _COURTESY
-_GO_ON: Final = Lazy(
-    r"\b(?:continue|proceed|resume|go on|carry on|go ahead|keep going|weiter)\b|继续|続けて", re.IGNORECASE
-)
+_GO_ON: Final = Lazy(r"\b(?:continue|proceed|go on|carry on|go ahead|keep going|weiter)\b|继续|続けて", re.IGNORECASE)
 
 
 class Kind(Enum):
@@ -109,17 +107,13 @@ def kind_of_words(own: str) -> Kind:
     kinds = [_part_kind(part) for part in parts]
     if Kind.REQUEST in kinds:
         told = all(one is not Kind.REQUEST or _tells(part) for one, part in zip(kinds, parts, strict=True))
-        return Kind.ASSENT if told and _goes_on(parts[-1]) else Kind.REQUEST
+        return Kind.ASSENT if told and kinds[-1] is Kind.ASSENT and _GO_ON.search(parts[-1]) else Kind.REQUEST
     return next((one for one in (Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING)
 
 
 def _tells(part: str) -> bool:
     """Whether a sentence tells something or sets a rule, which is no request of its own before "continue"."""
     return bool(cues.match(part, user=True) or (_TELLS.match(part) and not _QUESTION.search(part[-9:])))
-
-
-def _goes_on(part: str) -> bool:
-    return _part_kind(part) is Kind.ASSENT and _GO_ON.search(part) is not None
 
 
 def _part_kind(part: str) -> Kind:

@@ -2,8 +2,8 @@
 
 Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
 something it needs, and while the last request's task list has unfinished entries. An offer of more ("shall I also
-...?") leaves it finished. The next step is the task in progress and the agent's last words since the last
-request; without either it is the request.
+...?"), thanks and questions answered without a tool change nothing. The next step is the task in progress and the
+agent's last words since the last request; without either it is the request.
 """
 
 from __future__ import annotations
@@ -98,16 +98,15 @@ _DONE: Final = Lazy(
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
-_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.NOTHING})
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
 class Ending(NamedTuple):
-    """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``goes_on`` is true when
-    "continue" or "where were we?" is last, and the messages do not hold its subject."""
+    """``open`` is None without news about the work: without messages, or with a "continue" whose subject they do not
+    hold. ``next_step`` is ``none`` when nothing is left to do."""
 
     open: bool | None = None
     next_step: str = ""
-    goes_on: bool = False
 
 
 def of(messages: Sequence[Message]) -> Ending:
@@ -129,23 +128,22 @@ def of(messages: Sequence[Message]) -> Ending:
         step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
     elif request and not (task or step):
         step = _asked(said, *request)
-    elif request and is_working and len(step or task) <= _FEW and not (step.endswith(":") or _ANNOUNCES.search(step)):
+    elif request and is_working and len(step or task) <= _FEW:
         step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
     step = step or task
-    return Ending(open=True, next_step=cut(step, MAX_NEXT), goes_on=last.role == "user" and not step)
+    return Ending(open=True, next_step=cut(step, MAX_NEXT)) if step or last.role != "user" else Ending()
 
 
 def _of_work(said: Sequence[Message]) -> Sequence[Message]:
     """``said`` without what changes no work at its end: thanks, information, and questions answered without a tool."""
     end = len(said)
     while end:
-        at = next((n for n in range(end - 1, -1, -1) if said[n].role != "assistant" or said[n].tool), -1)
-        own = own_words(said[at].text) if at >= 0 and said[at].role == "user" else ""
-        answers = at < end - 1
-        is_aside = answers and own.endswith(("?", "？")) and (at == 0 or said[at - 1].role != "user")
-        if at < 0 or said[at].role != "user" or not (is_aside or asked.kind_of_words(own) in _CLOSING):
-            break
-        if answers and waits(said[end - 1].text):
+        at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
+        own = own_words(said[at].text) if said[at].role == "user" else ""
+        kind, answers = asked.kind_of_words(own), at < end - 1
+        is_question = answers and own.endswith(("?", "？")) and (at == 0 or said[at - 1].role != "user")
+        is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
+        if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
             break
         end = at
     return said[:end]

@@ -92,7 +92,7 @@ def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Pa
     step, and whether work is open. ``before`` is the state before ``messages``. Stated fields of open work stay until
     the user requests something else. A finished request leaves them as they were."""
     end = ending.of(messages)
-    if (end.goes_on or end.open is None) and not before.work_open:  # "continue", without anything to continue
+    if end.open is None and not before.work_open:
         end = ending.Ending(open=False, next_step=ending.NONE)
     values: dict[str, Any] = {"objective": _objective(messages, before, end), "work_open": end.open}
     if draft.next_step is None:

@@ -58,6 +58,7 @@ def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
 
 
 PYTEST = ("assistant", "Bash: pytest", "Bash")
+AFTER_ASK = "(after: Fix the login test)"
 QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
 MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
 READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
@@ -66,12 +67,12 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
 @pytest.mark.parametrize(
     ("said", "state", "step"),
     [
-        ([("assistant", "I'll run the tests first."), PYTEST], True, "I'll run the tests first."),
-        ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, "I'll run it."),
+        ([("assistant", "I'll run the tests first."), PYTEST], True, f"I'll run the tests first. {AFTER_ASK}"),
+        ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {AFTER_ASK}"),
         ([PYTEST], True, "Fix the login test"),
         ([("assistant", "Fixed."), ("user", "Great, thanks!")], False, "none"),
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER}"),
-        ([("assistant", "Checking in."), PYTEST], True, "Checking in. (after: Fix the login test)"),
+        ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {AFTER_ASK}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
     ],
     ids=["call", "result", "call alone", "thanks", "filler", "few words of progress", "question"],
