@@ -102,8 +102,7 @@ _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
 class Ending(NamedTuple):
-    """``open`` is None without news about the work: without messages, or with a "continue" whose subject they do not
-    hold. ``next_step`` is ``none`` when nothing is left to do."""
+    """``open`` is None without news about the work. ``next_step`` is ``none`` when nothing is left to do."""
 
     open: bool | None = None
     next_step: str = ""
@@ -141,7 +140,8 @@ def _of_work(said: Sequence[Message]) -> Sequence[Message]:
         at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
         own = own_words(said[at].text) if said[at].role == "user" else ""
         kind, answers = asked.kind_of_words(own), at < end - 1
-        is_question = answers and own.endswith(("?", "？")) and (at == 0 or said[at - 1].role != "user")
+        before = own_words(said[at - 1].text) if at and said[at - 1].role == "user" else ""
+        is_question = answers and own.endswith(("?", "？")) and not before
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
         if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
             break

@@ -108,7 +108,7 @@ def test_ending__task_list_not_done__is_open():
 
 def test_ending__question_answered_without_a_tool__leaves_the_work_as_it_was():
     asks = (("user", "How far are we?"), ("assistant", "Half of it is there."))
-    assert end(ASK, PYTEST, *asks) == (True, "Fix the login test")
+    assert end(ASK, PYTEST, ("user", "[Request interrupted by user]"), *asks) == (True, "Fix the login test")
     assert end(ASK, ("assistant", "Fixed it."), *asks) == (False, "none")
 
 
