@@ -1,1 +1,1 @@
-"""The parts of one opened project: its store, and the questions that the kernel asks an application."""
+"""An opened project's parts: its store, and the kernel's questions to an application."""

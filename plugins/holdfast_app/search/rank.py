@@ -129,8 +129,8 @@ def rank(
     found = []
     for row, values in candidates(db, matches, where, given, similar=similar):
         weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
-        # Somebody's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and the
-        # hit next to it shows it.
+        # A speaker's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and
+        # the hit next to it shows it.
         if (row.kind == records.TURN and row.role != "tool") or row.id in matches.score or near:
             score = sum(map(mul, weights, values)) + similar.weight * near
             most = sum(weight for weight in weights if weight > 0) + similar.weight

@@ -169,9 +169,8 @@ class FactWriter:
 
         A new value replaces older ones, see :meth:`add_all`. Where the backend makes no single step of it, a crash
         leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or
-        machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
-        None to read them when they are needed. Raises: errors of the store.
-        """
+        machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before,
+        None reads them. Raises: errors of the store."""
         results: dict[int, AddResult] = {}
         waiting: dict[int, Value] = {}
         said = Known[int]()  # the waiting values
@@ -212,8 +211,7 @@ class FactWriter:
             if same:  # only the text's end or case differs, so it is a duplicate, as the store decides by the content
                 value = value._replace(content=by_id[same[0]].content)
             older = list(_older((by_id[key] for key in rivals), value))
-            newer = next((fact for fact in older if value.is_before(fact)), None)
-            if newer is not None:
+            if newer := next((fact for fact in older if value.is_before(fact)), None):
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
                 continue
             by = value.source  # a fact that others state, too, loses only this origin
