@@ -10,15 +10,18 @@ from tests.plugins.agents.hooking import NOTHING, Client
 from tests.support.stated import goes_on
 
 from holdfast import Holdfast
+from holdfast.config.serde import payload_from
 from holdfast_agents import events, restore
 
-STATED = goes_on(
-    "Move the billing service to PostgreSQL 17",
-    "Run migrations/0042_invoices.sql on staging",
-    decisions=["Keep the old schema until Friday"],
-    blockers=["The staging database has no replica"],
-    artifacts=["owner/repo#312", "docs/billing.md"],
-    follow_ups=["Tell Ana when it is done"],
+STATED = payload_from(
+    goes_on(
+        "Move the billing service to PostgreSQL 17",
+        "Run migrations/0042_invoices.sql on staging",
+        decisions=["Keep the old schema until Friday"],
+        blockers=["The staging database has no replica"],
+        artifacts=["owner/repo#312", "docs/billing.md"],
+        follow_ups=["Tell Ana when it is done"],
+    )
 )
 GOOD = (
     "We move the billing service to PostgreSQL 17. Blocked: staging database has no replica. Next: run "
