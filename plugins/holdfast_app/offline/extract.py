@@ -92,7 +92,7 @@ def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Pa
     step, and whether work is open. ``before`` is the state before ``messages``. Stated fields of open work stay until
     the user requests something else. A finished request leaves them as they were."""
     end = ending.of(messages)
-    if end.open is None and not before.work_open:
+    if end.open is None and not before.work_open and (_spoke(messages) or messages[-1].role == "assistant"):
         end = ending.Ending(open=False, next_step=ending.NONE)
     values: dict[str, Any] = {"objective": _objective(messages, before, end), "work_open": end.open}
     if draft.next_step is None:
