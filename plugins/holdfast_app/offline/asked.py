@@ -31,7 +31,7 @@ _REPLIES: Final = Lazy(
     re.IGNORECASE,
 )
 _QUESTION: Final = Lazy(r"[?？]\W*$")
-#: Lengths in bytes, because scripts differ: of a request that cannot explain another, and of one that needs another.
+#: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a shorter one needs another.
 _SHORT: Final = 8
 _ABOUT: Final = 130
 AFTER: Final = " (after: "
@@ -83,7 +83,7 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-#: Beginnings of sentences that are no order.
+#: Beginnings of sentences without an order.
 _TELLS: Final = Lazy(
     r"(?:the|our|my|its?|they|we|there|these|those|this|that|he|she|all|both|i(?:['’]| am| have| will))\b",
     re.IGNORECASE,
@@ -112,7 +112,7 @@ def kind_of_words(own: str) -> Kind:
 
 
 def _tells(part: str) -> bool:
-    """Whether a sentence tells something or sets a rule, which is no request of its own before "continue"."""
+    """Whether a sentence informs or sets a rule. Before "continue" that is not a request."""
     return bool(cues.match(part, user=True) or (_TELLS.match(part) and not _QUESTION.search(part[-9:])))
 
 

@@ -89,7 +89,7 @@ _LEAD: Final = (
     r"|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update|just remember that"
     r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
-#: Words that connect a statement with what was said before.
+#: Words that connect a statement with an earlier one.
 LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)
 #: Where a clause begins.
 _CLAUSE: Final = rf"(?:^|[,:;!(–—] |\b(?:and|but|so) | - ){_LEAD}"

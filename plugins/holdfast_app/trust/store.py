@@ -67,13 +67,15 @@ class Store(store.Store):
             durable.replace(path, json.dumps(now).encode(), flush=False)
         return {name: number for name, number in found.items() if number}
 
-    def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
-        """:meth:`StorageBackend.add_fact` for each, recorded as written here. Then delete the facts ``older``, all in
-        one step where the backend can. The result is None for a fact whose id is taken. Raises the same errors."""
+    def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[Sequence[str]]) -> list[AddResult | None]:
+        """:meth:`StorageBackend.add_fact` for each, recorded as written here, and delete the facts ``older`` that it
+        replaces, all in one step where the backend can. They make room, so no other fact is evicted for it. The result
+        is None for a fact whose id is taken. Raises the same errors."""
         self.provenance.record_facts(facts)
-        room = limit + len(older)  # a fact that leaves anyway makes room, so no other one is evicted
-        changes: list[Change] = [Add(fact, room) for fact in facts]
-        added = self.backend.commit([*changes, *map(Remove, older)]).added
+        changes: list[Change] = []
+        for fact, leaving in zip(facts, older, strict=True):
+            changes += [Add(fact, limit + len(leaving)), *map(Remove, leaving)]
+        added = self.backend.commit(changes).added
         for fact, result in zip(facts, added, strict=True):
             if result is None or result.duplicate_of is None:
                 continue

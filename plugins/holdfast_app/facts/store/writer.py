@@ -236,7 +236,7 @@ class FactWriter:
     def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
         result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
-        gone = [old.id for fact, older in zip(facts, replaced, strict=True) for old in self._recorded(fact, older)]
+        gone = [[old.id for old in self._recorded(fact, older)] for fact, older in zip(facts, replaced, strict=True)]
         results = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
