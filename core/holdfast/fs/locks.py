@@ -147,7 +147,7 @@ class Line(Lock):
                     time.sleep(min(0.2, 0.005 * before))
                 return super().__enter__()
             finally:
-                with suppress(OSError):  # the lock is held, and others remove a ticket that nobody locks
+                with suppress(OSError):  # the lock is held, and others remove an unlocked ticket
                     os.unlink(ticket)
 
     def _before(self, mine: str) -> int:
