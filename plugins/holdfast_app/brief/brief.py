@@ -231,7 +231,7 @@ def _notices(services: Services, reading: _Reading, memory: str, session: str) -
 
 
 def _without(memory: str, rules: Collection[str]) -> str:
-    """The memory without rules already at the top, and without headings of nothing, as a purge leaves them."""
+    """The memory without rules already at the top and without empty headings, such as a purge leaves."""
     shown = {f"- {rule}" for rule in rules}
     kept = [line for line in memory.split("\n") if line not in shown]
     return _EMPTY_IN_MEMORY.sub("", "\n".join(kept))

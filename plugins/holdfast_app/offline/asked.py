@@ -185,20 +185,17 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     that is neither a reply, an addition nor a question, or without any by the one in the ``known`` objective of earlier
     messages. Empty without a request."""
     found = (own for _, own in _requests(reversed(messages)))
-    last = next(found, "")
-    text = headline(last, limit)
-    if len(text.encode()) > _ABOUT:
+    text = headline(next(found, ""), limit)
+    if not text or len(text.encode()) > _ABOUT:
         return text
     began = known.partition(AFTER)[2].removesuffix(")") or known
     for began in found:
         is_reply = _REPLIES.match(began) or _QUESTION.search(began)
         if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break
-    return (
-        f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
-        if last and began and text not in began
-        else text
-    )
+    if not began or text in began:
+        return text
+    return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

@@ -347,7 +347,7 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
     assert "Sources are in src" in opened().load().memory
 
 
-def test_load__memory_with_a_heading_of_nothing__leaves_it_out(project, opened):
+def test_load__memory_with_an_empty_heading__leaves_it_out(project, opened):
     (project / ".holdfast").mkdir(parents=True, exist_ok=True)
     (project / ".holdfast" / "MEMORY.md").write_text(
         "# Memory\n\n## Decisions\n\n\n## Facts\n\n### Ports\n\n- 80\n\n## Ideas\n"

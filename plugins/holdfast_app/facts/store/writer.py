@@ -169,7 +169,7 @@ class FactWriter:
 
         A new value replaces older ones, see :meth:`add_all`. Where the backend makes no single step of it, a crash
         leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or
-        machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before,
+        machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
         None reads them. Raises: errors of the store."""
         results: dict[int, AddResult] = {}
         waiting: dict[int, Value] = {}
@@ -208,7 +208,7 @@ class FactWriter:
             if any(said.related(value.content)):
                 add_waiting()
             same, rivals = _related(known, value)
-            if same:  # only the text's end or case differs, so it is a duplicate, as the store decides by the content
+            if same:  # with the stored text, the store finds the duplicate
                 value = value._replace(content=by_id[same[0]].content)
             older = list(_older((by_id[key] for key in rivals), value))
             if newer := next((fact for fact in older if value.is_before(fact)), None):
