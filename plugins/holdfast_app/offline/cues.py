@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.models import Category
@@ -271,6 +271,7 @@ def _forms() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
     return tuple((cue, re.compile(form, re.IGNORECASE)) for cue, form in (*begins, *forms))
 
 
+@lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue of ``sentence``, and the offset of the statement's text, or None."""
     found = _labelled(sentence)
