@@ -47,7 +47,7 @@ class Session(Context):
     ) -> Message:
         """Journal a message, durably, and put it into context. Returns it as stored, redacted.
 
-        A message whose ``message_id`` already exists is not added again. ``at`` is an aware time, now by default.
+        A message whose ``message_id`` is in context is not added again. ``at`` is an aware time, now by default.
         Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
         cannot be written. Then the message is not in the session.
         """
@@ -74,7 +74,7 @@ class Session(Context):
     def extend(self, messages: Iterable[Message]) -> int:
         """Journal messages recorded elsewhere with one durable write; returns the number added.
 
-        Messages whose id already exists are left out. Otherwise like :meth:`add`: when it raises, none was added.
+        Messages whose id is in context are left out. Otherwise like :meth:`add`: when it raises, none was added.
         """
         services = self._services
         with self._lock:

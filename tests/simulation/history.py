@@ -94,6 +94,7 @@ class History:
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = False
         self.purged: list[Op] = []
+        self.repeated: list[Op] = []
         self._again = again
         self._count = 10 * len(self.ops)
         if not work:
@@ -299,7 +300,8 @@ class History:
             elif op.kind == "fact" and op.token not in forgotten:
                 self._check(op, facts[op.token], set(), "in the facts")
             elif op.kind == "forget" and op.token and op.was == DONE:
-                self._expect(not facts[op.token], f"{op}: still in the facts")
+                stated_anew = any(op.token in (one.token, one.fact) for one in self.repeated)
+                self._expect(stated_anew or not facts[op.token], f"{op}: still in the facts")
             elif op.payload:
                 self._check(op, in_notes[op.token], purged, "in the notes")
                 if op.fact and op.fact not in forgotten:
@@ -336,9 +338,14 @@ class History:
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
         least = int(op.was == DONE and op.session not in purged and not dropped)
-        most = int(op.was != WAITING) + (self._said_again(op) if op.payload else 0)
+        most = int(op.was != WAITING) + (self._said_again(op) if op.payload else self._added_again(op))
         self._expect(least <= number, f"{op}: {number} times {where}")
         self._expect(number <= most, f"{op}: {number} times {where}", is_loss=False)
+
+    def _added_again(self, op: Op) -> int:
+        """A message that left context before the client repeated it is a new one."""
+        left = any(o.kind in ("compact", "end") and o.was != WAITING for o in self._all() if o.session == op.session)
+        return int(op.kind == "add" and op in self.repeated and left)
 
     def _said_again(self, op: Op) -> int:
         """How many more blocks may have a flush that had no answer: the session went on, and the client repeated it, or
@@ -398,9 +405,11 @@ class History:
             if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
                 others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
                 op.again = any(
-                    o.kind == "add" or (o.kind in FLUSHES and (o.was != REFUSED or o in more)) for o in others
+                    o.kind in ("add", "lack") or (o.kind in FLUSHES and (o.was != REFUSED or o in more))
+                    for o in others
                 )
                 more.append(op)
+        self.repeated = list(more)
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
             more.append(Op("add", session, self._new("m")))
