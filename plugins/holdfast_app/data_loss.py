@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -53,6 +54,8 @@ _LIST_STEP = (
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 #: The beginnings of a journal's lines with receipts.
 _PROOFS = (records.beginning("checkpoint"), records.beginning("shipped"))
+_KIND = min(map(len, _PROOFS))
+_FLUSH = re.compile(rb'"receipt":\{"flush_id":"([^"]*)"')
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
@@ -346,8 +349,13 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
     for packed, data in past.contents(services.state):  # years of them
         lines = data.splitlines() if packed.stem not in hot else ()
-        found = (records.decode(line) for line in lines if line.startswith(_PROOFS))
-        yield from (record for record in found if record and record.get("receipt"))
+        newest: dict[tuple[bytes, bytes], bytes] = {}
+        for line in lines:
+            if line.startswith(_PROOFS) and (found := _FLUSH.search(line)):
+                key = (line[:_KIND], found[1])
+                newest.pop(key, None)  # a session's end repeats the record of its last flush
+                newest[key] = line
+        yield from filter(None, map(records.decode, newest.values()))
 
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
