@@ -405,8 +405,7 @@ class History:
             if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
                 others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
                 op.again = any(
-                    o.kind in ("add", "lack") or (o.kind in FLUSHES and (o.was != REFUSED or o in more))
-                    for o in others
+                    o.kind in ("add", "lack") or (o.kind in FLUSHES and (o.was != REFUSED or o in more)) for o in others
                 )
                 more.append(op)
         self.repeated = list(more)
