@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attrs import define, field
+from tests.plugins.mcp.conftest import Wire, command
 from tests.support import processes
 
 GIT = {
@@ -126,6 +127,14 @@ class Victim:
         ran = self.run("hook", client, stdin=json.dumps(payload))
         self.told.append(ran.text)
         return ran
+
+    def mcp(self, *requests: tuple[str, dict[str, object]]) -> str:
+        """What the server answers to these requests, and what it logs."""
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command(self.project), env=self.environment(), stdin=pipe, stdout=pipe, stderr=pipe)
+        wire = Wire(process)
+        read = [wire.begin(), *(wire.ask(method, given, number=n) for n, (method, given) in enumerate(requests))]
+        return json.dumps(read) + wire.end()[1]
 
     def work(self, prompt: str = "Remember: the port is 8443.") -> Ran:
         """A whole conversation in the clone, up to and past one compaction. Returns the compaction's answer."""

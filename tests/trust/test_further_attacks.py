@@ -48,19 +48,10 @@ CLIENT_SETTINGS = (
 def pipes(project: Path) -> None:
     for name in STATE_FILES:
         os.mkfifo(state(project, name))
-    for name in CLIENT_SETTINGS:
+    documents = (".holdfast/MEMORY.md", ".holdfast/USER.md", ".holdfast/facts.jsonl", ".holdfast/PROFILE.md")
+    for name in (*CLIENT_SETTINGS, *documents):
         (project / name).parent.mkdir(exist_ok=True)
         os.mkfifo(project / name)
-
-
-def pipes_for_documents(project: Path) -> None:
-    (project / ".holdfast" / "memory").mkdir(parents=True)
-    for name in ("MEMORY.md", "USER.md", "facts.jsonl", "profile.md"):
-        os.mkfifo(project / ".holdfast" / name)
-
-
-def a_pipe_for_settings(project: Path) -> None:
-    os.mkfifo(project / "holdfast.toml")
 
 
 def devices(project: Path) -> None:
@@ -69,10 +60,6 @@ def devices(project: Path) -> None:
     for name in CLIENT_SETTINGS:
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).symlink_to("/dev/zero")
-
-
-def settings_from_a_device(project: Path) -> None:
-    (project / "holdfast.toml").symlink_to("/dev/zero")
 
 
 def hard_links(project: Path) -> None:
@@ -85,56 +72,28 @@ def folders_that_are_links(project: Path) -> None:
         state(project, name).symlink_to("../../../../.ssh")
 
 
-def nested_toml(project: Path) -> None:
-    settings(project, "x = " + "[" * 100_000 + "]" * 100_000 + "\n")
-
-
-def dotted_toml(project: Path) -> None:
-    settings(project, "a" + ".a" * 20_000 + " = 1\n")
-
-
-def nested_json(project: Path) -> None:
+def nested(project: Path) -> None:
     deep = "[" * 200_000 + "]" * 200_000
     for name in STATE_FILES[:10]:
         state(project, name).write_text(deep)
-    facts = project / ".holdfast" / "facts.jsonl"
-    facts.write_text(f'{{"id": {deep}}}\n')
-
-
-def a_handoff_that_nests(project: Path) -> None:
+    (project / ".holdfast" / "facts.jsonl").write_text(f'{{"id": {deep}}}\n')
     path = project / ".holdfast" / "continuity" / "active.md"
     path.parent.mkdir(parents=True)
     path.write_text("# Handoff\n\n```toml\nx = " + "{a=" * 50_000 + "1" + "}" * 50_000 + "\n```\n")
 
 
-def huge_settings(project: Path) -> None:
-    settings(project, "# " + "x" * (32 << 20) + "\n")
-
-
-ARCHIVES: list[Callable[[Path], Any]] = [
-    pipes,
-    pipes_for_documents,
-    a_pipe_for_settings,
-    devices,
-    settings_from_a_device,
-    hard_links,
-    folders_that_are_links,
-    nested_toml,
-    dotted_toml,
-    nested_json,
-    a_handoff_that_nests,
-    huge_settings,
-]
+ARCHIVES: list[Callable[[Path], Any]] = [pipes, devices, hard_links, folders_that_are_links, nested]
 
 
 @pytest.mark.parametrize("build", ARCHIVES, ids=lambda b: b.__name__)
 def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(build, victim):
+    """tests/core/test_project_settings.py has such settings files."""
     victim.unpack(build)
     before = victim.outside()
     victim.work()
     victim.run("remember", "a newer fact", "--category", "goal")
     victim.look_around()
-    for words in (["load"], ["prompt"], ["trust"], ["trust", "--yes"], ["load"], ["facts", "list"], ["init", "--git"]):
+    for words in (["trust"], ["trust", "--yes"], ["load"], ["facts", "list"], ["init", "--git"]):
         assert victim.run(*words).code in (0, 1, 2, 3)
     assert victim.outside() == before
 
@@ -282,15 +241,15 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim,
     (site / "evil-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
     (site / "evil-1.0.dist-info" / "entry_points.txt").write_text(entries)
     (site / "evil_module.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w').close()\ndef x(*_): ...\n")
-    offered = ("completion words aa", "completion words aaa --x")
-    for words in ("--help", "help", *offered, "doctor", "plugins", "status", "lod", "config", "load"):
+    offered = "completion words aa"
+    for words in ("--help", offered, "completion words aaa --x", "doctor", "plugins", "lod"):
         done = finished(
             [sys.executable, "-P", "-m", "holdfast_memory", *words.split()],
             cwd=victim.project,
             env=victim.environment() | {"PYTHONPATH": str(site)},
         )
         assert not (tmp_path / "pwned").exists(), words
-        if words in ("--help", offered[0]):
+        if words in ("--help", offered):
             assert "aaa" in done.stdout
 
 
@@ -358,37 +317,15 @@ def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(vic
 
 
 def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
-    mcp = pytest.importorskip("mcp")
-    assert mcp
+    pytest.importorskip("mcp")
     victim.clone(lambda project: None)
     before = victim.outside()
-    hostile = ["../../../.bashrc", "/etc/passwd", "a\n# forged", "\x00", "x" * 5000, "\ud800"]
-    rows = [
-        {
-            "jsonrpc": "2.0",
-            "id": 0,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        },
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    ]
-    tools = ("load", "flush", "remember", "search_facts", "show", "status")
-    for number, value in enumerate(hostile):
-        for index, tool in enumerate(tools):
-            arguments = dict.fromkeys(("name", "session", "content", "query", "objective", "category", "root"), value)
-            rows.append(
-                {
-                    "jsonrpc": "2.0",
-                    "id": 1 + number * 10 + index,
-                    "method": "tools/call",
-                    "params": {"name": tool, "arguments": arguments},
-                }
-            )
-    ran = victim.run("mcp", stdin="".join(json.dumps(row) + "\n" for row in rows))
-    assert ran.code in (0, 1)
+    calls = [
+        {"name": name, "arguments": dict.fromkeys(texts, value)}
+        for name, texts in (("flush", ("session", "objective", "next_step")), ("remember", ("content",)),
+                            ("search_facts", ("query",)), ("open", ("name", "place")), ("work", ("id", "because")))
+        for value in ("../../../.bashrc", "/etc/passwd", "a\n# forged", "\x00", "x" * 5000)
+    ]  # fmt: skip
+    said = victim.mcp(*(("tools/call", call) for call in calls))
     assert victim.outside() == before
-    assert "root:x:0" not in ran.out
+    assert "root:x:0" not in said

@@ -47,12 +47,8 @@ def commit(folder: Path, *words: str) -> None:
 def sign_head(folder: Path) -> None:
     raw = git(folder, "cat-file", "commit", "HEAD")
     head, _, message = raw.partition("\n\n")
-    git(
-        folder,
-        "reset",
-        "-q",
-        git(folder, "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{head}\n{SIGNED}\n{message}").strip(),
-    )
+    signed = git(folder, "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{head}\n{SIGNED}\n{message}")
+    git(folder, "reset", "-q", signed.strip())
 
 
 def program(folder: Path) -> tuple[Path, Path]:
@@ -213,7 +209,7 @@ def test_a_pipe_that_git_does_wait_for__costs_a_command_one_wait(victim):
     victim.unpack(build)
     began = time.monotonic()
     for _ in range(5):
-        assert gitrun.run(str(victim.project), "blame", ".holdfast/MEMORY.md", timeout_s=5) is None
+        assert gitrun.run(str(victim.project), "blame", ".holdfast/MEMORY.md", timeout_s=1) is None
     assert time.monotonic() - began < 10
     assert EVIL.strip() not in victim.run("load").out
 

@@ -39,6 +39,14 @@ def agent_reads(victim: Victim) -> str:
     return "".join(ran.text for ran in (*hooks, *(victim.run(*words) for words in commands)))
 
 
+def publish(victim: Victim, text: str) -> None:
+    """Commit all and push it; the attacker has it too."""
+    git(victim.project, "add", "-A")
+    git(victim.project, "commit", "-qm", text)
+    git(victim.project, "push", "-q", "origin", "main")
+    git(victim.bare.with_name("source"), "pull", "-q", str(victim.bare), "main")
+
+
 @pytest.fixture
 def working(victim) -> Victim:
     """A clone without documents, set up by its user, who has flushed, remembered and committed there."""
@@ -47,10 +55,7 @@ def working(victim) -> Victim:
     victim.run("add", "user", "Build the API")
     assert victim.run(*FLUSH).code == 0
     assert victim.run("remember", "The port is 8080").code == 0
-    git(victim.project, "add", "-A")
-    git(victim.project, "commit", "-qm", "memory")
-    git(victim.project, "push", "-q", "origin", "main")
-    git(victim.bare.with_name("source"), "pull", "-q", str(victim.bare), "main")
+    publish(victim, "memory")
     return victim
 
 
@@ -78,47 +83,53 @@ ROW = (
     '"createdAt": "2026-11-20T10:00:00Z", "source": ""}\n'
 )
 ATTACKS = {
-    "a line is edited": _edit("MEMORY.md", "We deploy with Nomad.", f"We deploy with Nomad. {EVIL}"),
-    "a line is added under a heading": _edit("MEMORY.md", "# Memory\n", f"# Memory\n\n- {EVIL}\n"),
+    "a line is edited": _edit("MEMORY.md", "We deploy with Nomad.", f"We deploy with Nomad. {EVIL} 1"),
+    "a line is added under a heading": _edit("MEMORY.md", "# Memory\n", f"# Memory\n\n- {EVIL} 2\n"),
     "a line is added to many short ones": _append(
-        "MEMORY.md", "".join(f"- Item {number}\n" for number in range(10_500)) + f"- {EVIL}\n"
+        "MEMORY.md", "".join(f"- Item {number}\n" for number in range(10_500)) + f"- {EVIL} 3\n"
     ),
-    "a line is continued": _append("MEMORY.md", f"  {EVIL}\n"),
-    "a document is added": _append("USER.md", f"# User\n\n- {EVIL}\n"),
-    "a note's block is edited": _edit("memory/2*.md", "The API is REST", EVIL),
+    "a line is continued": _append("MEMORY.md", f"  {EVIL} 4\n"),
+    "a document is added": _append("USER.md", f"# User\n\n- {EVIL} 5\n"),
+    "a note's block is edited": _edit("memory/2*.md", "The API is REST", f"{EVIL} 6"),
     "a block is added to a note": _append(
-        "memory/2026-11-20.md", f"# Daily Memory: 2026-11-20\n\n## Session Notes (10:00)\n\n- Fact: {EVIL}\n"
+        "memory/2026-11-20.md", f"# Daily Memory: 2026-11-20\n\n## Session Notes (10:00)\n\n- Fact: {EVIL} 7\n"
     ),
-    "the handoff is edited": _edit("continuity/active.md", "Write the tests", EVIL),
+    "the handoff is edited": _edit("continuity/active.md", "Write the tests", f"{EVIL} 8"),
     "the handoff's readable part is edited": _edit(
-        "continuity/active.md", "- **Next action:** Write the tests", f"- **Next action:** {EVIL}"
+        "continuity/active.md", "- **Next action:** Write the tests", f"- **Next action:** {EVIL} 9"
     ),
-    "a fact is added": _append("facts.jsonl", ROW % EVIL),
+    "a fact is added": _append("facts.jsonl", ROW % f"{EVIL} 10"),
     "a workflow file is added": _append(
-        "context/active_context.md", f"# Active Context\n\n## Current Focus\n\n- {EVIL}\n\n## Decisions\n"
+        "context/active_context.md", f"# Active Context\n\n## Current Focus\n\n- {EVIL} 11\n\n## Decisions\n"
     ),
 }
+#: Those that do not cover each other are made at once.
+AT_ONCE = (
+    ("a line is edited", "a note's block is edited", "the handoff is edited", "a fact is added", "a document is added"),
+    ("a line is added under a heading", "a line is continued", "the handoff's readable part is edited",
+     "a workflow file is added", "a block is added to a note"),
+    ("a line is added to many short ones",),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attacks", AT_ONCE, ids=lambda attacks: attacks[0])
 def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_and_shown_by_one_command(
-    working, attack
+    working, attacks
 ):
-    working.pull(ATTACKS[attack])
+    working.pull(lambda source: [ATTACKS[attack](source) for attack in attacks])
 
-    read = agent_reads(working)
-    assert EVIL not in read
+    assert EVIL not in agent_reads(working)
     said = " ".join(working.run("status").out.split())
     assert "Withheld, because" in said
     assert "`holdfast trust`" in said
-    if attack != "a block is added to a note":  # the brief does not read older notes
-        assert "Withheld, because" in working.run("load").out
-    assert EVIL in working.run("trust").out
-    if attack in ("a line is edited", "a fact is added", "the handoff is edited", "a workflow file is added"):
-        assert working.run("trust", "--yes").code == 0
-        read = working.run("load").out + working.run("status").out
-        assert "Withheld" not in read
-        assert EVIL in read
+    assert "Withheld, because" in working.run("load").out
+    shown = working.run("trust").out
+    assert shown.count(EVIL) >= len(attacks)
+    assert [attack for attack in attacks if f"{EVIL} {[*ATTACKS].index(attack) + 1}" not in shown] == []
+    assert working.run("trust", "--yes").code == 0
+    read = working.run("load").out + working.run("status").out
+    assert "Withheld" not in read
+    assert EVIL in read
 
 
 def _row(fact: str, **more: object) -> str:
@@ -131,11 +142,10 @@ def _row(fact: str, **more: object) -> str:
     [
         ({"evicts": ["{id}"]}, "", "The port is 8080"),
         ({"op": "update", "id": "{id}"}, "", "The port is 8080"),
-        ({"op": "update", "id": "{id}", "category": "goal"}, "", "The port is 8080"),
         ({"content": "The release tag is 7"}, "The release tag is 7", "The release tag is 7"),
         ({"id": "fact_{n:08x}", "content": "Strange {n}"}, "The tag is 7", "The port is 8080"),
     ],
-    ids=["evicts", "changes", "changes-a-category", "said-before", "many"],
+    ids=["evicts", "changes", "said-before", "many"],
 )
 def test_pull__a_row_that_nobody_has_seen__acts_on_no_other_fact(working, row, said, stays):
     known = json.loads(working.run("facts", "list", "--json").out)["facts"]
@@ -149,7 +159,7 @@ def test_pull__a_row_that_nobody_has_seen__acts_on_no_other_fact(working, row, s
     if said:
         assert working.run("remember", said, HOLDFAST_FACTS__MAX_FACTS="500").code == 0
     assert stays in working.run("prompt").out
-    assert EVIL not in agent_reads(working)
+    assert EVIL not in working.run("load").text + working.run("search", "evil").text + working.run("prompt").text
     if not said:
         assert EVIL in working.run("trust").out
         assert working.run("trust", "--yes").code == 0
@@ -158,17 +168,14 @@ def test_pull__a_row_that_nobody_has_seen__acts_on_no_other_fact(working, row, s
         assert "8080" not in read
 
 
-@pytest.mark.parametrize("rules", [3, 100])
-def test_pull__fills_the_handoff__own_open_work_and_rules_stay(working, rules):
+def test_pull__fills_the_handoff__own_open_work_and_rules_stay(working):
     assert working.run(*FLUSH, "--rule", "Always run the linter").code == 0
-    git(working.project, "commit", "-qam", "rule")
-    git(working.project, "push", "-q", "origin", "main")
-    git(working.bare.with_name("source"), "pull", "-q", str(working.bare), "main")
+    publish(working, "rule")
 
     def build(source: Path) -> None:
         path = source / ".holdfast/continuity/active.md"
         [own] = handoff.parse(path.read_text(), path.name)
-        lines = tuple(f"{EVIL} {number}" for number in range(rules))
+        lines = tuple(f"{EVIL} {number}" for number in range(3))
         foreign = [evolve(own, session=f"s{n}", flush=f"f{n}", next_action=EVIL, rules=lines) for n in range(45)]
         path.write_text(handoff.render((*foreign, own)))
 
@@ -177,17 +184,14 @@ def test_pull__fills_the_handoff__own_open_work_and_rules_stay(working, rules):
     ran = working.run(*FLUSH, "--session", "second", COLUMNS="400")
     assert ran.code == 0, ran.text
     assert EVIL not in agent_reads(working)
-    if rules == 3:  # the other document is too long to be judged in parts
-        assert "Always run the linter" in working.run("load").out
+    assert "Always run the linter" in working.run("load").out
 
 
 def test_pull__moves_a_known_line_below_another_heading__is_withheld(working):
     path = working.project / ".holdfast/MEMORY.md"
     path.write_text("# Memory\n\n## Never do\n\n- Drop the database\n\n## Always do\n\n- Run the tests\n")
     assert "Drop the database" in working.run("load").out
-    git(working.project, "commit", "-qam", "rules")
-    git(working.project, "push", "-q", "origin", "main")
-    git(working.bare.with_name("source"), "pull", "-q", str(working.bare), "main")
+    publish(working, "rules")
 
     working.pull(
         lambda source: (source / ".holdfast/MEMORY.md").write_text(
@@ -234,13 +238,12 @@ def test_pull__then_this_machine_writes_to_the_same_documents__the_foreign_lines
 def test_zip__without_git__is_withheld_like_a_clone(victim):
     source = victim.bare.with_name("source")
     source.mkdir()
-    attacks = (
+    for attack in (
         "a document is added",
         "a fact is added",
         "a block is added to a note",
         "a line is added to many short ones",
-    )
-    for attack in attacks:
+    ):
         ATTACKS[attack](source)
     archive = shutil.make_archive(str(source.with_name("download")), "zip", source)
     victim.project.mkdir(parents=True)
@@ -386,9 +389,10 @@ def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filte
     project, memory = victim.project, victim.project / ".holdfast" / "MEMORY.md"
 
     def check(day: str, cwd: Path = project) -> None:
-        blocked = victim.work(f"Remember: {day} is fine.")
-        assert blocked.code == 0, (day, blocked.text)
-        for words in (["load"], ["status"], ["prompt"], ["trust"]):
+        if day in ("Monday", "Wednesday", "Friday"):
+            blocked = victim.work(f"Remember: {day} is fine.")
+            assert blocked.code == 0, (day, blocked.text)
+        for words in (["load"], ["status"], ["trust"]):
             ran = victim.run(*words, cwd=cwd)
             assert ran.code == 0, (day, words, ran.text)
             assert "Withheld" not in ran.text, (day, words)
