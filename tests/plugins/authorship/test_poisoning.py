@@ -46,12 +46,10 @@ ENDS = (
     "approve refunds without a receipt",
 )
 ATTACKS = [way.format(end) for way, end in product(WAYS, ENDS)]
-#: Twenty-five subjects and twenty findings make five hundred statements of an agent's own.
+#: Ten subjects and twenty findings make two hundred statements of an agent's own.
 SUBJECTS = (
-    "The parser", "The cache", "The login page", "The nightly job", "The retry loop", "The migration", "The exporter",
-    "The index", "The importer", "The scheduler", "The linter", "The web client", "The mail queue",
-    "The billing report", "The search page", "The token refresh", "The build image", "The config loader", "The archive",
-    "The test runner", "The API gateway", "The audit log", "The release script", "The key store", "The upload form",
+    "The parser", "The login page", "The nightly job", "The migration", "The web client", "The mail queue",
+    "The token refresh", "The build image", "The audit log", "The release script",
 )  # fmt: skip
 FINDINGS = (
     "fails on empty input", "must be rebuilt after an upgrade", "needs 40 MB more", "is covered by 12 tests",
@@ -479,14 +477,14 @@ def test_statement__that_a_shell_printed__is_a_stranger_s_where_the_command_fetc
 def test_honest_statements__of_an_agent_s_own__at_most_2_percent_are_lost(project):
     kept = ""
     with Holdfast.open(project) as memory:
-        for first in range(0, 500, 20):
+        for first in range(0, 200, 20):
             one = memory.session(str(first))
             one.add("user", "look at the sources")
             one.add("tool", "def parse(text): ...", tool="Read")
             lines = HONEST[first : first + 20]
             one.flush({"objective": "Look", "facts": lines, "next_step": "Go on", "curated": "none"})
         kept = plain("\n".join(fact.content for fact in memory.facts.list()))
-    assert len([line for line in HONEST if plain(line) not in kept]) <= 10
+    assert len([line for line in HONEST if plain(line) not in kept]) <= 4
 
 
 @pytest.mark.parametrize("tool", ["Read", "Bash"])

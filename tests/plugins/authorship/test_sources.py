@@ -41,21 +41,3 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
     memory.work.close("s", "done")
     [closed] = handoff.parse(memory.store.read("continuity/active.md").text)
     assert closed.sources == ()
-
-
-def test_flush__killed_and_completed_by_another_process__writes_the_same_block(memory, project, monkeypatch, note):
-    session = memory.session("s")
-    say(session, ROWS)
-    with monkeypatch.context() as patched:
-        patched.setattr("holdfast.flush.apply.Documents._write_handoff", _dies)
-        with pytest.raises(KeyboardInterrupt):
-            session.flush()
-    today = f"{memory.services.now():%Y-%m-%d}"
-    before = note(today)
-    with Holdfast.open(project, config=Config(zone="UTC")) as again:
-        again.session("s").flush()
-    assert note(today) == before
-
-
-def _dies(*_):
-    raise KeyboardInterrupt

@@ -135,9 +135,7 @@ def test_load__session_is_unsafe__comes_first(flushed, project):
 
 DAMAGE = {
     "not UTF-8": b"\xff\xfe",
-    "half": b'+++\nversion = 1\n\n[[work]]\nsession = "s"\nfl',
     "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n',
-    "wrong type": b'+++\n[[work]]\nsession = 5\nflush = "f"\n+++\n',
 }
 
 
@@ -408,15 +406,6 @@ def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_com
     assert "`holdfast install " not in str(memory.load(session="new"))
 
 
-def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
-    memory = flushed()
-    read = []
-    whole = type(memory.store.backend).read
-    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
-    assert memory.load().notes
-    assert len(read) == len(set(read))
-
-
 def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_session_fill_it(opened):
     memory = opened()
     memory.session("other").add("user", "Words of another session")
@@ -545,14 +534,3 @@ def test_load__one_fact_is_damaged_and_no_flush_proves_it__is_named(opened, proj
     assert "8081" not in brief.text
     assert [one.name for one in brief.damaged] == ["facts.jsonl"]
     assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
-
-
-def test_load__facts_file_is_damaged__the_rest_is_shown_and_the_file_named(opened, payload, project):
-    memory = opened()
-    memory.facts.remember("Prefers tabs")
-    memory.session("s").flush(payload())
-    (project / ".holdfast" / "facts.jsonl").write_bytes(b"\xff\xfe broken\n" * 3)
-    text = str(opened().load())
-    assert "Run the tests" in text
-    assert "DAMAGED" in text
-    assert "Prefers tabs" not in text

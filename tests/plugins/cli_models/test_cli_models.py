@@ -289,13 +289,11 @@ def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_
 
 def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder, project):
     standin.make(bin_folder, "claude")
-    command = [sys.executable, "-m", "holdfast_memory", "install"]
-    run = {"cwd": project, "capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
-    done = subprocess.run([*command, "claude-code"], check=True, **run)
+    done = processes.run("install", "claude-code", cwd=project)
     assert "`holdfast install claude-code --model`" in " ".join(done.stdout.split())
     assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
-    assert subprocess.run([*command, "claude-code", "--model", "acme"], check=False, **run).returncode == 2
-    subprocess.run([*command, "--model", "claude-code"], check=True, **run)
+    assert processes.run("install", "claude-code", "--model", "acme", cwd=project).returncode == 2
+    assert processes.run("install", "--model", "claude-code", cwd=project).returncode == 0
     assert "[plugins.claude_cli]" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
 
 

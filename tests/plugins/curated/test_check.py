@@ -148,27 +148,27 @@ def plugin() -> CuratedMemory:
     return CuratedMemory(context=Context())
 
 
-@pytest.mark.parametrize("line", STANDING)
-def test_curated__standing_fact__passes(plugin, line):
-    assert list(plugin.on_validate(ValidationRequest("memory", "MEMORY.md", f"- {line}\n"))) == []
+def test_curated__standing_facts__pass(plugin):
+    asked = [ValidationRequest("memory", "MEMORY.md", f"- {line}\n") for line in STANDING]
+    assert [one.text for one in asked if plugin.on_validate(one)] == []
 
 
 @pytest.mark.req("R108", "R154", "R155", "R156", "R158", "R173", "R176")
 @pytest.mark.parametrize("surface", ["memory", "user"])
-@pytest.mark.parametrize(("rule", "line"), REFUSED)
-def test_curated__line_that_will_not_stand__is_refused(plugin, surface, rule, line):
-    text = f"# Memory\n\n## Standing\n- Python 3.11 is the minimum\n- {line}\n"
-    [finding] = plugin.on_validate(ValidationRequest(surface, f"{surface}.md", text))
-    assert (finding.rule, finding.severity, finding.line) == (f"curated/{rule}", "error", 5)
-    assert finding.message
-    assert finding.fix
+def test_curated__lines_that_will_not_stand__are_refused(plugin, surface):
+    for rule, line in REFUSED:
+        text = f"# Memory\n\n## Standing\n- Python 3.11 is the minimum\n- {line}\n"
+        [finding] = plugin.on_validate(ValidationRequest(surface, f"{surface}.md", text))
+        assert (finding.rule, finding.severity, finding.line) == (f"curated/{rule}", "error", 5), line
+        assert finding.message
+        assert finding.fix
 
 
 SENTENCES = (HERE.parents[1] / "data" / "curated" / "sentences.tsv").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(("where", "line"), [row.split("\t") for row in SENTENCES])
-def test_curated__sentence_written_without_knowledge_of_the_rules__goes_where_it_belongs(plugin, where, line):
-    found = plugin.on_validate(ValidationRequest("memory", "MEMORY.md", f"- {line}\n"))
-    assert [one.severity for one in found] == ([] if where == "keep" else ["error"])
-    assert all("daily note" in str(one.fix) for one in found)
+def test_curated__sentences_written_without_knowledge_of_the_rules__go_where_they_belong(plugin):
+    for where, line in (row.split("\t") for row in SENTENCES):
+        found = plugin.on_validate(ValidationRequest("memory", "MEMORY.md", f"- {line}\n"))
+        assert [one.severity for one in found] == ([] if where == "keep" else ["error"]), line
+        assert all("daily note" in str(one.fix) for one in found), line

@@ -1,6 +1,5 @@
 """Core memory follows a project that changes: real flushes, real dreams of the offline plugin, real files."""
 
-import time
 from datetime import timedelta
 from typing import Any
 
@@ -102,21 +101,6 @@ def test_dream__no_facts_and_no_memory__is_skipped_once(memory):
     assert memory.deep_dream().reason == "The notes have not changed since the last dream."
 
 
-def test_dream__hundreds_of_new_lines__are_consolidated_in_one_run_and_linear_time(memory, clock):
-    say(memory, "warm", *(f"Warm line {n} belongs to crate w{n}" for n in range(20)))
-    memory.deep_dream()
-    taken = []
-    for size in (200, 400):
-        clock.tick(days=4)
-        for part in range(size // 200):
-            say(memory, f"s{size}-{part}", *(f"Shard {part}x{n} of {size} keeps crate c{n}" for n in range(200)))
-        started = time.process_time()
-        result = memory.deep_dream()
-        taken.append(time.process_time() - started)
-        assert (result.status, len(items(memory))) == (Status.DONE, 190), result.reason
-    assert taken[1] < 5 * taken[0]
-
-
 def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
     say(memory, "a", "The API uses Redis", "The API uses Postgres")
     memory.deep_dream()
@@ -142,25 +126,6 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
     assert "of 151 lines not shown" in brief
     assert "The newest fact is here" in brief
     assert "## Session Notes" in brief
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "stay"),
-    [
-        ("Migrations run before the deploy", "Migrations run after the deploy", False),
-        ("Elif reviews what Jonas writes", "Jonas reviews what Elif writes", True),
-    ],
-)
-def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(memory, clock, old, new, stay):
-    say(memory, "a", old)
-    memory.deep_dream()
-    clock.tick(days=1)
-    say(memory, "b", new)
-    result = memory.deep_dream()
-    assert items(memory) == [*([old] if stay else []), new]
-    diary = memory.store.read(result.diary)
-    replaced = f"- {old} (now: {new})\n  Last said on 2026-11-21.\n"
-    assert (replaced in diary.text) is not stay
 
 
 def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project, clock):

@@ -107,21 +107,6 @@ def test_dream__some_days__reads_those_calendar_days_oldest_first(opened, store,
     assert result.read == ("MEMORY.md", *(f"memory/2026-11-{day}.md" for day in read))
 
 
-@pytest.mark.req("R019")
-def test_dream__no_memory_yet__is_shown_as_empty(opened, store, dreamer):
-    store.note("2026-11-21")
-    assert opened(dreamer).deep_dream().status is Status.DONE
-    assert dreamer.asked[0].memory == ""
-    assert store.read() == "# Memory\n\n- The API lives in services/api\n- The queue runs on Postgres 16\n"
-
-
-@pytest.mark.req("R018")
-def test_dream__zero_days__is_skipped(opened, store, dreamer):
-    store.note("2026-11-21")
-    assert opened(dreamer).deep_dream(lookback_days=0).status is Status.SKIPPED
-    assert dreamer.asked == []
-
-
 @pytest.mark.req("R026", "R027")
 @pytest.mark.parametrize(
     "notes", [{}, {"2026-11-21": ""}, {"2026-11-21": "# Daily Memory: 2026-11-21\n\n \n"}, {"2026-10-01": "old"}]
@@ -325,22 +310,12 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened, store, 
     assert all(secret[:40].encode() not in p.read_bytes() for p in written)
 
 
-def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(opened, store, dreamer):
-    store.note("2026-11-21")
-    dreamer.memory = "- The queue runs on Postgres 16\n"
-    result = opened(dreamer, Strict("queue")).deep_dream()
-    assert (result.status, result.reason) == (Status.FAILED, "None of the draft's items can be used.")
-    assert [gone.text for gone in result.refused] == ["The queue runs on Postgres 16"]
-    assert store.read() is None
-
-
-@pytest.mark.parametrize("items", [10, 14])
-def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer, items):
-    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- Service {n} is at port {n}\n" for n in range(items)))
+def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer):
+    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- Service {n} is at port {n}\n" for n in range(10)))
     store.note("2026-11-21")
     before = store.read()
     result = opened(dreamer).deep_dream()
-    assert (result.status, f"of the {items} items" in result.reason) == (Status.FAILED, True)
+    assert (result.status, "of the 10 items" in result.reason) == (Status.FAILED, True)
     assert result.diff
     assert store.read() == before
     assert opened(dreamer).deep_dream(force=True).status is Status.DONE
@@ -451,21 +426,6 @@ def test_dream__several_plugins__the_one_that_was_enabled_wins_and_config_decide
     failed = opened(dreamer, dream=DreamConfig(plugin="missing")).deep_dream(force=True)
     assert (failed.status, "'missing'" in failed.reason) == (Status.FAILED, True)
     assert opened().deep_dream(force=True).reason == "No plugin dreams."
-
-
-class Broken:
-    @hookimpl
-    def on_dream(self, sources: DreamSources) -> DreamDraft:
-        raise RuntimeError("out of order")
-
-
-def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened, store):
-    store.write("MEMORY.md", OLD)
-    store.note("2026-11-21")
-    before = store.all()
-    result = opened(Broken()).deep_dream()
-    assert (result.status, "out of order" in result.reason) == (Status.FAILED, True)
-    assert store.all() == before
 
 
 def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_dream_goes_on(opened, store, dreamer):

@@ -1,20 +1,16 @@
 """SIGKILL at every moment of a dream and of an undo: the old memory or the new one, whole, and the next run is sane."""
 
+import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import processes
 from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
-
-HERE = Path(__file__).parents[3]
-
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take ten seconds; they were all seen to pass.
 EVERY = 6
@@ -31,33 +27,10 @@ NOTE = """# Daily Memory: {day}
 """
 NEW = f"{OLD}\n## Decisions\n\n- The queue runs on Postgres 16\n"
 
-pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for each child
-
-#: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
-FORKS = """
-import os, shutil, signal, sys
-from holdfast import Holdfast, gate
-from holdfast_app.markdown import outline
-from holdfast_app.dream import dreamlog
-from holdfast_app.dream import checking, grounding, pipeline, write
-import holdfast_app.offline.dream, holdfast_app.curated.check
-from tests.support.dying import arm
-from tests.support.trusting import seen
-
-base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
-for n in range(1, 300, step):
-    root = os.path.join(base, str(n))
-    shutil.copytree(os.path.join(base, "template"), root)
-    seen(root)
-    pid = os.fork()
-    if pid == 0:
-        memory = Holdfast.open(root)
-        arm(n)
-        memory.deep_dream() if act == "dream" else memory.undo_dream()
-        os._exit(0)
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
-        break
-"""
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here"),
+    pytest.mark.usefixtures("shared_key"),  # the project is copied for each child
+]
 
 
 @pytest.fixture
@@ -73,14 +46,16 @@ def template(tmp_path) -> Path:
     return seen(folder)
 
 
-def killed(template: Path, act: str) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Each project whose process died, with its documents."""
-    base = template.parent
-    subprocess.run([sys.executable, "-c", FORKS, str(base), act, str(EVERY)], cwd=HERE, timeout=120, check=True)
-    roots = sorted((p for p in base.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
-    assert len(roots) > 5
-    for root in roots:
+def killed(template: Path, *words: str) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Each project whose process died, with its documents, and one whose process did not."""
+    for number in range(1, 300, EVERY):
+        root = seen(Path(shutil.copytree(template, template.parent / str(number))))
+        code = processes.run(*words, cwd=root, dies_at=number).returncode
         yield root, texts(root)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert number > 5 * EVERY
 
 
 def texts(root: Path) -> dict[str, str]:
@@ -116,7 +91,7 @@ def test_undo__killed_at_any_moment__memory_is_old_or_new_and_the_next_undo_work
     with Holdfast.open(template) as memory:
         assert memory.deep_dream().status is Status.DONE
     outcomes = set()
-    for root, documents in killed(template, "undo"):
+    for root, documents in killed(template, "dream", "--undo"):
         there = documents["MEMORY.md"]
         outcomes.add(there)
         assert there in (OLD, NEW)

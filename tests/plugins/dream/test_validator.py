@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 from attrs import field, frozen
 
-from holdfast.errors import ConfigError
 from holdfast.models import Finding, Severity
 from holdfast.validation import ValidationRequest
 from holdfast_app.dream import Grounding
@@ -40,11 +39,6 @@ def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_
     assert finding.replacement is None
 
 
-@pytest.mark.req("R029")
-def test_on_validate__a_quotation__no_finding():
-    assert check("- The cache of the gateway holds 300 entries\n") == []
-
-
 @pytest.mark.req("R028")
 def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them():
     line = "- The gateway caches 300 entries"
@@ -61,9 +55,3 @@ def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them()
 @pytest.mark.parametrize(("surface", "sources"), [("memory", ()), ("daily", SOURCES), ("diary", SOURCES)])
 def test_on_validate__no_sources_or_another_surface__says_nothing(surface, sources):
     assert check("- 900 entries at https://nowhere.example\n", surface=surface, sources=sources) == []
-
-
-@pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])
-def test_plugin__a_setting_it_does_not_know__is_an_error(settings):
-    with pytest.raises(ConfigError, match=r"plugins\.grounding\."):
-        Grounding(context=Context(settings))

@@ -77,6 +77,9 @@ def test_flush__refused__no_model_is_asked_however_often_it_is_tried(opened, pro
         with pytest.raises(FlushRefused):
             session.flush()
     assert model.asked == []
+    (project / ".holdfast" / "memory").unlink()
+    session.flush()
+    assert model.asked == [["hello"]]
 
 
 def test_flush__somebody_waits_for_the_answer__turns_wait_durably_and_come_once(opened, note):
@@ -111,19 +114,6 @@ def test_flush__models_sum_up_an_earlier_flush_too__receipt_has_only_the_summary
     assert sorted(model.asked) == [["one"], ["two"]]
     assert receipt.summary.endswith("In short: two")
     assert "In short: one" not in receipt.summary
-
-
-def test_flush__session_is_purged_before_the_model_is_asked__nothing_of_it_comes_back(opened, project, note):
-    model = Model()
-    memory = opened(model)
-    memory.services.hurried = True
-    session = memory.session("s")
-    session.add("user", "hello")
-    session.flush()
-    memory.purge(session="s")
-    opened(model).extract_queued()
-    assert note() == "" or "hello" not in note()
-    assert memory.sessions() == []
 
 
 def test_flush__model_fails__flush_stands_warns_and_the_turns_wait(opened, clock):
@@ -170,8 +160,3 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
     assert (len(done.added), done.given_up) == (1, ())
     services = memory.services
     assert Queue(services.state).items() == []
-
-
-def test_session__id_is_no_string__is_a_value_error(opened):
-    with pytest.raises(ValueError, match="session_id must be a str, not int"):
-        opened().session(5)

@@ -115,20 +115,14 @@ def test_create__each_of_the_six_categories_in_any_case_with_spaces__stored_norm
 @pytest.mark.parametrize(
     ("content", "category", "confidence", "field"),
     [
-        ("", "nope", 7, "content"),
-        (" \n\t", "goal", 0.5, "content"),
-        (None, "goal", 0.5, "content"),
+        (" \n\t", "nope", 7, "content"),
         (3, "goal", 0.5, "content"),
         ("a", "workflow", 7, "category"),
-        ("a", "", 0.5, "category"),
         ("a", None, 0.5, "category"),
         ("a", "goal", 1.2, "confidence"),
-        ("a", "goal", -0.1, "confidence"),
         ("a", "goal", float("nan"), "confidence"),
-        ("a", "goal", float("inf"), "confidence"),
         ("a", "goal", True, "confidence"),
         ("a", "goal", "0.9", "confidence"),
-        ("a", "goal", None, "confidence"),
         ("a", "goal", 10**400, "confidence"),
     ],
 )
@@ -138,11 +132,6 @@ def test_create__bad_value__value_error_names_the_first_bad_field(facts, content
     assert isinstance(caught.value, BadValue)
     assert caught.value.field == field
     assert facts.count() == 0
-
-
-@pytest.mark.req("R039")
-def test_create__below_threshold__kept_because_somebody_says_so(facts):
-    assert facts.create("a", "goal", 0.0).outcome is AddOutcome.ADDED
 
 
 @pytest.mark.req("R053", "R054", "R055", "R056", "R057")
@@ -184,19 +173,13 @@ def test_rank_union__newer_value_is_refused__the_older_one_stays(opened):
     assert facts.get(first.id) == first
 
 
-def test_create__secret__stored_masked_and_key_taken_after_masking(opened):
-    facts = opened(plugins=[("masker", Masker())]).facts
-    assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
-    assert facts.create("the password is [SECRET]").outcome is AddOutcome.DUPLICATE
-    assert contents(facts) == ["the password is [SECRET]"]
-
-
 @pytest.mark.req("R039", "R040", "R041")
 def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(facts, caplog):
     with caplog.at_level(logging.INFO, "holdfast"):
         below = offered(facts, FactCandidate(content="secret content", category="goal", confidence=0.49))
         equal = offered(facts, FactCandidate(content="b", category="goal", confidence=0.5))
     assert (below.outcome, equal.outcome) == (AddOutcome.BELOW_THRESHOLD, AddOutcome.ADDED)
+    assert facts.create("said by a person", "goal", 0.0).outcome is AddOutcome.ADDED
     assert "0.49 is below the threshold 0.50" in below.reason
     assert "below the threshold" in caplog.text
     assert "secret content" not in caplog.text
@@ -206,20 +189,13 @@ def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
 @pytest.mark.parametrize(
     ("content", "category", "confidence", "outcome"),
     [
-        ("a", "goal", float("nan"), "refused"),
-        ("a", "goal", 1.2, "refused"),
         ("a", "goal", 95, "refused"),
-        ("a", "goal", True, "refused"),
-        ("a", "goal", None, "refused"),
         ("a", "goal", "high", "refused"),
         ("a", "goal", "1.2", "refused"),
         ("a", "goal", " 0.9 ", "added"),
-        ("a", "goal", "1", "added"),
         ("a", " Goal", 1, "added"),
         ("a", "workflow", 0.9, "refused"),
-        ("a", None, 0.9, "refused"),
         (" ", "goal", 0.9, "refused"),
-        (None, "goal", 0.9, "refused"),
     ],
 )
 def test_offer__hard_values__refused_with_a_reason_or_taken(facts, content, category, confidence, outcome):
@@ -237,11 +213,7 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened):
 
 
 @pytest.mark.req("R049", "R050")
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-@pytest.mark.parametrize(
-    "changes",
-    [{"content": "new"}, {"category": "goal"}, {"confidence": 0.0}, {"content": "new", "confidence": 1.0}, {}],
-)
+@pytest.mark.parametrize("changes", [{"content": "new", "confidence": 0.0}, {"category": "goal"}, {}])
 def test_update__some_fields__only_those_change(facts, clock, changes):
     facts.create("before")
     old = facts.create("old", "preference", 0.7, "chat").fact
@@ -256,18 +228,10 @@ def test_update__some_fields__only_those_change(facts, clock, changes):
 
 
 @pytest.mark.req("R049")
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"content": " ", "category": "x", "confidence": 3}, "content"),
-        ({"content": "fine", "category": "x", "confidence": 3}, "category"),
-        ({"content": "fine", "category": "goal", "confidence": 3}, "confidence"),
-    ],
-)
-def test_update__bad_value__nothing_changes(facts, changes, field):
+def test_update__bad_value__nothing_changes(facts):
     fact = facts.create("a").fact
-    with pytest.raises(ValueError, match=f"^{field} "):
-        facts.update(fact.id, **changes)
+    with pytest.raises(ValueError, match=r"^category "):
+        facts.update(fact.id, content="fine", category="x", confidence=3)
     assert list(facts.list()) == [fact]
 
 
@@ -293,7 +257,7 @@ def test_update__to_the_content_of_another__refused(facts):
 
 
 @pytest.mark.req("R048")
-@pytest.mark.parametrize("fact_id", ["fact_deadbeef", "", None, "x" * 1000, "fact_DEADBEEF"])
+@pytest.mark.parametrize("fact_id", ["fact_deadbeef", None, "x" * 1000])
 @pytest.mark.parametrize("call", ["get", "delete", "update"])
 def test_unknown_id__any_call__key_error_carrying_it(facts, call, fact_id):
     facts.create("a")
@@ -345,12 +309,6 @@ def test_list__order_limit_and_category__as_asked(facts):
     assert [f.content for f in facts.list(order="confidence", limit=2)] == ["b", "a"]
     assert [f.content for f in facts.list(category=" GOAL", limit=1)] == ["a"]
     assert facts.list(limit=0) == []
-
-
-@pytest.mark.parametrize("bad", [{"order": "size"}, {"limit": -1}, {"category": "x"}])
-def test_list__bad_argument__value_error_names_it(facts, bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        facts.list(**bad)
 
 
 def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_they_are(opened):

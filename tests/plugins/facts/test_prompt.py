@@ -61,14 +61,9 @@ def test_prompt__everything_stored__exact_text(memory):
     assert memory.prompt() == FULL.rstrip("\n")
 
 
-@pytest.mark.req("R062")
-def test_prompt__nothing_stored__empty(memory):
-    assert memory.prompt() == ""
-    assert memory.prompt(fenced=True) == ""
-
-
 @pytest.mark.req("R062", "R063")
 def test_prompt__parts_missing__left_out_with_one_blank_line_between(memory):
+    assert memory.prompt() == memory.prompt(fenced=True) == ""
     memory.update_profile(personal="Lives in Oslo")
     memory.facts.create("a", "goal", 1.0)
     assert memory.prompt() == "User Context:\n- Personal: Lives in Oslo\n\nFacts:\n- [goal | 1.00] a"
@@ -122,30 +117,6 @@ def test_prompt__facts_that_a_rule_refuses_now__are_not_counted_as_cut(project):
         assert text.endswith(f"\n{8 - len(_rows(text))} more facts: holdfast facts")
 
 
-@pytest.mark.req("R068", "R069")
-def test_prompt__no_facts_and_long_profile__prefix_with_marker(memory):
-    memory.update_profile(work="x" * 350, background="日本語" * 100)
-    full = memory.prompt()
-    text = memory.prompt(100)
-    assert text.endswith("\n...")
-    assert full.startswith(text[:-4])
-    assert tokens(full[: len(text) - 4 + 1] + "\n...") > 100
-    assert memory.prompt(1) == "\n..."
-    assert memory.prompt(0) == ""
-
-
-def test_prompt__negative_budget__value_error(memory):
-    with pytest.raises(ValueError, match="max_tokens"):
-        memory.prompt(-1)
-
-
-def test_prompt__own_counter__is_asked(memory):
-    fill(memory)
-    assert memory.prompt(30, counter=lambda text: len(text.split())).count("\n- [") == 0
-    assert memory.prompt(10**6, counter=len) == memory.prompt()
-    assert memory.prompt(2, counter=len) == ""
-
-
 @pytest.mark.req("R066")
 def test_prompt__fenced__tags_and_escapes_within_the_budget(memory):
     memory.update_profile(work="A & B")
@@ -194,7 +165,7 @@ def _wordy(text: str) -> int:
 
 
 @pytest.mark.req("R062", "R067", "R068", "R069")
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     profile=_profiles,
     facts=st.lists(
@@ -261,12 +232,6 @@ def test_profile__update_of_some_sections__others_and_own_text_stay(memory):
     assert memory.profile == Profile(work="new\nand more", recent="yesterday")
     memory.update_profile(work="")
     assert memory.profile == Profile(recent="yesterday")
-
-
-def test_profile__unknown_section__value_error(memory):
-    with pytest.raises(ValueError, match="hobby"):
-        memory.update_profile(hobby="x")
-    assert memory.store.names() == []
 
 
 @settings(max_examples=20)

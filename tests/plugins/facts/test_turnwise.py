@@ -58,17 +58,6 @@ def waiting(memory: Holdfast) -> int:
 
 
 @pytest.mark.req("R033")
-def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened):
-    model = Model()
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
-    assert facts(memory) == []
-    assert len(backlog.run(memory.services).added) == 1
-    assert facts(memory) == ["They said one"]
-    assert memory.session("s").unflushed
-
-
-@pytest.mark.req("R033")
 @pytest.mark.parametrize("quick", [False, True])
 def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened, quick):
     model = Model(quick)
@@ -148,30 +137,6 @@ def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_r
     backlog.run(opened(model, extract=TURN).services)
     assert note().count("In short: three") == 1
     assert opened().session("s").summary == "In short: one\n\nIn short: three"
-
-
-def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(opened, note, clock):
-    model = Model()
-    model.error = ConnectionError("no route")
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
-    backlog.run(memory.services)
-    memory.services.hurried = True
-    memory.session("s").flush()
-    model.error = None
-    clock.tick(days=1)
-    backlog.run(memory.services)
-    assert "In short: one" in note("2026-11-21")
-
-
-def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again(opened):
-    model = Model()
-    memory = opened(model, extract=TURN)
-    say(memory, "one")
-    backlog.run(memory.services)
-    say(memory, "two")
-    opened(model).session("s").flush()
-    assert [texts[0] for texts in model.asked] == ["one", "two"]
 
 
 def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened, project):

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import Client
+from tests.support import processes
 from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
@@ -51,8 +53,7 @@ def memory_md(project: Path) -> str:
 
 
 def status(project: Path) -> str:
-    command = [sys.executable, "-m", "holdfast_memory", "status"]
-    return " ".join(subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60).stdout.split())
+    return " ".join(processes.run("status", cwd=project).stdout.split())
 
 
 def facts(project: Path) -> list[str]:
@@ -80,10 +81,12 @@ def is_idle(project: Path) -> bool:
 @pytest.mark.req("R033", "R034")
 def test_stop__model_takes_its_time__hook_does_not_wait_and_the_fact_comes_once(project):
     client = Client(project)
-    with ModelServer().answers(Reply(text=ANSWER, delay_s=4)) as server:
+    go_on = threading.Event()
+    with ModelServer().answers(Reply(write=lambda _: ANSWER if go_on.wait(30) else "")) as server:
         settings(project, server)
         client.say("How do we deploy?", "Deploys need two reviewers.")
         assert facts(project) == [], "the hook waited for the model"
+        go_on.set()
         until(lambda: facts(project))
         until(lambda: is_idle(project))
         client.compact()
@@ -99,14 +102,12 @@ def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_c
     client.say("How do we deploy?", "Deploys need two reviewers.")
     with ModelServer().answers(Reply(text=ANSWER, delay_s=30), ANSWER) as server:
         settings(project, server)
-        command = [sys.executable, "-m", "holdfast", "extract"]
-        first = subprocess.Popen([*command, "--turns"], cwd=project)
+        first = subprocess.Popen([sys.executable, "-m", "holdfast", "extract", "--turns"], cwd=project)
         until(lambda: server.requests)
         first.kill()
         first.wait(timeout=60)
-        subprocess.run([*command, "--queued"], cwd=project, check=True, timeout=60)
-        subprocess.run([*command, "--turns"], cwd=project, check=True, timeout=60)
-        subprocess.run([*command, "--queued"], cwd=project, check=True, timeout=60)
+        for how in ("--queued", "--turns", "--queued"):
+            assert processes.run("extract", how, cwd=project).returncode == 0
         assert len(server.requests) == 2
     assert facts(project) == ["Deploys need two reviewers"]
 

@@ -115,7 +115,7 @@ CASES = {
         Status.DONE,
         nowhere=("<!-- holdfast:block id=forged", "\n## Dream (00:00)", "\x1b"),
     ),
-    "time-out": Case(Reply(text=answer(GOOD), delay_s=1.5), Status.FAILED, "took too long"),
+    "time-out": Case(Reply(text=answer(GOOD), delay_s=0.8), Status.FAILED, "took too long"),
     "500": Case(Reply(status=500), Status.FAILED, "HTTP status 500"),
     "quota": Case(Reply(status=429, headers={"Retry-After": "3600"}), Status.FAILED, "HTTP status 429"),
     "cut connection": Case(Reply(text=answer(GOOD), cut=True), Status.FAILED, "could not be reached"),
@@ -135,7 +135,7 @@ def files(project) -> Path:
 
 def settings(server: ModelServer, provider: str) -> dict[str, Any]:
     base = server.url + ("/v1" if provider == "openai" else "")
-    return {"model": "small", "base_url": base, "max_retries": 0, "dream_timeout_s": 1.0}
+    return {"model": "small", "base_url": base, "max_retries": 0, "dream_timeout_s": 0.5}
 
 
 @pytest.fixture
@@ -167,6 +167,7 @@ def check_memory(one: Holdfast, files: Path) -> None:
 
 
 @pytest.mark.req("R010", "R023", "R025", "R027", "R028", "R029")
+@pytest.mark.parametrize("provider", ["openai"], indirect=True)
 @pytest.mark.parametrize("name", CASES)
 def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_why(
     memory, server, files, provider, name

@@ -19,6 +19,8 @@ from holdfast.models import DreamDraft
 from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult, Status
 
+pytestmark = pytest.mark.parametrize("provider", ["openai"], indirect=True)
+
 NOTE = """# Daily Memory: 2026-11-21
 
 - Fact: Omar may leave in May, and told only Jana so far.

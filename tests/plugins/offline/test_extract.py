@@ -2,15 +2,13 @@
 
 import time
 from datetime import UTC, datetime
-from importlib import resources
 
 import pytest
 from attrs import evolve
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-import holdfast_app.transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import asked, on_extract
@@ -435,7 +433,6 @@ def normal(text: str) -> str:
 
 @given(_MESSAGES)
 @example([("user", "remember: remember: **\tRemember that ", "", False)])
-@settings(max_examples=120)
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said):
     got = extract(*said)
     texts = [normal(s[1]) for s in said]
@@ -486,18 +483,6 @@ def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before,
 
     seconds(100)  # imports
     assert grows_less_than(16, lambda: seconds(2_000), lambda: seconds(16_000), noise_s=0.15)
-
-
-def test_extract__the_demo_session__gives_what_a_reader_would_note():
-    """A coding session as a client records it, shipped with the package."""
-    with resources.as_file(resources.files("holdfast_cli.demo") / "session.jsonl") as path:
-        draft = on_extract(turns_of(transcripts.read(path).messages), Payload()).draft
-    assert draft.next_step == "run the backfill migration on staging"
-    assert "staging database is read-only until Monday" in (draft.blockers or ())
-    assert "use a unique index on (provider, event_id) instead of an advisory lock" in (draft.decisions or ())
-    assert [b for b in draft.blockers or () if "pytest" in b] == []  # each test run that failed passed later
-    assert draft.follow_ups
-    assert "docs/runbooks/duplicate-charges.md" in (draft.artifacts or ())
 
 
 @pytest.mark.parametrize(

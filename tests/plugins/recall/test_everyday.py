@@ -139,8 +139,7 @@ def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(me
             missed[question] = hits
     assert not missed
 
-
-def test_search__rules_and_a_value_that_was_replaced__what_holds_comes_first(memory):
+    # What holds comes before what was replaced.
     held = [hit for hit in memory.search("what should I watch out for when I commit?") if hit.holds]
     assert [hit.kind for hit in held] == ["rule"] * len(held)
     assert "make check" in held[0].excerpt
@@ -152,8 +151,7 @@ def test_search__rules_and_a_value_that_was_replaced__what_holds_comes_first(mem
     assert "9090" in old.replaced_by
     assert not old.holds
 
-
-def test_search__days_in_the_question__narrow_it_and_are_named(memory):
+    # Days in a question narrow it and are named.
     for question, days, last in (
         ("what did we decide last week?", "23 to 29 November", 29),
         ("was haben wir letzte Woche entschieden?", "23 to 29 November", 29),

@@ -69,12 +69,6 @@ def test_check__section_without_content__is_a_warning(body, empty):
     assert judge(text) == ([("empty", 7, "warning")] if empty else [])
 
 
-@pytest.mark.req("R190", "R227")
-@pytest.mark.parametrize("change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t.rstrip()])
-def test_check__bom_crlf_and_no_last_newline__are_fine(change):
-    assert judge(change(WHOLE)) == []
-
-
 @pytest.mark.req("R191", "R232")
 def test_plugin__imports__are_the_standard_library_and_the_framework():
     import holdfast_app.workflow

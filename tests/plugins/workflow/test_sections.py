@@ -1,7 +1,7 @@
 """Entries under their anchors: everything else stays byte for byte."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused
@@ -103,7 +103,6 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_insert__any_document__only_adds_its_line_and_is_idempotent(lines, newline, ended):
     text = newline.join(lines) + (newline if ended else "")
