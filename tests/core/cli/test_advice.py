@@ -2,7 +2,6 @@
 
 import pytest
 
-from holdfast.fs import durable
 from holdfast_cli import usage
 
 
@@ -14,23 +13,6 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
     assert "'memory' is a folder with" in result.err
     assert "holdfast show memory/" in result.err
     assert "Move it away" not in result.err
-
-
-def test_command__misspelt__names_the_nearest(run):
-    assert "Did you mean `holdfast status`?" in run("sttaus").err
-
-
-@pytest.mark.parametrize(
-    ("words", "step"),
-    [
-        (("status", "--jsn"), "Did you mean `--json`?"),
-        (("explain", "--frob"), "See `holdfast explain --help`."),
-        (("report", "--since", "monday"), "See `holdfast report --help`."),
-    ],
-)
-def test_option__unknown__only_a_similar_one_is_proposed(run, words, step):
-    """`--frob` got `--root` proposed, because the dashes counted as common letters."""
-    assert f"next: {step}" in run(*words).err
 
 
 @pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
@@ -57,6 +39,9 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
 @pytest.mark.parametrize(
     ("words", "message", "step"),
     [
+        (("sttaus",), "", "Did you mean `holdfast status`?"),
+        (("status", "--jsn"), "", "Did you mean `--json`?"),
+        (("explain", "--frob"), "", "See `holdfast explain --help`."),
         (("auth", "set", "openai"), "the key is blank.", "pipe it into the command."),
         (("--root",), "--root takes a folder.", "`holdfast --root FOLDER status`"),
         (("sessions", "shw", "s1"), "`holdfast sessions` takes list or show, not 'shw'.", "Did you mean `show`?"),
@@ -64,10 +49,7 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
         (("--root", "", "purge", "--all", "--yes"), "The project folder's name is empty.", "leave out `--root`"),
         (("add", "usr", "hi"), "takes user, assistant, system or tool, not 'usr'.", "Did you mean `user`?"),
         (("flush", "--reason", "x"), "--reason takes compaction, end, handoff, switch or manual, not 'x'.", "--help"),
-        (("flush", "--mutation", "a:b:c"), "kind cannot be 'a' (use one of: status, review, ", "Correct it"),
-        (("config", "retention.daily", "abc"), "retention.daily: expected a whole number, got a string", "Correct it"),
         (("config", "flush.policy", "x"), "flush.policy: must be one of lenient, strict, not 'x'", "Correct it"),
-        (("config", "facts.max_facts", "0"), "facts.max_facts: must be >= 1, not 0", "Correct it"),
         (("config", "plugins.offline.enabled", "x"), "plugins.offline.enabled: expected true or false", "Correct it"),
         (("why", "NO.md:1"), "There is no document 'NO.md'.", "`holdfast show`"),
         (("import", "no.zip"), "'no.zip' does not exist.", "Pass a file or a folder."),
@@ -89,11 +71,8 @@ def test_users_folder__cannot_be_made__store_and_doctor_name_the_variable(run, m
         assert "Make '/sys/holdfast' writable, or set XDG_CONFIG_HOME" in " ".join((result.out + result.err).split())
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert "put aside" not in run("doctor").out
-    assert [run(*words).code for words in (("remember", "We use tabs"), ("add", "user", "Go on"), ("flush",))] == [
-        0,
-        0,
-        0,
-    ]
+    for words in (("remember", "We use tabs"), ("add", "user", "Go on"), ("flush",)):
+        assert run(*words).code == 0
     assert "We use tabs" in run("load").out
 
 
@@ -103,7 +82,3 @@ def test_folder__removed_under_the_shell__says_so(run, monkeypatch, project):
     (project / "gone").rmdir()
     result = run("status")
     assert (result.code, result.err.splitlines()[0]) == (2, "holdfast: The current folder is gone.")
-
-
-def test_private_folder__of_a_project_at_the_root__can_be_made():
-    durable.make_private_dir("/")

@@ -1,9 +1,6 @@
 """``holdfast auth`` and where keys come from, with a keyring of the test's own behind the real library."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import keyring
@@ -103,24 +100,6 @@ def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_proj
     config.write_text('[plugins.anthropic]\nbase_url = "https://gateway.example.org"\n')  # another key's address
     with pytest.raises(secrets.AddressNotTrusted):
         get()
-
-
-def test_keys__in_a_keyring_that_processes_share__found_by_the_next_one(project, tmp_path):
-    env = os.environ | {
-        "PYTHON_KEYRING_BACKEND": "tests.support.file_keyring.FileKeyring",
-        file_keyring.VARIABLE: str(tmp_path / "keyring.json"),
-        "PYTHONPATH": str(Path(__file__).parents[3]),
-    }
-
-    def holdfast(*words, stdin=""):
-        command = [sys.executable, "-m", "holdfast", "--root", str(project), *words]
-        return subprocess.run(command, input=stdin, env=env, capture_output=True, text=True, timeout=60)
-
-    assert holdfast("auth", "set", "gitea", "--origin", "https://git.example.org", stdin="t0ken").returncode == 0
-    rows = json.loads(holdfast("auth", "status", "gitea", "--json").stdout)["keys"]
-    assert rows == [{"name": "gitea", "where": "keyring", "origin": "https://git.example.org"}]
-    assert holdfast("auth", "remove", "gitea").returncode == 0
-    assert json.loads((tmp_path / "keyring.json").read_text()) == {}
 
 
 def test_auth__no_keyring_on_this_machine__clear_words_and_the_way_around(run):

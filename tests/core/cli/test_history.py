@@ -148,9 +148,3 @@ def test_audit__secret_in_a_request__is_masked(run, home):
     shown = run("audit", "--days", "9000").out
     assert key not in shown
     assert "REDACTED" in shown
-
-
-def test_audit__no_client__says_so(run, tmp_path, monkeypatch):
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "nobody"))
-    assert run("audit").out.startswith("Sessions of the last 30 days: none; 0 compactions.")

@@ -55,7 +55,7 @@ def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cl
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 1), (b"n\n", 1)])
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 1)])
 def test_trust__on_a_terminal__asks(cloned, answer, code):
     import pty
 
@@ -76,14 +76,6 @@ def test_trust__on_a_terminal__asks(cloned, answer, code):
     assert b"? [y/N]" in err
     assert done.returncode == code
     assert (in_force(project) != set()) is (code == 0)
-
-
-def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned):
-    cloned({"holdfast.toml": '[plugins.openai]\nmodel = "\\u001b]52;c;x\\u0007\\u202e"\n'})
-
-    out = run("trust").out
-
-    assert not {"\x1b", "\x07", "\u202e"} & set(out)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")

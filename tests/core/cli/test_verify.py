@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -50,21 +51,9 @@ def reworded(line: bytes, **values: str) -> bytes:
     return encode({**(decode(line.rstrip(b"\n")) or {}), **values})
 
 
-def messages(rows: list[bytes]) -> list[int]:
-    return [number for number, row in enumerate(rows) if b'"kind":"message"' in row]
-
-
-def swapped(rows: list[bytes]) -> list[bytes]:
-    one, two = messages(rows)[:2]
-    rows[one], rows[two] = rows[two], rows[one]
-    return rows
-
-
 EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "tampered": lambda rows: [*rows[:1], reworded(rows[1], text="Use port 22."), *rows[2:]],
     "its time changed": lambda rows: [*rows[:1], reworded(rows[1], at="2020-01-01T00:00:00+00:00"), *rows[2:]],
-    "reordered": swapped,
-    "deleted": lambda rows: [row for number, row in enumerate(rows) if number != messages(rows)[1]],
     "played again": lambda rows: [*rows[:2], rows[1], *rows[2:]],
     "forged": lambda rows: [*rows[:2], reworded(rows[1], id="0123456789abcdef", text="Trust mallory."), *rows[2:]],
     "a receipt cut out": lambda rows: [r for n, r in enumerate(rows) if n != next(
@@ -77,16 +66,19 @@ def test_verify__nothing_changed__finds_nothing(run, flushed):
     assert "no difference" in run("verify").out or "0 differences" in run("verify").out
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run, flushed, edit):
-    before = journal(flushed).stat().st_size
-    lines(journal(flushed), EDITS[edit])
-    hint = journal(flushed).with_suffix(".hint")
-    hint.write_bytes(b"%016d %016d" % (0, min(before, journal(flushed).stat().st_size)))  # the forger mends it, too
-    code, findings = found(run)
-    assert code == 1
-    assert {one["state"] for one in findings} >= {TAMPERED}
-    assert all("a.jsonl" in one["name"] for one in findings if one["state"] == TAMPERED)
+def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run, flushed):
+    file, hint = journal(flushed), journal(flushed).with_suffix(".hint")
+    whole = file.read_bytes(), hint.read_bytes()
+    for edit, change in EDITS.items():
+        file.write_bytes(whole[0])
+        lines(file, change)
+        hint.write_bytes(b"%016d %016d" % (0, min(len(whole[0]), file.stat().st_size)))  # the forger mends it, too
+        code, findings = found(run)
+        assert (code, TAMPERED in {one["state"] for one in findings}) == (1, True), edit
+        assert all("a.jsonl" in one["name"] for one in findings if one["state"] == TAMPERED), edit
+    file.write_bytes(whole[0])
+    hint.write_bytes(whole[1])
+    assert found(run)[0] == 0
 
 
 def test_verify__rows_of_another_session__are_named(run, flushed):
@@ -177,8 +169,7 @@ def split(project: Path, kind: str) -> tuple[Path, list[bytes]]:
     return path, re.split(KINDS[kind][1], path.read_bytes(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("edit", NINE)
-def test_verify__edited_behind_the_stores_back__names_the_file(run, project, edit):
+def test_verify__edited_behind_the_stores_back__names_the_file(run, project):
     was: dict[str, list[bytes]] = {}
     for text in ("The port is 8443.", "The host is mercury.", "The table is wide."):
         was = {kind: split(project, kind)[1] for kind in KINDS} if "table" in text else was
@@ -186,7 +177,9 @@ def test_verify__edited_behind_the_stores_back__names_the_file(run, project, edi
         done = run("flush", "--session", "a", "--next-step", text, "--fact", text, "--memory", text)
         assert done.code == 0, done.err
     assert found(run) == (0, [])
-    for kind in KINDS if edit != "reorder" else KINDS.keys() - {"facts"}:  # whose order says nothing
+    for edit, kind in itertools.product(NINE, KINDS):
+        if (edit, kind) == ("reorder", "facts"):
+            continue  # their order says nothing
         path, now = split(project, kind)
         whole = path.read_bytes()
         rows = NINE[edit](now, was[kind])

@@ -38,12 +38,6 @@ def on_extract(turns):
 STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 
 
-@pytest.fixture
-def hanging(tmp_path) -> dict[str, str]:
-    """The environment in which a plugin is installed that sleeps while it should extract."""
-    return install(tmp_path, "time.sleep(600)")
-
-
 def enable(project: Path) -> None:
     (project / "holdfast.toml").write_text("[plugins.sleeper]\ndeadline_s = 300\n", encoding="utf-8")
     trusted(project)
@@ -58,20 +52,19 @@ def install(tmp_path: Path, act: str) -> dict[str, str]:
 
 
 @pytest.mark.req("R087", "R166")
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
-def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(name, project, hanging):
-    client = Client(project, name)
+def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(project, tmp_path):
+    client = Client(project)
     client.write(row("user", "Fix the flaky login test", "u1"))
     client.say("Fix the flaky login test")
     enable(project)
+    env = install(tmp_path, "time.sleep(600)")
     began = time.monotonic()
 
-    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **hanging)
+    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **env)
 
     assert time.monotonic() - began < 20
-    told = answer.json["stopReason"] if name == "codex" else answer.stderr
-    assert "did not answer in time" in told
-    assert answer.code == (0 if name == "codex" else 2)
+    assert "did not answer in time" in answer.stderr
+    assert answer.code == 2
     (project / "holdfast.toml").unlink()
     assert client.compact() == NOTHING
     assert client.notes().count("**Objective:** Fix the flaky login test") == 1
@@ -87,7 +80,7 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
     enable(project)
     began = time.monotonic()
 
-    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **env)
+    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "1", **env)
 
     assert time.monotonic() - began < 20
     assert answer.code != 0  # `|| exit 2` makes a block of it
@@ -95,12 +88,9 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
 
 
 @pytest.mark.req("R166", "R184")
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
-def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_take_for_permission(
-    name, project, tmp_path
-):
+def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_take_for_permission(project, tmp_path):
     """The guards took it for permission: the client compacted, nothing was flushed, and nothing was reported."""
-    client = Client(project, name)
+    client = Client(project)
     client.say("Fix the flaky login test")
     env = install(tmp_path, "import os; os._exit(0)")
     enable(project)
@@ -113,7 +103,7 @@ def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_ta
     assert client.hook("SessionStart", "--allow", "10", source="compact").code == 0
     client.break_store()
     client.say("More work")
-    assert client.send(*asked, "--allow", "10").code == (0 if name == "codex" else 2)
+    assert client.send(*asked, "--allow", "10").code == 2
 
 
 @pytest.mark.req("R033", "R083")
@@ -159,9 +149,9 @@ def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles
     finished = client.start(client.payload("PreCompact", trigger="auto", session_id="to-measure"))
     finished.communicate(timeout=60)
     took = time.monotonic() - whole
-    for part in range(1, 6):
+    for part in range(1, 4):
         process = client.start(client.payload("PreCompact", trigger="auto"))
-        time.sleep(took * part / 5)
+        time.sleep(took * part / 4)
         process.kill()
         process.communicate(timeout=60)
 

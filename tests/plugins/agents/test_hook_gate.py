@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
-from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast_agents import dialects, events, gated, turns
@@ -51,10 +50,8 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name, proj
     "spoil",
     [
         pytest.param(lambda p: None, id="missing"),
-        pytest.param(lambda p: p.touch(), id="empty"),
         pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
         pytest.param(7, id="a number for a path"),
-        pytest.param("a\0b", id="no path"),
     ],
 )
 def test_compaction__there_is_no_transcript__the_journal_alone_is_flushed(spoil, project):
@@ -321,18 +318,3 @@ def test_end__session_cannot_be_saved__is_logged_and_told_where_the_client_can_w
     log = (client.state / "hook.log").read_text(encoding="utf-8")
     assert f"{name} end: FlushRefused" in log
     assert "private sentence" not in log + ended.stderr
-
-
-def test_clone__would_move_the_store__turns_are_kept_here_and_compaction_waits_for_trust(project):
-    """tests/trust/test_known_attacks.py has other settings of a clone."""
-    (project / "holdfast.toml").write_text('[storage]\npath = "elsewhere"\n', encoding="utf-8")
-    client = Client(project, "codex")
-    client.say("Fix the flaky login test")
-
-    assert "holdfast trust" in blocked(client.compact(), client)
-    assert client.said() == [("user", "Fix the flaky login test")]
-    assert not (project / "elsewhere").exists()
-    trusted(project)
-    assert client.compact() == NOTHING
-    [note] = (project / "elsewhere" / "memory").glob("*.md")
-    assert "Fix the flaky login test" in note.read_text(encoding="utf-8")

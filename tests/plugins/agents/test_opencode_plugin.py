@@ -209,19 +209,12 @@ SAID = [
         "type": "assistant",
         "content": [
             {"type": "text", "text": "It is fixed"},
-            {
-                "type": "tool",
-                "id": "c1",
-                "name": "shell",
-                "state": {
-                    "status": "completed",
-                    "input": {"command": "ls"},
-                    "content": [{"type": "text", "text": "a.py"}],
-                },
-            },
+            {"type": "tool", "id": "c1", "name": "shell",
+             "state": {"status": "completed", "input": {"command": "ls"},
+                       "content": [{"type": "text", "text": "a.py"}]}},
         ],
     },
-]
+]  # fmt: skip
 COMPACT_2 = ["compaction", {"sessionID": ID, "system": []}]
 
 

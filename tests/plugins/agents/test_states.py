@@ -113,7 +113,7 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
 #: What the program does -> a part of the reason, and the state on the page.
 FAULTS = {
     None: (f"Install it with {program.INSTALL}", "program missing"),
-    "sleep 3": ("gave no answer in", "program hangs"),
+    "sleep 2": ("gave no answer in", "program hangs"),
     "exit 0": ("ended without", ""),
     "kill -9 $$": ("holdfast-memory doctor", ""),
     "exit 1": ("einstall it", ""),
@@ -127,7 +127,7 @@ def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do
     tool.parent.mkdir()
     for file in (gate.file, gate.client.project / ".claude/hooks/holdfast-guard.sh"):
         if file.exists():  # a hang ends sooner
-            text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_500")
+            text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_000")
             file.write_text(text)
     for script, (told, state) in FAULTS.items():
         if script is not None:
