@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is
 SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take half a minute; they were all seen to pass.
-EVERY = 11
+EVERY = 19
 
 PAYLOAD = goes_on(
     "Fix the login test",

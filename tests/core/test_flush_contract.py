@@ -17,7 +17,7 @@ from holdfast.flush import contract
 from holdfast.flush.contract import missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction, HandoffFields, StateMutation
+from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction, HandoffFields
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -501,23 +501,3 @@ def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened,
     opened().session("s").flush(payload())
     for path in (project / ".holdfast").rglob("*.md"):
         assert path.read_text().isprintable() or "\n" in path.read_text()
-
-
-def test_map_texts__every_field_given__changes_each_string_once():
-    names = iter(f"text {n}" for n in range(100))
-    lists = {name: (next(names), next(names)) for name in contract.LISTS}
-    given = Payload(
-        **lists,
-        objective=next(names),
-        next_step=next(names),
-        state_mutations=(StateMutation(kind="merge", target=next(names), summary=next(names)),),
-        handoff=HandoffFields(**{name: next(names) for name in contract.HANDOFF_FIELDS}),
-        curated=CuratedDecision(
-            memory=(CuratedEntry(text=next(names), replaces=next(names)),), user=(CuratedEntry(text=next(names)),)
-        ),
-    )
-    used = int(next(names).removeprefix("text "))
-    texts = {f"text {n}" for n in range(used)}
-    assert set(contract.strings_of(given)) - {""} == texts
-    changed = contract.map_texts(given, {text: text.upper() for text in contract.strings_of(given)})
-    assert set(contract.strings_of(changed)) - {""} == {text.upper() for text in texts}

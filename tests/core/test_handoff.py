@@ -11,18 +11,10 @@ from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.flush import handoff
 from holdfast.flush.handoff import (
-    MAX_CHARS,
-    MAX_ENTRIES,
-    SHORT_CHARS,
-    Work,
-    crowded,
     parse,
-    put,
-    render,
-    shortened,
 )
 from holdfast.plugin import discovery
-from holdfast.text.plain import clean, first_line
+from holdfast.text.plain import clean
 from holdfast_app.config import Config
 
 #: Written out: the doctrine names them, not the code.
@@ -82,18 +74,6 @@ def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_no
     assert closed.needs_operator == ()
 
 
-def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named():
-    entries: tuple[Work, ...] = ()
-    for n in range(MAX_ENTRIES + 2):
-        entries = put(entries, Work(session=f"s{n}", flush="f", objective="o " * 500, facts=("a",)))
-    assert [work.session for work in entries if work.short] == ["s1", "s0"]
-    assert all(work.is_open for work in entries)
-    assert shortened(entries[-1]) == entries[-1]
-    assert "s1, s0" in crowded(entries)
-    assert crowded(entries[:MAX_ENTRIES]) == ""
-    assert parse(render(entries)) == entries
-
-
 @pytest.mark.req("R181")
 def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from_its_journal(
     opened, payload, monkeypatch
@@ -127,17 +107,3 @@ def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, pa
     session.add("assistant", "I will run the tests next.")
     session.flush()
     assert said[:50] in str(memory.load())
-
-
-@pytest.mark.parametrize("extra", [0, 1])
-def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut_to_the_limit(extra):
-    def limited(text, most):
-        return text if not extra else "x" * (most - 1) + "…"
-
-    for cut, most in (
-        (lambda text: first_line(text, 300), 300),
-        (lambda text: Work(session="s", flush="f", objective=text).objective, MAX_CHARS),
-        (lambda text: shortened(Work(session="s", flush="f", objective=text)).objective, SHORT_CHARS),
-    ):
-        text = "x" * (most + extra)
-        assert cut(text) == limited(text, most)

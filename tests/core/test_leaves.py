@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.rows import FORMS, kept, strings, values
 
@@ -15,6 +15,7 @@ from holdfast_app.message_formats.leaves import leaves
 from holdfast_app.message_formats.reading import Reading
 from holdfast_app.transcripts import claude_code, codex, opencode, read
 
+FEW = settings(max_examples=20)
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
 
 
@@ -27,6 +28,7 @@ def lost(rows: list[Any], journal: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["messages", "responses"])
+@FEW
 @given(data=st.data())
 def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
@@ -37,6 +39,7 @@ def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
     assert lost(rows, journal) == []
 
 
+@FEW
 @given(st.lists(st.dictionaries(st.sampled_from(("role", "content", "text", "type", "x")), values(), max_size=4)))
 def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows):
     try:
@@ -47,6 +50,7 @@ def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows):
 
 
 @pytest.mark.parametrize("form", sorted(READERS))
+@FEW
 @given(data=st.data())
 def test_take__any_row_of_a_client__keeps_each_string(form, data):
     rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))

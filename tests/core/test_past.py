@@ -190,7 +190,7 @@ from holdfast_app.sessions.status import status
 from tests.core.test_past import end
 from tests.support.dying import arm
 packing.KEPT = 1
-for n in (0, *range(1, 500, 4)):
+for n in (0, *range(1, 500, 6)):
     root = os.path.join(sys.argv[1], str(n))
     os.mkdir(root)
     pid = os.fork() if n else 0  # the first one only imports everything

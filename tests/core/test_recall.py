@@ -114,10 +114,10 @@ def test_defuse__megabytes_made_to_be_slow__stay_linear():
         "r" + "-" * 500,
         "< ",
     ):
-        text = unit * (500_000 // len(unit))
+        text = unit * (100_000 // len(unit))
         start = time.process_time()
         assert original(recall.defuse(text)) == text
-        assert time.process_time() - start < 20
+        assert time.process_time() - start < 5
 
 
 def test_strip__brief_as_a_session_starts_with_it__takes_the_line_before_the_fence_too():

@@ -217,7 +217,7 @@ class SessionMachine(RuleBasedStateMachine):
 
 TestSessionMachine = pytest.mark.req("R087", "R088", "R096", "R127", "R166", "R167", "R184")(SessionMachine.TestCase)
 TestSessionMachine.settings = settings(
-    max_examples=15,
+    max_examples=10,
     stateful_step_count=20,
     derandomize=True,
     report_multiple_bugs=False,

@@ -1,8 +1,6 @@
 """What the tests of purge, scrub and retention share: a project full of one subject, and a look at every byte of it."""
 
 import json
-import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -100,45 +98,3 @@ def fact(number: int, content: str, created: datetime | None = None, source: str
         created_at=created or datetime(2026, 11, 21, tzinfo=UTC),
         source=source,
     )
-
-
-#: A purge in a process that kills itself at the Nth call that changes something; told root, backend, N and subject.
-KILLED = """
-import os, signal, sys
-from holdfast import Holdfast
-from holdfast.fs import durable
-from holdfast.config.values import PluginConfig, StorageConfig
-from holdfast_app.config import Config
-root, backend, left, subject = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-off = {n: PluginConfig(enabled=False) for n in ("curated", "offline", "anchors", "redaction")}
-def counted(function):
-    def call(*args, **kwargs):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*args, **kwargs)
-    return call
-for name in ("replace", "remove", "append", "truncate"):
-    setattr(durable, name, counted(getattr(durable, name)))
-memory = Holdfast.open(root, config=Config(zone="UTC", plugins=off, storage=StorageConfig(backend=backend)))
-for name in ("commit", "write", "delete", "compact"):
-    setattr(memory.store.backend, name, counted(getattr(memory.store.backend, name)))
-memory.purge(subject=subject)
-"""
-
-
-def run_killed(project: Path, backend: str, step: int) -> int:
-    """Exit code of a purge that is killed at ``step``; 0 when it got to its end before."""
-    import subprocess
-
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(project), backend, str(step), SUBJECT],
-        env=env,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode in (0, -9), done.stderr.decode()
-    return done.returncode

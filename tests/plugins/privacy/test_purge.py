@@ -9,7 +9,8 @@ import sys
 from datetime import date, timedelta
 
 import pytest
-from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
+from tests.support import processes
+from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
 from holdfast import Holdfast
 from holdfast.errors import BadValue
@@ -107,20 +108,19 @@ def test_purge__subject_in_a_dreams_record__the_run_stays_done_without_it(projec
 
 
 @pytest.mark.req("R245")
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.usefixtures("shared_key")
-def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path, backend):
-    memory = opened(storage=storage(backend))
+def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path):
+    memory = opened()
     fill(memory, payload, project)
     memory.close()
     whole = tmp_path / "whole"
     shutil.copytree(project, whole)
-    # Of the steps at which something changes these few, since a process costs a third of a second.
-    for step in (3, 9, 19):
+    for step in (5, 40, 90):  # of the calls that change the disk
         shutil.rmtree(project)
         shutil.copytree(whole, project)
-        assert run_killed(project, backend, step) == -9, "there are fewer steps now: choose others"
-        report = opened(storage=storage(backend)).purge(subject=SUBJECT)
+        killed = processes.run("purge", "--subject", SUBJECT, "--yes", cwd=project, dies_at=step)
+        assert killed.returncode == -9, "there are fewer steps now: choose others"
+        report = opened().purge(subject=SUBJECT)
         assert report.clean, report.left
         assert holding(project, SUBJECT, *FORMS) == []
 
