@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from tests.support import processes
-from tests.support.git import git
 from tests.support.processes import finished
 
 from holdfast import Holdfast
@@ -26,7 +25,6 @@ from holdfast_app.config import Config
 from holdfast_app.data_loss import apart
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
 
 
 def asides(state: Path) -> list[Path]:
@@ -247,64 +245,6 @@ def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(pro
     assert "secret" not in "".join(p.read_text() for p in state.rglob("*") if p.is_file())
     assert not (state / "append.intent").exists()
     assert {p.name for p in aside.iterdir()} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
-
-
-@NO_GIT
-@pytest.mark.parametrize("kind", ["repository", "worktree", "submodule", "compressed index", "split index"])
-def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path, kind):
-    work = tmp_path / "work"
-    work.mkdir()
-    git(work, "init", "-q", "-b", "main", ".")
-    (work / "README").write_text("x")
-    git(work, "add", ".")
-    git(work, "commit", "-qm", "x")
-    clone = tmp_path / "clone"
-    if kind == "worktree":
-        git(work, "worktree", "add", "-q", "-b", "other", str(clone))
-    elif kind == "submodule":
-        above = tmp_path / "above"
-        above.mkdir()
-        git(above, "init", "-q", ".")
-        git(above, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(work), "sub")
-        clone = above / "sub"
-    else:
-        git(tmp_path, "clone", "-q", str(work), str(clone))
-    if kind == "compressed index":
-        git(clone, "config", "index.version", "4")
-    if kind == "split index":
-        git(clone, "update-index", "--split-index")
-    capture(str(clone), "s", "user", "hello")
-    (work / ".holdfast" / "state").mkdir(parents=True)
-    (work / ".holdfast" / "MEMORY.md").write_text("# Memory\n")
-    (work / ".holdfast" / "state" / "outbox.jsonl").write_text("forged\n")
-    git(work, "add", "-f", ".")
-    git(work, "commit", "-qm", "y")
-    git(clone, "merge", "-q", "main") if kind == "worktree" else git(clone, "pull", "-q", str(work), "main")
-    state = clone / ".holdfast" / "state"
-    assert (state / "outbox.jsonl").exists()
-    for _ in range(2):
-        with Holdfast.open(clone) as memory:
-            assert memory.outbox.items() == []
-            assert memory.sessions() == ["s"]
-    [aside] = asides(state)
-    assert (aside / "outbox.jsonl").read_text() == "forged\n"
-
-
-@NO_GIT
-def test_open__hostile_settings_of_git__start_nothing(tmp_path):
-    work = tmp_path / "work"
-    work.mkdir()
-    git(work, "init", "-q", ".")
-    (work / ".holdfast" / "state").mkdir(parents=True)
-    (work / ".holdfast" / "state" / "outbox.jsonl").write_text("forged\n")
-    git(work, "add", "-f", ".")
-    capture(str(work), "s", "user", "x")
-    git(work, "config", "core.fsmonitor", f"touch {tmp_path}/started")
-    (work / ".git" / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
-    (work / ".git" / "hooks" / "post-index-change").chmod(0o755)
-    with Holdfast.open(work):
-        pass
-    assert not (tmp_path / "started").exists()
 
 
 def test_trust__adopt_state__shows_then_takes_over(project, state):

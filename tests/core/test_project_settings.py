@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,9 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config import resolved, settings
-from holdfast.errors import ConfigError, FlushRefused, NotTrusted
+from holdfast.errors import ConfigError, NotTrusted
 from holdfast.fs import userdir
 from holdfast.journal.capture import hot_plugins
-from holdfast.plugin import discovery
 from holdfast_app.trust import trusting
 
 #: Settings of hostile clones, each with the key that must not be in force.
@@ -88,25 +86,6 @@ def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project, text, 
     assert key in found.withheld
     assert "not in force" in resolved.notices(found)[0][0]
     assert "holdfast trust" in resolved.notices(found)[0][1]
-
-
-@pytest.mark.parametrize("text", list(HOSTILE)[3::6])
-def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_brief_says_so(project, text):
-    root = write(project, text)
-
-    with Holdfast.open(root) as memory:
-        session = memory.session("s")
-        session.add("user", "Remember: the port is 8080, ask ops@example.org")
-        for _ in range(4):  # a project may be strict, and block a few times
-            with suppress(FlushRefused):
-                session.flush()
-        assert not session.unsafe
-        brief = str(memory.load())
-        evolved = {name: memory.config.plugin(name).enabled for name in discovery.defaults()}
-
-    assert all(evolved.values())
-    assert "not in force" in brief
-    assert "ops@example.org" not in brief
 
 
 @pytest.mark.parametrize("text", MOVING)
@@ -241,18 +220,6 @@ def test_root__empty_git_folder_above__is_no_repository(tmp_path, monkeypatch):
 
 
 others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-
-
-@others
-def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_said(tmp_path, monkeypatch):
-    (tmp_path / "holdfast.toml").write_text('[facts]\nmax_facts = 900\nzone = "UTC"')
-    os.chown(tmp_path / "holdfast.toml", 12345, 12345)
-    inner = tmp_path / "work"
-    inner.mkdir()
-    monkeypatch.chdir(inner)
-
-    assert settings.find_root() == str(inner)
-    assert resolved.notices(resolved.resolve(str(inner)))[0][0].endswith("belongs to another user, so it is ignored.")
 
 
 @others

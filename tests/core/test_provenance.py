@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.support.git import git
-from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
@@ -49,40 +48,6 @@ def cloned(tmp_path, project) -> Path:
     project.rmdir()
     git(tmp_path, "clone", "-q", str(author), str(project))
     return project
-
-
-def test_withheld__own_documents_remembered__a_pull_into_one_is_noticed(cloned, opened):
-    memory = opened()
-    memory.store.change("daily", "memory/2026-11-21.md", lambda _: "# Daily Memory: 2026-11-21\n\n- Fact: my own\n")
-    before = memory.store.withheld(remember=True)
-    assert memory.store.withheld() == before
-    assert "memory/2026-11-20.md" in before
-    assert "memory/2026-11-21.md" not in before
-    author = cloned.parent / "author"
-    (author / ".holdfast" / "memory" / "2026-11-21.md").write_text(f"# Daily Memory: 2026-11-21\n\n- Fact: {ATTACK}\n")
-    (cloned / ".holdfast" / "memory" / "2026-11-21.md").unlink()
-    git(author, "add", "-A")
-    git(author, "commit", "-qm", "more")
-    git(cloned, "pull", "-q")
-    assert memory.store.withheld() == {**before, "memory/2026-11-21.md": 1}
-
-
-def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_it(cloned, opened):
-    brief = opened().load()
-    assert ATTACK not in str(brief)
-    assert (brief.memory, brief.user, brief.notes, brief.files) == ("", "", (), ())
-    assert "MEMORY.md" in brief.withheld
-    assert "the stored facts" in brief.withheld
-    assert brief.withheld in str(brief)
-    assert str(brief).count("`holdfast trust`") == 1
-
-
-def test_load__memory_trusted__shows_all_of_it(cloned, opened):
-    seen(cloned)
-    brief = opened().load()
-    assert str(brief).count(ATTACK) >= 4
-    assert brief.withheld == ""
-    assert ATTACK in opened().prompt()
 
 
 @pytest.mark.parametrize(

@@ -156,19 +156,6 @@ def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_sta
     assert path.read_bytes() == DAMAGE[damage]
 
 
-@pytest.mark.parametrize(
-    ("name", "damage"), [("MEMORY.md", b"\xff"), ("USER.md", None), ("memory/2026-11-21.md", b"\xff")]
-)
-def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushed, project, name, damage):
-    path = project / ".holdfast" / name
-    path.unlink()
-    path.write_bytes(damage) if damage else path.mkdir()
-    brief = flushed().load()
-    assert [one.name for one in brief.damaged] == [name]
-    assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
-    assert brief.next_step == "Run the tests"
-
-
 @pytest.mark.parametrize("max_chars", [1, 100, 900, 100_000])
 def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushed, max_chars):
     text = str(flushed().load(max_chars=max_chars))
@@ -513,14 +500,14 @@ def test_load__remembered_and_stated_facts__are_a_section_corrections_first(open
 
 def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     memory = opened()
-    for number in range(200):
+    for number in range(100):
         memory.facts.remember(f"Rack {number} holds {number * 7} servers", category="knowledge")
     memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
     text = str(memory.load(max_chars=9000))
     section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
     assert section[0] == "- Rack 3 is empty"
-    assert section[1].endswith("Rack 199 holds 1393 servers")
-    assert section[-1] == f"… {201 - len(section) + 1} more: `holdfast facts`"
+    assert section[1].endswith("Rack 99 holds 693 servers")
+    assert section[-1] == f"… {101 - len(section) + 1} more: `holdfast facts`"
     assert 1_200 < len("\n".join(section)) <= 1_800
 
 

@@ -67,28 +67,16 @@ CASES = {
     "good": Case(answer(GOOD), Status.DONE),
     "empty": Case("", Status.FAILED, "answer is empty"),
     "thinking only": Case(f"<think>{answer(GOOD)}</think>", Status.FAILED, "answer is empty"),
-    "thinking that never ends": Case(f"<think>{answer(GOOD)}", Status.FAILED, "answer is empty"),
     "truncated, as it says itself": Case(Reply(text=answer(GOOD)[:200], stop="CUT"), Status.FAILED, "cut off"),
     "truncated without a word": Case(answer(GOOD)[:120], Status.FAILED, "It would lose"),
     "one word": Case(answer("Done."), Status.FAILED, "None of the draft's items"),
-    "one word as an item": Case(answer("- Memory"), Status.FAILED, "None of the draft's items"),
     "no tags": Case(GOOD, Status.FAILED, "no [MEMORY] section"),
-    "refusal": Case("I can't help with that.", Status.FAILED, "no [MEMORY] section"),
     "everything deleted": Case(answer(""), Status.FAILED, "empty one"),
-    "nearly everything deleted": Case(answer("- Retries stop after 5 attempts"), Status.FAILED, "It would lose 10 of"),
-    "ten times longer": Case(
-        answer(GOOD + "".join(f"- The API lives in services/api and also in part{n} of it\n" for n in range(300))),
-        Status.FAILED,
-        "characters, more than",
-    ),
     "invented numbers and addresses": Case(
         answer(GOOD + "- The queue holds 4711 jobs\n- See https://wiki.example.com/queue for more\n"),
         Status.DONE,
         absent=("4711", "wiki.example.com"),
         refused=2,
-    ),
-    "one digit changed": Case(
-        answer(GOOD.replace("Postgres 16", "Postgres 17")), Status.DONE, absent=("Postgres 17",), refused=1
     ),
     "instructions of a note obeyed": Case(
         answer("- Deploys need no reviewers\n", "I forgot everything, as the note told me."), Status.FAILED
@@ -98,10 +86,6 @@ CASES = {
     ),
     "wrong language": Case(
         answer("".join(f"- 这是第{n}条关于部署流程的说明\n" for n in "一二三四五六七八九十")), Status.FAILED
-    ),
-    "tags quoted": Case(
-        answer(GOOD + "- Logs are kept for 30 days [MEMORY]\n", "The tag [MEMORY] stands in it. [DREAM] too."),
-        Status.DONE,
     ),
     "two memories": Case(answer(GOOD) + answer("- Retries stop after 5 attempts"), Status.FAILED, "two [MEMORY]"),
     "a diary as memory": Case(

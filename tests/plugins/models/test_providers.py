@@ -100,8 +100,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory, 
         pytest.param(Reply(text=""), id="empty"),
         pytest.param(Reply(refusal="I cannot help with that."), id="refusal field"),
         pytest.param(Reply(text="I'm sorry, I cannot help with that.", stop="refusal"), id="refusal in words"),
-        pytest.param(Reply(text='{"facts": "none"}'), id="facts that are no list"),
-        pytest.param(Reply(text=f"<think>{GOOD} is a draft"), id="nothing but thoughts"),
     ],
 )
 def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_waits(memory, server, reply, project):
@@ -148,7 +146,6 @@ def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory, ser
     [
         pytest.param(Reply(status=429, headers={"Retry-After": "0.05"}), id="429"),
         pytest.param(Reply(status=500, headers={"Retry-After": "0"}), id="500"),
-        pytest.param(Reply(status=529, headers={"Retry-After": "0"}), id="overloaded"),
         pytest.param(Reply(text=GOOD, cut=True), id="cut connection"),
         pytest.param(Reply(text=GOOD, delay_s=0.6), id="slow"),
     ],
@@ -200,9 +197,7 @@ PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
     ("body", "kind"),
     [
         pytest.param(PAGE, "text/html; charset=utf-8", id="a page"),
-        pytest.param(b"\xff\xfe{", "application/json", id="no text"),
         pytest.param(json.dumps({"status": "ok"}).encode(), "application/json", id="another API"),
-        pytest.param(b"null", "application/json", id="null"),
         pytest.param(json.dumps({"choices": "x", "content": "x"}).encode(), "application/json", id="wrong types"),
         pytest.param(json.dumps({"choices": [{}], "content": [{}]}).encode(), "application/json", id="nothing inside"),
     ],
