@@ -90,18 +90,3 @@ def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_
     assert memory.session("b").flush().repeated
     assert memory.session("a").flush().repeated
     assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == bullets(text)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The tests need Docker", "The tests need Docker and Postgres 16"),
-        ("The staging port is 8080", "The production port is 9090"),
-        ("Ada owns the parser", "Bob owns the lexer"),
-    ],
-)
-def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload, project, old, new):
-    memory = opened()
-    for session, line in (("a", old), ("b", new)):
-        memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
-    assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]

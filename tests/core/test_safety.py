@@ -87,28 +87,6 @@ def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush
     assert safety.read(state, "s") is None
 
 
-@pytest.mark.parametrize("change", ["clear", "waive"])
-def test_marker__another_process_removed_it_while_this_one_waited__there_is_nothing_left_to_do(state, change):
-    safety.begin(state, marker())
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            CHANGES[change](state)
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work)
-    with durable.lock(f"{state}/sessions/s.lock"):
-        thread.start()
-        thread.join(0.3)  # it has read the marker, and waits for the lock
-        assert thread.is_alive()
-        os.remove(safety.path_of(state, "s"))
-    thread.join(10)
-    assert failed == []
-    assert safety.read(state, "s") is None
-
-
 def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(state):
     first, second = Stated(digest="a", at=AT), Stated(digest="b", at=AT)
     safety.begin(state, marker(stated=[first]))

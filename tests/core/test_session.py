@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,10 +13,8 @@ from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.session import Session
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
-from holdfast_app.sessions.status import status
 
 
 def files(project: Path) -> set[str]:
@@ -73,22 +70,6 @@ def test_add__id_of_a_message_that_was_dropped__adds_nothing(opened):
     again = session.add("user", "once", message_id="m1")
     assert (again.id, again.text) == ("m1", "once")
     assert session.messages == []
-
-
-def test_answer__a_writer_got_none__its_lines_are_written_again_before_they_count_as_stored(opened, payload):
-    opened().session("s").add("user", "hello", message_id="m1")
-    opened().session("s").flush(payload())
-    session = opened().session("s")
-    message = session.messages[0]
-    for call in (
-        lambda: session.add("user", "hello", message_id="m1"),
-        lambda: session.extend([message]),
-        lambda: session.flush(payload()),
-    ):
-        before = Path(session.journal.path).stat().st_ino
-        Path(session.journal.hint_path).unlink()
-        call()
-        assert Path(session.journal.path).stat().st_ino != before
 
 
 def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(opened):
@@ -282,29 +263,6 @@ def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, no
     assert opened().session("idle").ended
 
 
-def test_status__flushed_sessions__only_their_last_record_is_read(opened, monkeypatch, project):
-    memory = opened()
-    memory.session("four").add("user", "flushed, and still in context")
-    memory.session("four").flush()
-    for name in ("one", "Two!"):
-        with memory.session(name) as session:
-            session.add("user", "hello")
-    memory.session("three").add("user", "not flushed")
-    full = status(memory.services)
-    read = []
-    monkeypatch.setattr(
-        "holdfast_app.sessions.status.Context", lambda services, name: read.append(name) or Session(services, name)
-    )
-    assert status(opened().services).sessions == full.sessions
-    assert read == ["three"]
-    for hint in project.rglob("*.hint"):
-        hint.unlink()
-    assert status(opened().services).sessions == full.sessions
-    with memory.session("one") as session:
-        session.add("user", "more")
-    assert [s.id for s in status(opened().services).sessions if s.ended] == ["Two!", "one"]
-
-
 @pytest.mark.req("R030")
 @pytest.mark.parametrize(
     ("roles", "wanted"),
@@ -368,24 +326,6 @@ def test_on_summary__raises__is_reported_and_the_flush_stands(opened, note):
     assert "RuntimeError('callback')" in receipt.warnings[-1]
     assert session.state is State.SAFE
     assert "hello" in note()
-
-
-def test_flush__another_thread_adds_meanwhile__what_was_added_is_not_taken_for_flushed(opened):
-    class AddsDuringFlush:
-        @hookimpl
-        def on_extract(self, turns):
-            thread = threading.Thread(target=session.add, args=("user", "came late"))
-            thread.start()
-            thread.join()
-            from holdfast.models import Extraction
-
-            return Extraction()
-
-    session = opened(AddsDuringFlush()).session("s")
-    session.add("user", "early")
-    session.flush()
-    assert [m.text for m in session.unflushed] == ["came late"]
-    assert session.state is State.DIRTY
 
 
 @pytest.mark.req("R127")

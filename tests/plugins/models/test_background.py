@@ -126,7 +126,7 @@ AUTO = {"HOLDFAST_DREAM__WHEN": "auto"}
 
 def test_session_end__defaults__begin_a_dream_that_only_the_setting_prevents(project):
     assert session(project, 1, "DECISION: prices are in cents")() == 0  # the tests' own setting: manual
-    time.sleep(1)
+    time.sleep(0.3)
     assert memory_md(project) == ""
     assert session(project, 2, "DECISION: receipts go by mail", **AUTO)() == 0
     until(lambda: "receipts go by mail" in memory_md(project))

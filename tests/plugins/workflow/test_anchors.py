@@ -1,9 +1,5 @@
 """What the anchor validator says of documents as people leave them."""
 
-import ast
-import sys
-from pathlib import Path
-
 import pytest
 
 from holdfast.config.layout import Surface
@@ -67,18 +63,3 @@ def test_check__anchor_written_in_some_way__is_judged_as_markdown_reads_it(writt
 def test_check__section_without_content__is_a_warning(body, empty):
     text = WHOLE.replace("## Gotchas\n\n- None yet\n", f"## Gotchas\n{body}")
     assert judge(text) == ([("empty", 7, "warning")] if empty else [])
-
-
-@pytest.mark.req("R191", "R232")
-def test_plugin__imports__are_the_standard_library_and_the_framework():
-    import holdfast_app.workflow
-
-    folder = Path(str(holdfast_app.workflow.__file__)).parent
-    tops: set[str] = set()
-    for path in (folder / "__init__.py", folder / "sections.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                tops |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                tops.add(node.module.split(".")[0])
-    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_app"}
