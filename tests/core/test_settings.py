@@ -1,44 +1,12 @@
 """Settings as values: immutable, checked, with a default for each key."""
 
-import json
-from datetime import UTC
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from holdfast.config.serde import structure, unstructure
+from holdfast.config.serde import structure
 from holdfast.errors import ConfigError
-from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
 from holdfast_app.config import Config
 
 # reading
-
-TEXT = st.text(max_size=8)
-AT = st.datetimes(timezones=st.just(UTC))
-WRITTEN = st.builds(Written, surface=TEXT, name=TEXT, revision=TEXT, sha256=TEXT, size=st.integers(min_value=0))
-RECEIPT = st.builds(
-    Receipt,
-    flush_id=TEXT,
-    session_id=TEXT,
-    reason=TEXT,
-    at=AT,
-    written=st.lists(WRITTEN, max_size=2),
-    derived=st.lists(TEXT, max_size=2),
-)
-PAYLOAD = st.builds(
-    Payload,
-    objective=st.none() | TEXT,
-    facts=st.none() | st.lists(TEXT, max_size=2),
-    handoff=st.none() | st.builds(HandoffFields, branch=TEXT, active_task=TEXT, blocker=TEXT, next_action=TEXT),
-    curated=st.none()
-    | st.builds(CuratedDecision, memory=st.lists(st.builds(CuratedEntry, text=TEXT, replaces=TEXT), max_size=2)),
-)
-
-
-@given(RECEIPT | PAYLOAD)
-def test_read__what_was_written__is_the_same_value(value):
-    assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value
 
 
 @pytest.mark.parametrize(

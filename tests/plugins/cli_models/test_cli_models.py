@@ -185,7 +185,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 def test_extract__program_hangs__it_and_its_children_are_killed(program, bin_folder, project):
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
-        model(program, project, timeout_s=3.0).on_extract(turns(), ())
+        model(program, project, timeout_s=2.0).on_extract(turns(), ())
     assert caught.value.retryable
     child = int((bin_folder / "child").read_text())
     assert _gone(child)

@@ -14,7 +14,9 @@ from holdfast_app.facts.extraction.queue import Queue
 
 
 class Model:
-    """Stands for a plugin that asks a model: it does not say EXTRACTS_AT_ONCE."""
+    """Stands for a plugin that asks a model."""
+
+    EXTRACTS_AT_ONCE = False
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -31,7 +33,7 @@ class Model:
         if self.error:
             raise self.error
         fact = FactCandidate(content=f"They said {texts[0]}", category="knowledge", confidence=0.9)
-        return Extraction(summary="In short: " + ", ".join(texts), facts=[fact], draft=Payload(objective="guessed"))
+        return Extraction(summary=f"In short: {texts[0]}", facts=[fact], draft=Payload(objective="guessed"))
 
 
 @pytest.mark.req("R031", "R033")

@@ -1,18 +1,14 @@
 """The prompt block: its exact form, and the law that it never exceeds its budget."""
 
 import re
-import tempfile
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.plugins.facts.test_facts import Masker
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Profile
-from holdfast.testing import strategies
 from holdfast.text import recall
 from holdfast.text.humanize import tokens
 from holdfast_app.records import recalled
@@ -155,11 +151,6 @@ def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project):
         )
 
 
-_profiles: st.SearchStrategy[dict[str, str]] = st.builds(
-    dict, **{name: st.just("") | strategies.texts(max_size=200) for name in SECTIONS}
-)
-
-
 def _counted(text: str) -> tuple[str, int]:
     """``text`` without the line that counts the facts that did not fit, and their number."""
     found = re.search(r"\n(?:\nFacts:\n)?(\d+) more facts?: holdfast facts(?=$|\n</)", text)
@@ -189,14 +180,6 @@ def test_profile__update_of_some_sections__others_and_own_text_stay(memory):
     assert memory.profile == Profile(work="new\nand more", recent="yesterday")
     memory.update_profile(work="")
     assert memory.profile == Profile(recent="yesterday")
-
-
-@settings(max_examples=20)
-@given(changes=_profiles)
-def test_profile__any_text__comes_back_as_its_lines(changes):
-    with tempfile.TemporaryDirectory() as folder, Holdfast.open(folder) as memory:
-        first = memory.update_profile(**changes)
-        assert memory.update_profile(**{n: getattr(first, n) for n in SECTIONS}) == first
 
 
 def test_learn__new_items__known_ones_stay_recent_moves_on(memory):

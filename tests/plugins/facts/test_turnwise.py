@@ -3,36 +3,17 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.plugins.facts.test_ask_later import Model
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, FactCandidate, Message
+from holdfast.models import Extraction
 from holdfast_app import background
 from holdfast_app.config import ExtractConfig
 from holdfast_app.facts.extraction import backlog
 from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
-
-
-class Model:
-    """A plugin that asks a model: it does not say EXTRACTS_AT_ONCE."""
-
-    def __init__(self, quick: bool = False) -> None:
-        self.EXTRACTS_AT_ONCE = quick
-        self.asked: list[list[str]] = []
-        self.error: Exception | None = None
-
-    @hookimpl
-    def on_extract(self, turns: Any) -> Extraction:
-        texts = [m.text for turn in turns for m in turn.messages]
-        self.asked.append(texts)
-        if self.error:
-            raise self.error
-        fact = FactCandidate(content=f"They said {texts[0]}", category="knowledge", confidence=0.9)
-        return Extraction(summary=f"In short: {texts[0]}", facts=[fact])
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +41,8 @@ def waiting(memory: Holdfast) -> int:
 @pytest.mark.req("R033")
 @pytest.mark.parametrize("quick", [False, True])
 def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened, quick):
-    model = Model(quick)
+    model = Model()
+    model.EXTRACTS_AT_ONCE = quick
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
     backlog.run(memory.services)
@@ -184,29 +166,3 @@ def test_run__another_process_works__that_one_takes_the_new_turn_too(opened):
     first = opened(Slow(), extract=TURN)
     backlog.run(first.services)
     assert facts(memory) == ["They said one", "They said two"]
-
-
-ROLES = st.sampled_from(["user", "assistant", "call", "result"])
-
-
-@given(st.lists(ROLES, max_size=12))
-def test_ended__any_conversation__cut_is_a_prefix_and_leaves_only_what_has_no_answer(roles):
-    from datetime import UTC, datetime
-
-    at = datetime(2026, 11, 21, tzinfo=UTC)
-    said = [
-        Message(
-            role={"call": "assistant", "result": "tool"}.get(role, role),
-            text="t",
-            at=at,
-            id=str(n),
-            tool="Bash" if role in ("call", "result") else "",
-        )
-        for n, role in enumerate(roles)
-    ]
-    kept = list(backlog.ended(said))
-    rest = said[len(kept) :]
-    assert [*kept, *rest] == said
-    assert not any(m.role == "assistant" and not m.tool for m in rest)
-    assert sum(m.role == "user" for m in rest) <= 1
-    assert not rest or not kept or rest[0].role == "user" or kept[-1].role == "assistant"

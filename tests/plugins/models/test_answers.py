@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import AnswerUnusable
-from holdfast_models.answers import extraction, text_of, without_thoughts
+from holdfast_models.answers import extraction, text_of
 
 FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence": 0.9}]
 
@@ -74,20 +74,6 @@ ANSWER = json.dumps({"facts": [{"content": "Uses tabs", "category": "preference"
 def test_extraction__answer_in_another_dress__its_fact_is_found(text):
     (fact,) = extraction(text).facts
     assert fact.content.endswith("tabs")
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("a<think>b</think>c", "ac"),
-        ("b</think>c", "c"),
-        ("a<THINK x='1'>b", "a"),
-        ("<think>a<think>b</think>c</think>d", "d"),
-        ("plain <thinker>", "plain <thinker>"),
-    ],
-)
-def test_without_thoughts__any_form__only_the_answer_is_left(text, left):
-    assert without_thoughts(text) == left
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,7 @@ GOOD = (MEMORY, STORY)
 
 ANSWERS = {
     "as asked for": (f"[MEMORY]\n{MEMORY}\n\n[DREAM]\n{STORY}", GOOD),
-    "lower case": (f"[memory]\n{MEMORY}\n[dream]\n{STORY}", GOOD),
-    "bold tags": (f"**[MEMORY]**\n{MEMORY}\n**[DREAM]**\n{STORY}", GOOD),
     "tags as headings with colons": (f"## [MEMORY]:\n{MEMORY}\n### **[Dream]:**\n{STORY}", GOOD),
-    "tags in code": (f"`[MEMORY]`\n{MEMORY}\n`[DREAM]`\n{STORY}", GOOD),
-    "blanks in tags": (f"  [ MEMORY ]  \n{MEMORY}\n[ DREAM ]\n{STORY}", GOOD),
     "reversed order": (f"[DREAM]\n{STORY}\n\n[MEMORY]\n{MEMORY}", GOOD),
     "fenced as a whole": (f"```markdown\n[MEMORY]\n{MEMORY}\n\n[DREAM]\n{STORY}\n```", GOOD),
     "each section fenced": (f"[MEMORY]\n```\n{MEMORY}\n```\n[DREAM]\n~~~text\n{STORY}\n~~~", GOOD),

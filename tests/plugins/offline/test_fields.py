@@ -41,16 +41,6 @@ def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(o
     assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
 
 
-def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
-    session = opened().session("s")
-    session.add("user", "Fix the login test")
-    session.flush()
-    session.add("assistant", "Let me run it first.")
-    session.add("user", "thanks")
-    session.flush()
-    assert note().count("**Objective:** Fix the login test\n") == 2
-
-
 @pytest.mark.parametrize("words", ["continue", "Hi, where were we?", "We settled on Go. The cap is 3. Go on."])
 def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_and_next_step(opened, note, words):
     session = opened().session("s")
@@ -176,21 +166,6 @@ def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, 
     session.flush()
     [work] = opened().load().work
     assert (work.objective, work.active_task, work.next_action) == (TASK, TASK, STEP)
-
-
-def test_flush__later_request__gives_the_heading_and_the_objective(opened):
-    session = opened().session("s")
-    session.add("user", TASK)
-    session.add("assistant", STEP)
-    session.flush()
-    request = "First fix the failing date test in tests/test_dates.py, it blocks the release."
-    session.add("user", request)
-    session.add("assistant", "bash: pytest tests/test_dates.py", tool="bash")
-    session.add("tool", "1 failed", tool="bash")
-    session.flush()
-    [work] = opened().load().work
-    task = f"{request} (after: {TASK})"
-    assert (work.objective, work.active_task, work.next_action) == (task, task, request)
 
 
 @pytest.mark.parametrize("answer", ["Done. The uploader retries 3 times.", "I'll write the test now."])
