@@ -49,6 +49,17 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
     durable.write_sealed(path_of(path), _FORM % mark)  # if that fails, the old mark shows fewer lines
 
 
+def log(path: str, lines: Iterable[str], *, flush: bool = True, most_bytes: int | None = None) -> None:
+    """Append lines under the list's lock. One longer than ``most_bytes`` is first cut to its newest half. Raises:
+    Unavailable."""
+    private.make(os.path.dirname(path))
+    with private.lock(path):
+        if most_bytes is not None and len(whole := private.read(path) or b"") > most_bytes:
+            replace(path, whole[whole.find(b"\n", len(whole) // 2) + 1 :])
+        # A line that a crash truncated must not corrupt the first new one.
+        append(path, "\n".join(["", *lines, ""]).encode(), flush=flush)
+
+
 def replace(path: str, data: bytes) -> None:
     """Replace the list with ``data``; an empty list has no file. The caller holds the lock. Raises: Unavailable."""
     before = _read(path)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -20,7 +19,7 @@ from attrs import evolve, field, fields, frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private
 from holdfast_app import durable_queue
 from holdfast_app.records import json_file
 
@@ -111,17 +110,9 @@ class DreamResult:
 
 def record(state: str, result: DreamResult) -> None:
     """Add a line, durably. Raises: Unavailable."""
-    private.make(state)
-    path = os.path.join(state, LOG)
     defaults = {a.name: a.default for a in fields(DreamResult)}
     row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
-    with private.lock(path):
-        with durable.reporting(path, "read"), suppress(FileNotFoundError):
-            if safeopen.stat(path).st_size > MAX_BYTES:
-                data = private.read(path) or b""
-                durable_queue.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
-        # A line that a crash truncated must not corrupt this one.
-        durable_queue.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+    durable_queue.log(os.path.join(state, LOG), [json.dumps(row, ensure_ascii=False)], most_bytes=MAX_BYTES)
 
 
 def entries(state: str) -> list[DreamResult]:

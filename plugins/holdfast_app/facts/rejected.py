@@ -19,7 +19,7 @@ from typing import Any, Final
 from attrs import asdict, evolve, frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.fs import durable, ownership_mark, private
+from holdfast.fs import ownership_mark, private
 from holdfast.models import Fact
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
@@ -30,8 +30,8 @@ from holdfast_app.records import blocks
 NAME: Final = "rejected"
 _TRAIL: Final = "facts.log.jsonl"
 REASON: Final = "it was removed or replaced here, and only `holdfast remember` brings it back"
-#: The list is cut to the newest half when it has more lines than this.
-MOST: Final = 20_000
+#: A longer list is cut to its newest half.
+_MAX_BYTES: Final = 1_000_000
 _LIFTED: Final = "-"
 
 
@@ -72,14 +72,14 @@ class Rejected:
         new = {one: at for one in digests if one not in self._times or self._times[one] < at}
         self._times.update(new)
         if new and kept:
-            self._append(f"{one} {stamp(at.astimezone(UTC))}\n" for one in new)
+            self._append(f"{one} {stamp(at.astimezone(UTC))}" for one in new)
 
     def lift(self, text: str) -> None:
         """Accept a statement again, because it was stated anew."""
         if self.at(text) is not None:
             digest = self._digest(key_of(text))
             del self._times[digest]
-            self._append([f"{digest} {_LIFTED}\n"])
+            self._append([f"{digest} {_LIFTED}"])
 
     def blanked(self, text: str, day: datetime, reached: dict[str, datetime]) -> tuple[str, int]:
         """A note with the lines empty that state something rejected later, and how many they are. For ``day`` and
@@ -98,15 +98,7 @@ class Rejected:
         return ownership_mark.digest(key.encode("ascii"), size=16, key=self._secret)
 
     def _append(self, lines: Iterable[str]) -> None:
-        private.make(self._services.state)
-        # It also begins with a line end, because a crash can leave the previous line without one.
-        data = ("\n" + "".join(lines)).encode("ascii")
-        with private.lock(self._path):
-            whole = private.read(self._path) or b""
-            if whole.count(b"\n") > MOST:
-                durable.replace(self._path, whole[whole.find(b"\n", len(whole) // 2) + 1 :] + data)
-            else:
-                durable.append(self._path, data)
+        durable_queue.log(self._path, lines, most_bytes=_MAX_BYTES)
 
 
 @frozen(kw_only=True)
@@ -129,7 +121,6 @@ class FactTrail:
     """One project's trail. Appended without a disk sync, except for replaced facts, which the store forgets next."""
 
     def __init__(self, state: str) -> None:
-        self._state = state
         self._path = os.path.join(state, _TRAIL)
 
     def evicted(self, ids: Sequence[str], by: str, at: datetime) -> None:
@@ -165,13 +156,9 @@ class FactTrail:
 
     def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
         """Raises: Unavailable."""
-        private.make(self._state)
         given = (asdict(one, filter=lambda _, value: value not in ("", None)) for one in events)
         rows = ({**row, "at": stamp(row["at"].astimezone(UTC))} for row in given)
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
-        with private.lock(self._path):
-            durable_queue.append(self._path, data, flush=durably)
+        durable_queue.log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=durably)
 
 
 def _event(row: Mapping[str, Any]) -> Departure | None:

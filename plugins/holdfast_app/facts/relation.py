@@ -24,6 +24,7 @@ of opposites, a negation. Words in the subject are never values, so another subj
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
@@ -367,29 +368,19 @@ def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
 
 # --- updates in other words
 
-_CHANGE: Final = Lazy(
-    r"(?<=\w )now\b|\b(?:from now on|no longer|instead|updated?(?=:)|new|change[ds]?|moved|switched|rotated|rebased"
-    r"|renamed|replaced|rather|actually|correction|wrong|previous)\b"
-)
-_MONTHS: Final = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday"
-    "|thursday|friday|saturday|sunday"
-)
-_KINDS: Final = (
-    ("zone", Lazy(r"\b(?:utc|gmt|(?:pacific|central|eastern|mountain|local)(?: time)?|\w+/[a-z]+_\w+)\b")),
-    ("units", Lazy(r"\b(?:metric|imperial)\b")),
-    ("amount", Lazy(r"[$€£]\s?\d[\d,.]*k?|\b[\w-]+(?: hundred| thousand)? (?:dollars|euros?|pounds)\b")),
-    ("date", Lazy(rf"\b(?:\d{{4}}-\d\d-\d\d|\d\d-\d\d|(?:{_MONTHS})(?: \d{{1,2}})?)\b")),
-    ("branch", Lazy(r"(?<![\w/.:])[a-z][\w.-]*/[\w./-]*\w\b")),
-    ("code", Lazy(r"\b[a-z]{2,}-\d{2,}\b")),
-    ("number", Lazy(r"\b\d[\d.]*\b")),
-    ("tone", Lazy(r"\b(?:answers?|repl(?:y|ies)|responses?)\b.*")),
+#: Values by kind. A statement about answers has its end as its value.
+_VALUE: Final = Lazy(
+    r"(?P<zone>\b(?:utc|gmt|(?:pacific|central|eastern|mountain|local)(?: time)?|\w+/[a-z]+_\w+)\b)"
+    r"|(?P<units>\b(?:metric|imperial)\b)|(?P<answers>\b(?:answers?|repl(?:y|ies)|responses?)\b)"
+    r"|(?P<amount>[$€£]\s?\d[\d,.]*k?|\b[\w-]+(?: hundred| thousand)? (?:dollars|euros?|pounds)\b)"
+    r"|(?P<date>\b(?:\d{4}-\d\d-\d\d|\d\d-\d\d|(?:january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?: \d{1,2})?)\b)"
+    r"|(?P<branch>(?<![\w/.:])[a-z][\w.-]*/[\w./-]*\w\b)|(?P<code>\b[a-z]{2,}-\d{2,}\b)|(?P<number>\b\d[\d.]*\b)"
+    r"|(?P<person>(?-i:\b[A-Z][a-z]+ [A-Z][a-z]+\b))",
+    re.IGNORECASE,
 )
 _ONE_AT_A_TIME: Final = ("zone", "units")
-_PERSON: Final = Lazy(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
-_WORD: Final = Lazy(r"[a-z0-9]+")
-#: Words compare by so many characters: "internal" and "internally", "own" and "owns".
-_STEM: Final = 5
+_WORD: Final = Lazy(r"[a-z0-9]{3,}")
 
 
 def outdated(new: str, known: Sequence[str]) -> list[str]:
@@ -406,30 +397,25 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
     if old := [one for one in known if relation(new, one) is not Relation.DIFFERENT]:
         return old
     values = _values(new)
-    changes = _CHANGE.search(new.casefold()) is not None
+    changes = read(new).changes or not {"new", "rather"}.isdisjoint(new.casefold().split())
     kinds = {kind for kind in values if changes or kind in _ONE_AT_A_TIME}
-    if not kinds:
-        return []
-    mine = _words(new)
     rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
     often = Counter(word for one in rivals for word in _words(one))
-    scores = [fsum(1 / often[word] for word in mine & _words(one)) for one in rivals]
+    scores = [fsum(1 / often[word] for word in _words(new) & _words(one)) for one in rivals]
     best = max(scores, default=0.0)
     if (best or (len(rivals) == 1 and not kinds.isdisjoint(_ONE_AT_A_TIME))) and scores.count(best) == 1:
         return [rivals[scores.index(best)]]
     return []
 
 
-def _values(text: str) -> dict[str, frozenset[str]]:
+def _values(text: str) -> dict[str, set[str]]:
     """The values in a statement by kind, each in one kind only."""
-    found = {"person": frozenset(_PERSON.findall(text))}
-    left = text.casefold()
-    for kind, pattern in _KINDS:
-        found[kind] = frozenset(pattern.findall(left))
-        if kind != "tone":
-            left = pattern.sub(" ", left)
-    return {kind: values for kind, values in found.items() if values}
+    found: dict[str, set[str]] = {}
+    for hit in _VALUE.finditer(text):
+        kind = hit.lastgroup or ""
+        found.setdefault(kind, set()).add((text[hit.start() :] if kind == "answers" else hit[0]).casefold())
+    return found
 
 
 def _words(text: str) -> set[str]:
-    return {word[:_STEM] for word in _WORD.findall(text.casefold()) if len(word) > 2 and word not in v.UNSAID}
+    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in v.UNSAID}

@@ -41,7 +41,7 @@ LIGHT: Final = _set(
 CHANGED: Final = _set(
     "moved switched changed migrated replaced replace swapped renamed upgraded downgraded bumped raised lowered"
     " increased reduced shifted converted extended shortened abandoned dropped cut retired became went gave given took"
-    " taken handed"
+    " taken handed rotated rebased"
 )
 UNSAID: Final = EMPTY | CHANGED | LIGHT | PLACES.keys() | MODALS | NEGATIONS | QUANTIFIERS
 #: Signs of a change, and of an end.
