@@ -20,8 +20,12 @@ def queue(tmp_path) -> Queue:
     return Queue(str(tmp_path / "state"))
 
 
-def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) -> bool:
-    return queue.add(turns(name), ["openai"], error=error, source="s", now=now) is not None
+def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) -> str:
+    return queue.add(turns(name), ["openai"], error=error, source="s", now=now)
+
+
+def claim(queue: Queue, now: datetime):
+    return queue.claim(now, limit=1, wanted=lambda item: item.due <= now)
 
 
 def test_put__then_read_by_another__whole(queue, tmp_path):
@@ -47,7 +51,7 @@ def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_w
     put(queue, "a", error="no answer")
     now = NOW
     for _ in range(MAX_ATTEMPTS - 1):
-        (item,) = queue.claim(now, limit=1, even_if_not_due=True)
+        (item,) = queue.claim(now, limit=1, wanted=lambda _: True)
         now += timedelta(hours=1)
         again = queue.failed(item, ["openai"], error="status 500", now=now)
     assert not again
@@ -63,7 +67,7 @@ def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_w
         source="s",
         plugins=["openai"],
     )
-    assert (queue.given_up, other.given_up) == ([gone], [])
+    assert ([one for _, one in queue.given_up], other.given_up) == ([gone], [])
     path = tmp_path / "state" / "extract.log.jsonl"
     assert path.stat().st_mode & 0o777 == 0o600
     assert "about" not in path.read_text()
@@ -75,10 +79,10 @@ def test_claim__waited_too_long__written_down_before_it_leaves(queue, tmp_path):
     (tmp_path / "state" / "extract.log.jsonl").mkdir()
     late = NOW + timedelta(hours=73)
     with pytest.raises(Unavailable):
-        queue.claim(late, limit=1)
+        claim(queue, late)
     assert len(queue.items()) == 1
     (tmp_path / "state" / "extract.log.jsonl").rmdir()
-    assert queue.claim(late, limit=1) == []
+    assert claim(queue, late) == []
     assert queue.items() == []
     assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
 
@@ -88,24 +92,24 @@ def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(q
     path = tmp_path / "state" / "extract.jsonl"
     damaged = b"\0damage that somebody may want to see"
     path.write_bytes(path.read_bytes() + damaged + b"\n")
-    (item,) = queue.claim(NOW, limit=1, even_if_not_due=True)
+    (item,) = queue.claim(NOW, limit=1, wanted=lambda _: True)
     put(queue, "b")
-    queue.done(item)
+    queue.remove([item.id])
     assert damaged in path.read_bytes()
-    (other,) = queue.claim(NOW, limit=1, even_if_not_due=True)
-    queue.done(other)
+    (other,) = queue.claim(NOW, limit=1, wanted=lambda _: True)
+    queue.remove([other.id])
     assert path.read_bytes() == damaged + b"\n"
 
 
 def test_claim__taker_never_says_that_it_is_done__item_is_due_again_later_and_counted(tmp_path):
     state = str(tmp_path / "state")
     put(Queue(state), "a", error="")
-    assert Queue(state).claim(NOW, limit=1)
+    assert claim(Queue(state), NOW)
     queue = Queue(state)
-    assert queue.claim(NOW + timedelta(minutes=9), limit=1) == []
-    (item,) = queue.claim(NOW + timedelta(minutes=10), limit=1)
+    assert claim(queue, NOW + timedelta(minutes=9)) == []
+    (item,) = claim(queue, NOW + timedelta(minutes=10))
     assert item.attempts == 2
-    queue.done(item)
+    queue.remove([item.id])
     assert not (tmp_path / "state" / "extract.jsonl").exists()
 
 
@@ -115,7 +119,7 @@ def test_failed__each_time__attempts_and_wait_are_bounded(queue, hours, tried):
     now, attempts = NOW, 1
     while items := queue.items():
         now = max(now, items[0].due) + timedelta(hours=hours)
-        if claimed := queue.claim(now, limit=1):
+        if claimed := claim(queue, now):
             attempts += 1
             assert queue.failed(claimed[0], ["openai"], error="down", now=now) == bool(queue.items())
     assert attempts == tried

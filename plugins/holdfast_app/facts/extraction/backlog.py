@@ -10,10 +10,9 @@ stored and before the piece leaves the queue. So a crash loses nothing, and a pi
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from functools import partial
 from typing import Final, NamedTuple
 
 from attrs import evolve
@@ -28,7 +27,7 @@ from holdfast.journal import journal as journals
 from holdfast.journal import summaries
 from holdfast.journal.journal import Journal
 from holdfast.models import Extraction, Message, Turn, turns_of
-from holdfast.storage import block_marker
+from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import log
 from holdfast_app import background, progress
 from holdfast_app.authorship.witness import Witness
@@ -73,9 +72,8 @@ def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -
     source = services.gate.identifier(check_source(source))
     queue, names, ids = Queue(services.state), list(services.plugins.extractors()), list[str]()
     for piece in extract.pieces(extract.redacted(services, said)) if names else ():
-        turns = recalled.without_recalled(piece)
-        item = queue.add(turns, names, error="", source=source, now=services.clock()) if turns else None
-        ids += [item.id] if item is not None else []
+        if turns := recalled.without_recalled(piece):
+            ids.append(queue.add(turns, names, error="", source=source, now=services.clock()))
     return work_off(services, first=ids)
 
 
@@ -104,10 +102,8 @@ def enqueue(
         for missing, names in _missing(said, plugins, waiting, account):
             for piece in extract.pieces(recalled.without_recalled(turns_of(missing))):
                 covers = [m.id for turn in piece for m in turn.messages]
-                item = queue.add(
-                    piece, names, error=error, source=source, now=services.clock(), flush=flush, covers=covers
-                )
-                put += [item.id] if item is not None else []
+                now = services.clock()
+                put.append(queue.add(piece, names, error=error, source=source, now=now, flush=flush, covers=covers))
         _account_dropped(services, queue)
     return put
 
@@ -132,9 +128,8 @@ def _missing(
 
 def _account_dropped(services: Services, queue: Queue) -> None:
     """Note in the journals the items that the queue gave up, so they are not queued again."""
-    for item in queue.dropped:
+    for item, _ in queue.given_up:
         _note(services, item, item.plugins, {})
-    queue.dropped.clear()
 
 
 def _note(services: Services, item: Waiting, plugins: Collection[str], said: Mapping[str, str]) -> None:
@@ -170,42 +165,57 @@ def work_off(
 ) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
     waiting for a plugin in ``but``, which has just failed. Never raises."""
-    result = ExtractResult()
-    queue, known = Queue(services.state), services.plugins.extractors()
-    failing = {*but}
+    queue, known, failing = Queue(services.state), services.plugins.extractors().keys(), {*but}
     if not known:
-        return result
+        return ExtractResult()
+
+    def is_next(item: Waiting) -> bool:
+        is_due = even_if_not_due or item.due <= services.clock()
+        return is_due and failing.isdisjoint(item.plugins) and _has_reader(item)
+
+    def _has_reader(item: Waiting) -> bool:
+        return not item.plugins or not known.isdisjoint(item.plugins)
+
+    result = ExtractResult()
     try:
-        for ids, others, at_once in ((first, 0, True), ((), limit, even_if_not_due)):
-            for item in queue.claim(
-                services.clock(), limit=others, known=known, first=ids, but=failing, even_if_not_due=at_once
-            ):
-                progress.report(result.retried, 0, "queued conversations extracted")
-                plugins = [name for name in _unasked(services, item) if name in known]
-                if not plugins:  # its process died after recording it, or another process was faster
-                    queue.done(item)
-                    continue
-                found, troubles = extract.ask(services, item.turns, plugins)
-                heard = Witness(services, item.turns)
-                settled = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
-                results = found.results if item.flush or item.covers else ()
-                said = {plugin: _summary(services, extraction, heard) for plugin, extraction in results}
-                _note(services, item, [name for name in plugins if name not in found.failed], said)
-                summaries = _summarise(services, queue, item, said)
-                result += evolve(settled, retried=int(item.id not in first), summaries=summaries)
-                if not troubles:
-                    queue.done(item)
-                    continue
-                failing |= {*found.failed}
-                error = " ".join(one.sentence for one in troubles)
-                waits = queue.failed(item, found.failed, error=error, now=services.clock())
-                failures = [one.text(_AGAIN if one.passes and waits else "") for one in troubles]
-                result += ExtractResult(failures=failures, queued=int(waits))
+        mine = queue.claim(services.clock(), limit=len(first), wanted=lambda i: i.id in first and _has_reader(i))
+        for item in mine:
+            result += _tried(services, queue, item, failing)
+        for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
+            progress.report(result.retried, 0, "queued conversations extracted")
+            result += evolve(_tried(services, queue, item, failing), retried=1)
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
-    return result + ExtractResult(given_up=tuple(queue.given_up))
+    return result + ExtractResult(given_up=tuple(gone for _, gone in queue.given_up))
+
+
+def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -> ExtractResult:
+    """Extract a claimed item. Plugins that fail are added to ``failing``. Raises: HoldfastError."""
+    plugins = [name for name in _unasked(services, item) if name in services.plugins.extractors()]
+    if not plugins:  # its process died after recording it, or another process was faster
+        queue.remove([item.id])
+        return ExtractResult()
+    found, troubles = extract.ask(services, item.turns, plugins)
+    heard = Witness(services, item.turns)
+    result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
+    results = found.results if item.flush or item.covers else ()
+    said = {plugin: _summary(services, extraction, heard) for plugin, extraction in results}
+    _note(services, item, [name for name in plugins if name not in found.failed], said)
+    flush = item.flush
+    if item.covers and not flush:  # it may have run during the extraction
+        flush = next((one.flush for one in queue.items() if one.id == item.id), "")
+    pieces = [Extracted(plugin, item.covers, text) for plugin, text in said.items()]
+    result = evolve(result, summaries=tell(services, item.source, pieces, flush, item.since) if flush else ())
+    if not troubles:
+        queue.remove([item.id])
+        return result
+    failing |= {*found.failed}
+    error = " ".join(one.sentence for one in troubles)
+    waits = queue.failed(item, found.failed, error=error, now=services.clock())
+    failures = [one.text(_AGAIN if one.passes and waits else "") for one in troubles]
+    return result + ExtractResult(failures=failures, queued=int(waits))
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
@@ -216,48 +226,41 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     return tuple(name for name in item.plugins if not {*item.covers} <= _extracted(account, name))
 
 
-def _summarise(services: Services, queue: Queue, item: Waiting, said: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Write the summaries of turns that a flush covers to the daily note and the session's journal, once however often
-    this is called. Nothing is written if the session was purged meanwhile. Returns them by flush."""
-    flush = item.flush
-    if item.covers and not flush:  # it may have run during the extraction
-        flush = next((one.flush for one in queue.items() if one.id == item.id), "")
-    write = partial(_tell, services, item.source, flush, at=item.since, part=item.id)
-    return tuple((flush, text) for plugin, text in said.items() if flush and text and write(plugin, text))
-
-
 def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
     """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
     extracted."""
     ids = {m.id for m in said}
     Queue(services.state).flushed(source, ids, flush)
-    by_plugin: dict[str, list[str]] = {}
-    for one in _account(Journal(services.state, source)):
-        if one.summary and {*one.covers} <= ids:
-            by_plugin.setdefault(one.plugin, []).append(one.summary)
-    for plugin, parts in by_plugin.items():
-        _tell(services, source, flush, plugin, "\n\n".join(parts), at=at)
+    account = _account(Journal(services.state, source))
+    tell(services, source, [one for one in account if {*one.covers} <= ids], flush, at)
 
 
-def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *, at: datetime, part: str = "") -> bool:
-    """Put an admitted summary into the daily note of the time ``at``, which is the flush's, and into the journal of the
-    session ``source``. False when it was refused or the session was purged. Raises: PluginError; Unavailable."""
+def tell(
+    services: Services, source: str, pieces: Iterable[Extracted], flush: str, at: datetime
+) -> tuple[tuple[str, str], ...]:
+    """Put the pieces' summaries into the daily note of the time ``at``, which is the flush's, and into the journal of
+    the session ``source``, once however often this is called. Nothing is written if the session was purged meanwhile.
+    Returns those written, by flush. Raises: PluginError; Unavailable."""
     journal = Journal(services.state, source)
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
-    if not journal.exists():
-        return False
-    block_id, block = blocks.later(flush, plugin, text, session=source, at=at, part=part)
-    try:
-        block = services.gate.admit(block, surface=Surface.DAILY, name=name)
-    except Refused as refused:
-        logger.warning("a summary was refused: %s", refused.message)
-        return False
-    note = services.store.read(name)
-    if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
-        services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
-    journal.append(summaries.record(flush, f"{plugin} {part}".rstrip(), text, stamp(at)))
-    return True
+    told: list[tuple[str, str]] = []
+    for one in pieces:
+        if not one.summary or not journal.exists():
+            continue
+        part = sha256("\n".join(one.covers))[:16]
+        block_id, block = blocks.later(flush, one.plugin, one.summary, session=source, at=at, part=part)
+        try:
+            block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+        except Refused as refused:
+            logger.warning("a summary was refused: %s", refused.message)
+            continue
+        note = services.store.read(name)
+        if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
+            services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
+        journal.append(summaries.record(flush, f"{one.plugin} {part}", one.summary, stamp(at)))
+        told.append((flush, one.summary))
+    return tuple(told)
 
 
 # --- in the background

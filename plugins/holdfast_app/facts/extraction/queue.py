@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -20,11 +21,11 @@ from attrs import evolve, field, frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private
+from holdfast.fs import private
 from holdfast.models import Turn
 from holdfast.storage import sha256
-from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, Row, damaged_id
 from holdfast_app.records import json_file
@@ -89,12 +90,9 @@ class Queue(DurableQueue[Waiting]):
 
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Waiting, what="A waiting turn", damaged=_unreadable)
-        self._state = state
         self._log = os.path.join(state, _LOG)
-        #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
-        self.given_up: list[GivenUp] = []
-        #: The queue items described by :attr:`given_up`.
-        self.dropped: list[Waiting] = []
+        #: Items given up by this object, oldest first, with their record; :meth:`log` has those of all processes.
+        self.given_up: list[tuple[Waiting, GivenUp]] = []
 
     def add(
         self,
@@ -106,15 +104,15 @@ class Queue(DurableQueue[Waiting]):
         now: datetime,
         flush: str = "",
         covers: Collection[str] = (),
-    ) -> Waiting | None:
-        """Queue ``turns`` for ``plugins``. After a failed attempt (with an ``error``) the next attempt is due after
-        the backoff, otherwise at once. None when the rules allow no further attempt and the turns are given up."""
+    ) -> str:
+        """Queue ``turns`` for ``plugins`` and return the item's id. After a failed attempt (with an ``error``) the next
+        one is due after the backoff, otherwise at once. The oldest items beyond the maximum are given up."""
         ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
         now = now.astimezone(UTC)
-        new = Waiting(
+        item = Waiting(
             id=sha256(ids)[:16],
             since=now,
-            due=now,
+            due=now + BACKOFF if error else now,
             attempts=1 if error else 0,
             error=error,
             source=source,
@@ -123,60 +121,40 @@ class Queue(DurableQueue[Waiting]):
             flush=flush,
             covers=tuple(covers),
         )
-        item = self._retried(new, now) if error else new
-        if item is None:
-            return None
-        row = self.row(item)
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
-            waiting = _readable(rows)
-            if any(one.id == item.id for one in waiting):
+            if any(row.item.id == item.id for row in rows):
                 return rows
-            surplus = [*waiting, item][:-MAX_ITEMS]
+            rows.append(self.row(item))
+            surplus = _readable(rows)[:-MAX_ITEMS]
             self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
-            return [one for one in [*rows, row] if one.item not in surplus]
+            return [row for row in rows if row.item not in surplus]
 
         self.change(change)
-        return item
+        return item.id
 
     def items(self) -> list[Waiting]:
         """The waiting items, oldest first. Unreadable lines are skipped."""
         return _readable(self.rows())
 
-    def claim(
-        self,
-        now: datetime,
-        *,
-        limit: int,
-        first: Collection[str] = (),
-        but: Collection[str] = (),
-        known: Collection[str] = (),
-        even_if_not_due: bool = False,
-    ) -> list[Waiting]:
-        """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
-        once more. None that waits for a plugin in ``but``, or only for others than the ``known`` ones (if given):
-        another process may have them. Items that have waited too long are given up."""
+    def claim(self, now: datetime, *, limit: int, wanted: Callable[[Waiting], bool]) -> list[Waiting]:
+        """Up to ``limit`` items that are ``wanted``, oldest first, now counted as tried once more: another process may
+        have the others. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
-        if not os.path.exists(self.path) or (limit < 1 and not first):
-            return []
         taken: dict[str, Waiting] = {}
 
-        def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
-            late = [item for item in _readable(rows) if self._waited(item, now)]
-            self._give_up(late, _TOO_LONG, now)
-            left = limit
-            for item in _readable(rows):
-                if item in late or not (even_if_not_due or item.due <= now):
-                    continue
-                if known and item.plugins and not {*item.plugins} & {*known}:
-                    continue
-                if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
-                    left -= item.id not in first
-                    taken[item.id] = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
-            left_over = (row for row in rows if row.item not in late)
-            return [self.row(taken[row.item.id]) if row.item.id in taken else row for row in left_over]
+        def change(one: Waiting) -> Waiting | None:
+            if one.id.startswith(DAMAGED):
+                return one
+            if self._waited(one, now):
+                self._give_up([one], _TOO_LONG, now)
+                return None
+            if len(taken) < limit and wanted(one):
+                taken[one.id] = one = evolve(one, attempts=one.attempts + 1, due=now + _LEASE)
+            return one
 
-        self.change(change)
+        if limit and os.path.exists(self.path):
+            self.update(change)
         return list(taken.values())
 
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
@@ -189,65 +167,41 @@ class Queue(DurableQueue[Waiting]):
         if os.path.exists(self.path):
             self.update(change)
 
-    def done(self, item: Waiting) -> None:
-        """``item`` was extracted."""
-        self.remove([item.id])
-
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
-        later = self._retried(evolve(item, plugins=tuple(sorted(plugins)), error=error), now)
+        late = self._waited(item, now)
+        item = evolve(item, plugins=tuple(sorted(plugins)), error=error)
+        goes_on = item.attempts < MAX_ATTEMPTS and not late
+        if not goes_on:
+            self._give_up([item], _TOO_LONG if late else f"the limit is {MAX_ATTEMPTS} attempts", now)
+        later = evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1)) if goes_on else None
         self.update(lambda one: (later and evolve(later, flush=one.flush)) if one.id == item.id else one)
-        return later is not None
+        return goes_on
 
     def log(self) -> list[GivenUp]:
         """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
         found = []
-        for line in self._logged():
-            try:
-                found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
-            except (ValueError, Corrupt):
-                logger.warning("skipped an unreadable line of state/%s", _LOG)
+        for row in private.rows(self._log):
+            with suppress(Corrupt):
+                found.append(structure(row, GivenUp, what="A line of the log", error=Corrupt))
         return found
-
-    # giving up
-
-    def _retried(self, item: Waiting, now: datetime) -> Waiting | None:
-        """A failed item as it waits for its next attempt; None when it gets none and is given up."""
-        if item.attempts >= MAX_ATTEMPTS:
-            self._give_up([item], f"the limit is {MAX_ATTEMPTS} attempts", now)
-        elif self._waited(item, now):
-            self._give_up([item], _TOO_LONG, now)
-        else:
-            return evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1))
-        return None
 
     def _waited(self, item: Waiting, now: datetime) -> bool:
         """Whether it has waited too long. An untried item has not, because no model was called yet."""
         return item.attempts > 0 and now - item.since > _LONGEST
 
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
-        if not items:
-            return
         keys = ("since", "attempts", "error", "source", "plugins")
         gone = [
             GivenUp(at=now, turns=len(item.turns), why=why, **{key: getattr(item, key) for key in keys})
             for item in items
         ]
-        rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
-        private.make(self._state)
-        with private.lock(self._log):
-            old = self._logged()
-            if sum(map(len, old)) > _MAX_LOG_BYTES:
-                durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
-            else:
-                durable.append(self._log, b"\n" + rows)  # a line truncated by a crash must not corrupt this one
-        self.given_up += gone
-        self.dropped += items
-        logger.warning("turns of %d pieces were given up: %s", len(gone), why)
-
-    def _logged(self) -> list[bytes]:
-        return [line for line in (private.read(self._log) or b"").split(b"\n") if line]
+        if gone:
+            rows = (json.dumps(unstructure(one), ensure_ascii=False) for one in gone)
+            durable_queue.log(self._log, rows, most_bytes=_MAX_LOG_BYTES)
+            self.given_up += zip(items, gone, strict=True)
+            logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
 
 def _readable(rows: Iterable[Row[Waiting]]) -> list[Waiting]:
