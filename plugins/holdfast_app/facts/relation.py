@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 from math import fsum
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -80,13 +81,6 @@ class Statement(NamedTuple):
     done: bool = False
 
     @property
-    def places(self) -> frozenset[Hashable]:
-        """Two statements without a change in them can only be related when they share any of these."""
-        rests = ((slot.kind if slot.kind.startswith("#") else "", slot.rest) for slot in self.slots)
-        found = {place for kind, rest in rests for place in ((kind, rest), (kind, rest - self.verbs))}
-        return frozenset({self.key, self.order, ("", self.said), *found})
-
-    @property
     def moves(self) -> bool:
         """Whether it may end what another one says."""
         return self.changes or self.done or "not" in self.states
@@ -100,13 +94,13 @@ def relation(new: str, old: str) -> Relation:
 def _relation(one: Statement, other: Statement) -> Relation:
     if one.key == other.key:
         return Relation.SAME
-    replaces = _overtakes(one, other) or _overtakes(other, one)
-    if not replaces and one.order and not one.places.isdisjoint(other.places):
-        replaces = (
-            (one.order == other.order and one.states == other.states)
-            or (one.said == other.said != () and one.states != other.states)
-            or any(_clash(a, b, one, other) for a in one.slots for b in other.slots)
-        )
+    replaces = (
+        _overtakes(one, other)
+        or _overtakes(other, one)
+        or (one.order == other.order != () and one.states == other.states)
+        or (one.said == other.said != () and one.states != other.states)
+        or any(_clash(a, b, one, other) for a in one.slots for b in other.slots)
+    )
     return Relation.REPLACES if replaces else Relation.DIFFERENT
 
 
@@ -148,36 +142,34 @@ class Known(Generic[K]):
     """Statements under keys of the caller, to find those that a new one repeats or replaces without comparing all."""
 
     def __init__(self) -> None:
-        self._texts: dict[K, str] = {}
-        self._places: dict[Hashable, dict[K, Statement]] = {}
+        self._known: dict[K, Statement] = {}
+        self._places: dict[Hashable, set[K]] = {}
 
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
-        self._texts[key] = text
-        statement = read(text)
-        for place in self._of(statement):
-            self._places.setdefault(place, {})[key] = statement
+        self._known[key] = read(text)
+        for place in self._of(self._known[key]):
+            self._places.setdefault(place, set()).add(key)
 
     def remove(self, key: K) -> None:
         """Remove a statement. A missing one is not an error."""
-        for place in self._of(read(self._texts.pop(key, ""))):
-            self._places.get(place, {}).pop(key, None)
+        old = self._known.pop(key, None)
+        for place in self._of(old) if old else ():
+            self._places[place].discard(key)
 
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
-        """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
+        """The statements that ``text`` repeats, then those that it would replace if it were newer, oldest first."""
         new = read(text)
-        places = [*new.places, *((not new.moves, word) for word in new.words)]
-        if new.moves:
-            places += [(True, word) for word in new.words]
-        near = {key: old for place in places for key, old in self._places.get(place, {}).items()}
-        found = [(key, _relation(new, old)) for key, old in near.items()]
-        yield from (pair for pair in found if pair[1] is Relation.SAME)
-        yield from (pair for pair in found if pair[1] is Relation.REPLACES)
+        near = {key for place in self._of(new) for key in self._places.get(place, ())}
+        found = [(key, _relation(new, old)) for key, old in self._known.items() if key in near]
+        for wanted in (Relation.SAME, Relation.REPLACES):
+            yield from (pair for pair in found if pair[1] is wanted)
 
     @staticmethod
-    def _of(statement: Statement) -> list[Hashable]:
-        return [*statement.places, *((statement.moves, word) for word in statement.words)]
+    def _of(statement: Statement) -> Iterator[Hashable]:
+        """Of these, related statements share one at least."""
+        return chain((statement.key, statement.order), statement.words)
 
 
 class _Token(NamedTuple):
