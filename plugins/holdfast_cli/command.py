@@ -17,7 +17,6 @@ has a function for each, see :meth:`Command.action`.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from holdfast.errors import HoldfastError
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
-from holdfast_cli.stdin import can_ask
+from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ class Call:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._progress and not self.json and sys.stderr.isatty():
+        if self._progress and not self.json:
             from holdfast_cli import progress
 
             self.bar = self._stack.enter_context(progress.shown())
@@ -275,6 +274,10 @@ class Call:
                 f"{what} cannot be undone, and stdin is not a terminal, so holdfast cannot ask.",
                 next_step="Check with --dry-run first, then pass --yes.",
             )
+
+    def agrees(self, question: str) -> bool:
+        """Whether ``--yes`` is given, or a person at the terminal answers yes. With ``--json`` nobody is asked."""
+        return self.args.yes or (not self.json and can_ask() and confirmed(question))
 
     def give(self, answer: Answer) -> int:
         """Print the answer and return the exit code."""

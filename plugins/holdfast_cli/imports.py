@@ -13,7 +13,7 @@ from holdfast_app.history.files import Unread
 from holdfast_app.history.importing import Taken
 from holdfast_app.printable import in_one_line
 from holdfast_cli.command import Answer, Call
-from holdfast_cli.stdin import can_ask, confirmed
+from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term
 
 _LISTED = 20
@@ -33,7 +33,7 @@ def _agreed(call: Call, show: Callable[[Term], object]) -> bool:
     if call.json or not can_ask():
         return False
     show(call.out)
-    return confirmed("Add this to the memory, as an agent's words?")
+    return call.agrees("Add this to the memory, as an agent's words?")
 
 
 def bundle(call: Call) -> Answer:

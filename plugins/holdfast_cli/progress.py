@@ -45,13 +45,10 @@ class Bar:
 
 
 @contextmanager
-def shown(*, quiet: bool = False) -> Iterator[Bar | None]:
-    """Draw progress inside the block, if stderr is a terminal and the command is not ``quiet``.
-
-    Yields the bar, for work that takes a callback, or None.
-    """
+def shown() -> Iterator[Bar | None]:
+    """Draw the progress of work inside the block, if stderr is a terminal. Yields the bar, or None."""
     out = Term(sys.stderr)
-    bar = Bar(out) if out.is_tty and not quiet else None
+    bar = Bar(out) if out.is_tty else None
     try:
         with progress.watched(bar):
             yield bar

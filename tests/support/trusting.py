@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from holdfast import Holdfast
 from holdfast.config import resolved
 from holdfast_app.trust import trusting
 from holdfast_cli.commands.trust import Withheld
@@ -19,5 +20,6 @@ def trusted(project: Path) -> Path:
 
 def seen(project: Path) -> Path:
     """Accept the project's memory as it is now; returns the project."""
-    Withheld.of(str(project)).accept()
+    with Holdfast.open(project) as memory:
+        Withheld.of(memory).accept(memory)
     return project

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from math import fsum
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -79,6 +79,14 @@ class Statement(NamedTuple):
     said: tuple[str, ...] = ()
     changes: bool = False
     done: bool = False
+
+    @property
+    def places(self) -> Iterator[Hashable]:
+        """Two statements without a change in them can only be related when they share any of these."""
+        yield from (self.key, self.order, self.said)
+        for slot in self.slots:
+            kind = slot.kind if slot.kind.startswith("#") else ""
+            yield from ((kind, slot.rest), (kind, slot.rest - self.verbs))
 
     @property
     def moves(self) -> bool:
@@ -143,33 +151,33 @@ class Known(Generic[K]):
 
     def __init__(self) -> None:
         self._known: dict[K, Statement] = {}
-        self._places: dict[Hashable, set[K]] = {}
+        self._places: dict[Hashable, dict[K, None]] = {}
 
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
         self._known[key] = read(text)
         for place in self._of(self._known[key]):
-            self._places.setdefault(place, set()).add(key)
+            self._places.setdefault(place, {})[key] = None
 
     def remove(self, key: K) -> None:
         """Remove a statement. A missing one is not an error."""
         old = self._known.pop(key, None)
         for place in self._of(old) if old else ():
-            self._places[place].discard(key)
+            self._places[place].pop(key, None)
 
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
-        """The statements that ``text`` repeats, then those that it would replace if it were newer, oldest first."""
+        """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
         new = read(text)
-        near = {key for place in self._of(new) for key in self._places.get(place, ())}
-        found = [(key, _relation(new, old)) for key, old in self._known.items() if key in near]
+        places = chain(new.places, product({True, not new.moves}, new.words))
+        near = dict.fromkeys(key for place in places for key in self._places.get(place, ()))
+        found = [(key, _relation(new, self._known[key])) for key in near]
         for wanted in (Relation.SAME, Relation.REPLACES):
             yield from (pair for pair in found if pair[1] is wanted)
 
     @staticmethod
     def _of(statement: Statement) -> Iterator[Hashable]:
-        """Of these, related statements share one at least."""
-        return chain((statement.key, statement.order), statement.words)
+        return chain(statement.places, product({statement.moves}, statement.words))
 
 
 class _Token(NamedTuple):

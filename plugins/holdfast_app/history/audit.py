@@ -13,6 +13,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.relation import Relation, relation
 from holdfast_app.message_formats.reading import SUMMARY, Transcript
 from holdfast_app.offline import asked
+from holdfast_app.offline.cues import Kind
 from holdfast_app.offline.statements import Statements
 
 #: Tools that read one file, as the clients name them.
@@ -86,7 +87,7 @@ def _marks(one: Message, answer: Message | None) -> list[tuple[str, str, int]]:
     text = own_words(one.text)
     stated = Statements()
     stated.read(one)
-    marks = [("rule", rule, tokens(rule)) for rule in stated.rules.strings()]
+    marks = [("rule", rule, tokens(rule)) for rule in stated.of(Kind.RULE)]
     if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
         marks.append(("request", text, tokens(text)))
     return marks

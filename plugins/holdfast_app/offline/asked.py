@@ -30,7 +30,7 @@ _REPLIES: Final = Lazy(
     r"|(?:thanks|thx|good|great|nice|cool|perfect|awesome|excellent|lgtm|looks good)\b",
     re.IGNORECASE,
 )
-_QUESTION: Final = Lazy(r"[?？]\W*$")
+QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a shorter one needs another.
 _SHORT: Final = 8
 _ABOUT: Final = 130
@@ -113,7 +113,7 @@ def kind_of_words(own: str) -> Kind:
 
 def _tells(part: str) -> bool:
     """Whether a sentence informs or sets a rule. Before "continue" that is not a request."""
-    return bool(cues.match(part, user=True) or (_TELLS.match(part) and not _QUESTION.search(part[-9:])))
+    return bool(cues.match(part, user=True) or (_TELLS.match(part) and not QUESTION.search(part[-9:])))
 
 
 def _part_kind(part: str) -> Kind:
@@ -190,7 +190,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
         return text
     began = known.partition(AFTER)[2].removesuffix(")") or known
     for began in found:
-        is_reply = _REPLIES.match(began) or _QUESTION.search(began)
+        is_reply = _REPLIES.match(began) or QUESTION.search(began)
         if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
             break
     if not began or text in began:

@@ -96,7 +96,6 @@ _DONE: Final = Lazy(
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
-_QUESTION: Final = Lazy(r"[?？]\W*$")
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
@@ -196,13 +195,13 @@ def waits(text: str) -> bool:
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return True
     ends = _ends(text)[-3:]
-    if any(_ANNOUNCES.search(s) and not (_CONDITIONAL.search(s) or _QUESTION.search(s)) for s in ends[-2:]):
+    if any(_ANNOUNCES.search(s) and not (_CONDITIONAL.search(s) or asked.QUESTION.search(s)) for s in ends[-2:]):
         return True
     offered = False
     for sentence in reversed(ends):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
             return True
-        if offered or not _QUESTION.search(sentence):
+        if offered or not asked.QUESTION.search(sentence):
             continue
         if _WHAT_NEXT.search(sentence):
             return False

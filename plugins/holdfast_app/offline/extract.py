@@ -16,7 +16,7 @@ from holdfast.text.plain import cut, first_line, is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats.reading import SUMMARY
-from holdfast_app.offline import asked, calls, ending, speech
+from holdfast_app.offline import asked, calls, cues, ending, speech
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.calls import Changes, changes
 from holdfast_app.offline.speech import Quote, clip, units
@@ -56,16 +56,16 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
             found.read(message)
     done = changes(said)
     listed = calls.of(said)
-    decided = found.decisions.strings()
+    decided = found.of(cues.Kind.DECISION)
     echoed = speech.read_by_tools(decided, said)
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        rejected=[*found.rejected.strings(), *done.removed][-MAX_ITEMS:] or None,
-        rules=found.rules.strings() or None,
-        blockers=found.blockers.strings() or None,
+        rejected=[*found.of(cues.Kind.REJECTED), *done.removed][-MAX_ITEMS:] or None,
+        rules=found.of(cues.Kind.RULE) or None,
+        blockers=found.of(cues.Kind.BLOCKER) or None,
         next_step=found.next_step or None,
-        artifacts=[*done.files[-MAX_FILES:], *found.pointers.strings()] or None,
+        artifacts=[*done.files[-MAX_FILES:], *found.pointers.values()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
     draft = _derived(draft, messages, before)
@@ -135,7 +135,7 @@ def _spoke(said: Sequence[Message]) -> bool:
 def _follow_ups(found: Statements, listed: Sequence[calls.Task]) -> list[str]:
     """Promises, and task list entries except the next one."""
     waiting = [text for text, _ in _open(listed)][1:]
-    return [*found.follow_ups.strings(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
+    return [*found.of(cues.Kind.FOLLOW_UP), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
 def _summary(

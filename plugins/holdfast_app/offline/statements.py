@@ -6,7 +6,7 @@ A user's statements come only from the user's own words. A message as long as a 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import define, evolve, field
 
@@ -20,6 +20,8 @@ from holdfast_app.offline import asked, cues
 from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
+
+T = TypeVar("T")
 
 #: Number of newest statements of each kind to keep.
 MAX_ITEMS: Final = 20
@@ -59,43 +61,22 @@ _INDENTED: Final = ("    ", "\t")
 _LEAST_WORDS: Final = 3
 
 
-class Newest:
-    """Strings without duplicates, in order of their last mention. Only the newest are kept."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def add(self, text: str) -> None:
-        """Add ``text``, or move it to the end."""
-        self.discard(text)
-        self._texts[same_key(text)] = text
-        if len(self._texts) > MAX_ITEMS:
-            del self._texts[next(iter(self._texts))]
-
-    def discard(self, text: str) -> None:
-        """Remove ``text``; a missing one is ignored."""
-        self._texts.pop(same_key(text), None)
-
-    def strings(self) -> list[str]:
-        """Oldest first."""
-        return list(self._texts.values())
-
-
 @define(eq=False, repr=False)
 class Statements:
-    """The statements in the messages read so far. ``next_step`` is the next task named in the user's newest message
-    with a request or a statement; empty when it names none. ``told`` has the keys of the user's sentences that are
-    statements, also of those that newer ones replaced."""
+    """The statements in the messages read so far. ``kept`` has the newest of each kind, by key, in order of their last
+    mention. ``next_step`` is the next task named in the user's newest message with a request or a statement; empty when
+    it names none. ``told`` has the keys of the user's sentences that are statements, also of those that newer ones
+    replaced."""
 
     next_step: str = ""
-    rules: Newest = field(factory=Newest)
-    decisions: Newest = field(factory=Newest)
-    rejected: Newest = field(factory=Newest)
-    blockers: Newest = field(factory=Newest)
-    follow_ups: Newest = field(factory=Newest)
-    pointers: Newest = field(factory=Newest)
+    kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
+    pointers: dict[str, str] = field(factory=dict)
     facts: dict[str, FactCandidate] = field(factory=dict)
     told: set[str] = field(factory=set)
+
+    def of(self, kind: Kind) -> list[str]:
+        """The statements of a kind, oldest first."""
+        return list(self.kept[kind].values())
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
@@ -119,7 +100,7 @@ class Statements:
                 continue
             line = line[:MAX_LINE_CHARS]
             for pointer in pointers(line) if point else ():
-                self.pointers.add(pointer)
+                _keep(self.pointers, pointer, pointer)
             item = listed(line)
             found = self._sentences(_as_label(line), message, is_item=item is not None) if stating else []
             if found and not found[-1][1].strip(" .!*_"):
@@ -159,11 +140,11 @@ class Statements:
         if user and is_item and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
             return None  # depends on the line above, or defines a word
         if hit is None and user and not is_item and (old := outdated(sentence, self._known())):
-            return (cues.RULE if old[0] in self.rules.strings() else cues.STATED_FACT), 0
+            return (cues.RULE if old[0] in self.of(Kind.RULE) else cues.STATED_FACT), 0
         return hit
 
     def _known(self) -> list[str]:
-        return [*self.rules.strings(), *(fact.content for fact in self.facts.values())]
+        return [*self.of(Kind.RULE), *(fact.content for fact in self.facts.values())]
 
     def _take(self, cue: Cue, text: str, message: Message) -> None:
         if box := _BOX.match(text.strip()):
@@ -175,40 +156,36 @@ class Statements:
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
-        match cue.kind:
-            case Kind.RULE:
+        if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):
+            return
+        if cue.kind is Kind.FACT and _NO_FACT.match(text):
+            return
+        if cue.kind is Kind.NEXT:
+            self.next_step = text
+        elif cue.kind is not Kind.FACT:
+            if cue.kind is Kind.RULE:
                 self._retire(text)
-                self.rules.add(text)
-            case Kind.DECISION:
-                if len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text)):
-                    return
-                self.decisions.add(text)
-            case Kind.REJECTED:
-                self.rejected.add(text)
-            case Kind.NEXT:
-                self.next_step = text
-            case Kind.FOLLOW_UP:
-                self.follow_ups.add(text)
-            case Kind.BLOCKER:
-                self.blockers.add(text)
-            case Kind.FACT if _NO_FACT.match(text):
-                return
+            _keep(self.kept[cue.kind], text, text)
         category = cues.category(cue, text)
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
-            self._fact(FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id))
-
-    def _fact(self, fact: FactCandidate) -> None:
-        before = self.facts.get(same_key(fact.content))
-        self._retire(fact.content)
-        self.facts[same_key(fact.content)] = before if before and before.confidence > fact.confidence else fact
-        if len(self.facts) > MAX_ITEMS:
-            del self.facts[next(iter(self.facts))]
+            fact = FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id)
+            before = self.facts.get(same_key(text))
+            self._retire(text)
+            _keep(self.facts, text, before if before and before.confidence > fact.confidence else fact)
 
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
         for one in outdated(text, self._known()):
-            self.rules.discard(one)
+            self.kept[Kind.RULE].pop(same_key(one), None)
             self.facts.pop(same_key(one), None)
+
+
+def _keep(kept: dict[str, T], text: str, value: T) -> None:
+    """Add a statement, or move it to the end. Only the newest are kept."""
+    kept.pop(same_key(text), None)
+    kept[same_key(text)] = value
+    if len(kept) > MAX_ITEMS:
+        del kept[next(iter(kept))]
 
 
 def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str) -> bool:

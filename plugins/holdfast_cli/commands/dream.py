@@ -1,4 +1,4 @@
-"""``dream`` distils the notes into MEMORY.md; log, undo, review. ``diff`` shows its changes."""
+"""``dream`` distils the notes into MEMORY.md. ``diff`` shows its changes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
 
 @Command(
     "Consolidate",
-    "distil the daily notes into MEMORY.md, checked line by line; log, undo, review",
+    "distil the daily notes into MEMORY.md, checked line by line; review, --undo, --log",
     argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject]"),
     argument("--lookback-days", metavar="N", help="days of notes to read, including today"),
     flag("--dry-run", "only show the diff; write only the run's record"),

@@ -98,6 +98,7 @@ _CHUNK = 250
     "\nExit code 0: everything is written and read back."
     "\nExit code 1: refused. Nothing may be dropped, and the session is UNSAFE until a flush succeeds.",
     caution=True,
+    progress=True,
 )
 def flush(call: Call) -> Answer:
     """Flush the session. Raises: FlushRefused; NotFound; UsageError."""
@@ -151,16 +152,14 @@ def _imported(call: Call) -> Session:
     from attrs import evolve
 
     from holdfast_app.progress import report
-    from holdfast_cli import progress
 
     transcript = call.memory.read_transcript(call.args.transcript)
     session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
     total = len(transcript.kept)
-    with progress.shown(quiet=call.json):
-        for start in range(0, max(total, 1), _CHUNK):
-            chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
-            session = call.memory.import_transcript(chunk, session_id)
-            report(min(start + _CHUNK, total), total, "messages journalled")
+    for start in range(0, max(total, 1), _CHUNK):
+        chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
+        session = call.memory.import_transcript(chunk, session_id)
+        report(min(start + _CHUNK, total), total, "messages journalled")
     if not call.json or transcript.truncated:
         cut = "; the file ends inside a row" if transcript.truncated else ""
         text = f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}"

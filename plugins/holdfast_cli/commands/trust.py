@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
@@ -17,10 +18,11 @@ from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import can_ask, confirmed, is_agent
+from holdfast_cli.stdin import is_agent
 from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
+    from holdfast import Holdfast
     from holdfast.models import Fact
 
 
@@ -58,39 +60,29 @@ class Withheld:
     """``passages`` by document, and ``facts``. Accepting covers exactly these. ``rows`` are all of them for display:
     a document's name or ``facts``, the line or the id, and the masked text."""
 
-    root: str
     passages: Mapping[str, tuple[Passage, ...]]
     facts: tuple[Fact, ...]
     rows: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def of(cls, root: str) -> Withheld:
-        """The project's withheld memory. An unreadable document is left out. Raises: any HoldfastError."""
-        from holdfast import Holdfast
-
-        passages = {}
-        with Holdfast.open(root) as memory:
-            store = memory.store
-            for name in store.names():
-                try:
-                    document = store.read(name)
-                except Corrupt:
-                    continue  # `doctor` reports it
+    def of(cls, memory: Holdfast) -> Withheld:
+        """An unreadable document is left out. Raises: any HoldfastError."""
+        store, passages = memory.store, {}
+        for name in store.names():
+            with suppress(Corrupt):  # `doctor` reports it
+                document = store.read(name)
                 if document is not None and (withheld := store.sifted(document).withheld):
                     passages[name] = withheld
-            facts = tuple(store.withheld_facts())
-            listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
-            listed += [("facts", fact.id, fact.content) for fact in facts]
-            masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
-            rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
-            return cls(root, passages, facts, rows)
+        facts = tuple(store.withheld_facts())
+        listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
+        listed += [("facts", fact.id, fact.content) for fact in facts]
+        masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
+        rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
+        return cls(passages, facts, rows)
 
-    def accept(self) -> None:
+    def accept(self, memory: Holdfast) -> None:
         """Record all of it as seen. Raises: Unavailable."""
-        from holdfast import Holdfast
-
-        with Holdfast.open(self.root) as memory:
-            memory.store.provenance.accept(self.passages, self.facts)
+        memory.store.provenance.accept(self.passages, self.facts)
 
     def say(self, out: Term) -> None:
         """Show all of it, made safe for the terminal."""
@@ -117,7 +109,7 @@ def _adopt(call: Call) -> Answer:
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
     for one in [] if call.json else held:
         _say_held(out, root, one)
-    agreed = bool(held) and _agreed(call, "Take it over?")
+    agreed = bool(held) and call.agrees("Take it over?")
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
     ok = len(done) == len(held) and not any(adopted.left for adopted in done.values())
 
@@ -134,10 +126,6 @@ def _adopt(call: Call) -> Answer:
     rows = [_held_row(root, one, done.get(one.path)) for one in held]
     step = "" if ok or agreed else "Look at it, then run `holdfast trust --adopt-state --yes`."
     return Answer({"root": root, "state": rows, **({"next_step": step} if step else {})}, show, ok=ok)
-
-
-def _agreed(call: Call, question: str) -> bool:
-    return call.args.yes or (not call.json and can_ask() and confirmed(question))
 
 
 def _say_held(out: Term, root: str, held: Held) -> None:
@@ -223,21 +211,21 @@ def _trust(call: Call) -> Answer:
     has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
     if not call.json:
         _say_settings(out, root, found, rows, has_asked=has_asked)
-    is_given = not has_asked or _agreed(call, f"Trust the settings of {home_short(root)}?")
+    is_given = not has_asked or call.agrees(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
         trusting.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
             statefolders.take_along(root, str(preset))
     # Settings that the user did not accept can decide where memory is stored.
-    memory = Withheld.of(root) if is_given else None
-    is_seen = memory is not None and not memory.rows
-    if memory is not None and memory.rows:
+    withheld = Withheld.of(call.memory) if is_given else None
+    is_seen = withheld is not None and not withheld.rows
+    if withheld is not None and withheld.rows:
         if not call.json:
-            memory.say(out)
-        is_seen = _agreed(call, "Give this memory to your agents?")
+            withheld.say(out)
+        is_seen = call.agrees("Give this memory to your agents?")
         if is_seen:
-            memory.accept()
+            withheld.accept(call.memory)
     table = {
         "root": root,
         "trusted": is_seen,
@@ -245,7 +233,7 @@ def _trust(call: Call) -> Answer:
         "digest": trust.digest(resolved.portable(root)),
         "foreign": found.foreign,
         "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
-        "withheld": [{"name": n, "place": p, "text": t} for n, p, t in memory.rows] if memory else [],
+        "withheld": [{"name": n, "place": p, "text": t} for n, p, t in withheld.rows] if withheld else [],
     }
     if is_seen:
         return Answer(table, f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")

@@ -16,7 +16,6 @@ from holdfast_app.history.sessions import Past
 from holdfast_app.printable import in_one_line
 from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
-from holdfast_cli import progress
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
@@ -190,23 +189,21 @@ def audit(call: Call) -> Answer:
     from holdfast_app.history.audit import repeated
     from holdfast_app.history.sessions import found
     from holdfast_app.message_formats.reading import SUMMARY
-    from holdfast_app.progress import report
+    from holdfast_app.progress import each
 
     since = call.memory.services.now() - timedelta(days=call.args.days)
     sessions = [one for one in found() if one.at >= since]
     compactions = unread = 0
     by_place: dict[tuple[str, datetime, str], tuple[Past, str, Repeated]] = {}
-    with progress.shown(quiet=call.json):
-        for number, past in enumerate(sessions, 1):
-            report(number, len(sessions), "sessions read")
-            try:
-                transcript = past.read()
-            except HoldfastError:
-                unread += 1
-                continue
-            compactions += sum(one.tool == SUMMARY and one.role == "system" for one in transcript.kept)
-            session = transcript.session_id
-            by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
+    for past in each(sessions, "sessions read"):
+        try:
+            transcript = past.read()
+        except HoldfastError:
+            unread += 1
+            continue
+        compactions += sum(one.tool == SUMMARY and one.role == "system" for one in transcript.kept)
+        session = transcript.session_id
+        by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
     rows = [row for row in by_place.values() if row[2].at >= since]
     masked = call.memory.services.gate.outgoing_all([one.text for _, _, one in rows], surface=Surface.DAILY)
     clients = Counter(past.client for past in sessions)
