@@ -1,25 +1,23 @@
 """SIGKILL at any moment: whatever was acknowledged is there, and what was begun is completed once."""
 
+import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.support.dying import dies
 from tests.support.stated import goes_on
 
 from holdfast import Holdfast
 from holdfast.config.serde import payload_from
 from holdfast.journal.safety import State
 
-HERE = Path(__file__).parents[2]
-
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
 
-#: Of the moments to die at, each how many-th is tried. All of them, 1, take half a minute; they were all seen to pass.
+#: Of the moments to die at, each how many-th is tried. All of them, 1, were seen to pass.
 EVERY = 19
 
 PAYLOAD = goes_on(
@@ -30,58 +28,26 @@ PAYLOAD = goes_on(
     curated={"memory": ["Python 3.11 is the minimum"], "user": ["Prefers tabs"]},
 )
 
-#: ``arm(n)`` makes the process die just before the n-th call that changes what is on disk.
-CHILD = (
-    f"PAYLOAD = {PAYLOAD!r}"
-    """
-import json, os, signal, sys
-from holdfast import Holdfast, Payload
-from holdfast.config.serde import payload_from
-from tests.support.dying import arm
+#: Not one of the calls at which the process dies.
+_write = os.write
 
-def say(line, fd=os.dup(1), write=os.write):
-    write(fd, line.encode() + b"\\n")
 
-def work(root):
-    memory = Holdfast.open(root)
-    session = memory.session("s")
+def work(root: Path) -> None:
+    """Each answer is a line of the file ``said``."""
+    answers = os.open(root / "said", os.O_WRONLY | os.O_CREAT)
+
+    def say(line: str) -> None:
+        _write(answers, f"{line}\n".encode())
+
+    session = Holdfast.open(root).session("s")
     for n in range(2):
-        message = session.add("user", f"message {n}", message_id=f"m{n}")
-        say("added " + message.id)
-    receipt = session.flush(payload_from(PAYLOAD))
-    say("flushed " + receipt.flush_id)
-    session.add("user", "message 2", message_id="m2")
-    say("added m2")
+        say(f"added {session.add('user', f'message {n}', message_id=f'm{n}').id}")
+    say(f"flushed {session.flush(payload_from(PAYLOAD)).flush_id}")
+    say(f"added {session.add('user', 'message 2', message_id='m2').id}")
     session.compact(keep_last=1)
     say("compacted")
     session.end()
     say("ended")
-"""
-)
-
-#: Forks a child for each moment to die at, so that Python has to start only once, until one lives to the end.
-FORKS = (
-    CHILD
-    + """
-import shutil
-from holdfast.flush import pipeline as flush
-from holdfast_app.brief import brief as bootstrap
-base, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-for n in range(first, 500, step):
-    root = os.path.join(base, str(n))
-    os.mkdir(root)
-    shutil.copy(os.path.join(base, "holdfast.toml"), root)
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(os.open(os.path.join(root, "said"), os.O_WRONLY | os.O_CREAT), 1)
-        say.__defaults__ = (1, os.write)
-        arm(n)
-        work(root)
-        os._exit(0)
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
-        break
-"""
-)
 
 
 def blocks(root: Path) -> list[str]:
@@ -130,25 +96,16 @@ def check(root: Path, said: list[str]) -> None:
     memory.close()
 
 
-@pytest.fixture
-def projects(tmp_path) -> Path:
-    (tmp_path / "holdfast.toml").write_text(SETTINGS)
-    return tmp_path
-
-
-def killed(projects: Path, first: int, step: int) -> Iterator[tuple[Path, list[str]]]:
-    subprocess.run(
-        [sys.executable, "-c", FORKS, str(projects), str(first), str(step)], cwd=HERE, timeout=120, check=True
-    )
-    for root in sorted((p for p in projects.iterdir() if p.is_dir()), key=lambda p: int(p.name)):
-        yield root, (root / "said").read_text().splitlines()
-
-
 @pytest.mark.req("R070", "R072", "R073", "R142", "R171")
-def test_kill__before_calls_that_change_the_disk__nothing_acknowledged_is_lost_or_doubled(projects):
-    moments = 0
-    for root, said in killed(projects, 1, EVERY):
-        moments += 1
+def test_kill__before_calls_that_change_the_disk__nothing_acknowledged_is_lost_or_doubled(tmp_path):
+    for n in range(1, 500, EVERY):
+        root = tmp_path / str(n)
+        root.mkdir()
+        (root / "holdfast.toml").write_text(SETTINGS)
+        is_killed = dies(n, partial(work, root))
+        said = (root / "said").read_text().splitlines()
         check(root, said)
+        if not is_killed:
+            break
     assert said[-1] == "ended"
-    assert moments > 60 // EVERY
+    assert n > 60

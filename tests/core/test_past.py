@@ -2,16 +2,16 @@
 
 import itertools
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.core.conftest import WHOLE
 from tests.support import processes
+from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.journal import past
@@ -22,7 +22,6 @@ from holdfast_app.records import packing
 from holdfast_app.sessions.status import status
 
 CLOSED = {**WHOLE, "handoff": None, "work_open": False}
-HERE = Path(__file__).parents[2]
 
 
 def end(memory: Holdfast, *names: str) -> None:
@@ -182,41 +181,19 @@ def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_ne
         assert "e-adopted-1" in again.sessions()
 
 
-FORKS = """
-import os, shutil, sys
-from holdfast import Holdfast
-from holdfast_app.records import packing
-from holdfast_app.sessions.status import status
-from tests.core.test_past import end
-from tests.support.dying import arm
-packing.KEPT = 1
-for n in (0, *range(1, 500, 6)):
-    root = os.path.join(sys.argv[1], str(n))
-    os.mkdir(root)
-    pid = os.fork() if n else 0  # the first one only imports everything
-    if not n:
-        with Holdfast.open(root) as memory:
-            end(memory, "a", "b", "c")
-    elif pid == 0:
+@pytest.mark.req("R070")
+def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "KEPT", 1)
+    for n in range(1, 500, 6):
+        root = tmp_path / str(n)
+        state = root / ".holdfast" / "state"
+        root.mkdir()
         with Holdfast.open(root) as memory:
             end(memory, "a", "b")
-            packing._MORE = 9
+            monkeypatch.setattr(packing, "_MORE", 9)
             end(memory, "c")
-            packing._MORE = 1
-            arm(n)
-            packing.tidy(memory.services.state, limit_s=60)
-            os._exit(0)
-    if n and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
-        break
-"""
-
-
-@pytest.mark.req("R070")
-def test_kill__before_each_call_of_packing__every_session_is_whole(tmp_path):
-    subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], cwd=HERE, timeout=120, check=True)
-    roots = sorted(tmp_path.iterdir(), key=lambda path: int(path.name))
-    assert len(roots) > 4
-    for root in roots:
+        monkeypatch.setattr(packing, "_MORE", 1)
+        is_killed = dies(n, partial(packing.tidy, str(state), limit_s=60))
         with Holdfast.open(root) as memory:
             assert memory.sessions() == ["a", "b", "c"]
             for name in "abc":
@@ -224,4 +201,7 @@ def test_kill__before_each_call_of_packing__every_session_is_whole(tmp_path):
             end(memory, "d", "e", "f")
             assert memory.sessions() == ["a", "b", "c", "d", "e", "f"]
             assert "parsnipb" in memory.session("b").journal.data().decode()
-    assert packed(roots[-1] / ".holdfast" / "state") >= {"a", "b"}
+        if not is_killed:
+            break
+    assert packed(state) >= {"a", "b"}
+    assert n > 12

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 _CALLS = ("write", "fsync", "replace", "unlink", "ftruncate", "truncate", "mkdir")
@@ -23,6 +25,24 @@ def arm(n: int) -> None:
 
     for name in _CALLS:
         setattr(os, name, dying(getattr(os, name)))
+
+
+def dies(n: int, act: Callable[[], object]) -> bool:
+    """Whether ``act``, in a forked process, is killed at the ``n``-th call that changes the disk, or comes to its end
+    before. Whatever it raises fails the test."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            arm(n)
+            act()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
 
 
 def arm_methods(target: Any, names: tuple[str, ...], left: int) -> None:

@@ -2,11 +2,12 @@
 
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.support import processes
+from tests.support.dying import dies
 from tests.support.trusting import seen
 
 from holdfast import Holdfast
@@ -46,15 +47,16 @@ def template(tmp_path) -> Path:
     return seen(folder)
 
 
-def killed(template: Path, *words: str) -> Iterator[tuple[Path, dict[str, str]]]:
+def killed(template: Path, act: Callable[[Holdfast], object]) -> Iterator[tuple[Path, dict[str, str]]]:
     """Each project whose process died, with its documents, and one whose process did not."""
     for number in range(1, 300, EVERY):
         root = seen(Path(shutil.copytree(template, template.parent / str(number))))
-        code = processes.run(*words, cwd=root, dies_at=number).returncode
+        memory = Holdfast.open(root)
+        is_killed = dies(number, partial(act, memory))
+        memory.close()
         yield root, texts(root)
-        if code == 0:
+        if not is_killed:
             break
-        assert code == -signal.SIGKILL
     assert number > 5 * EVERY
 
 
@@ -67,7 +69,7 @@ def texts(root: Path) -> dict[str, str]:
 def test_dream__killed_at_any_moment__memory_is_old_or_new_and_the_next_run_completes(template):
     note = next((template / ".holdfast" / "memory").glob("*.md"))
     outcomes = set()
-    for root, documents in killed(template, "dream"):
+    for root, documents in killed(template, Holdfast.deep_dream):
         assert documents["MEMORY.md"] in (OLD, NEW)
         outcomes.add(documents["MEMORY.md"])
         if documents["MEMORY.md"] == NEW:
@@ -91,7 +93,7 @@ def test_undo__killed_at_any_moment__memory_is_old_or_new_and_the_next_undo_work
     with Holdfast.open(template) as memory:
         assert memory.deep_dream().status is Status.DONE
     outcomes = set()
-    for root, documents in killed(template, "dream", "--undo"):
+    for root, documents in killed(template, Holdfast.undo_dream):
         there = documents["MEMORY.md"]
         outcomes.add(there)
         assert there in (OLD, NEW)

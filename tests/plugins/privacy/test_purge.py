@@ -7,9 +7,10 @@ import sqlite3
 import subprocess
 import sys
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
-from tests.support import processes
+from tests.support.dying import dies
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
 from holdfast import Holdfast
@@ -115,11 +116,11 @@ def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, pa
     memory.close()
     whole = tmp_path / "whole"
     shutil.copytree(project, whole)
-    for step in (5, 40, 90):  # of the calls that change the disk
+    for step in (5, 40, 80):  # of the calls that change the disk
         shutil.rmtree(project)
         shutil.copytree(whole, project)
-        killed = processes.run("purge", "--subject", SUBJECT, "--yes", cwd=project, dies_at=step)
-        assert killed.returncode == -9, "there are fewer steps now: choose others"
+        memory = opened()
+        assert dies(step, partial(memory.purge, subject=SUBJECT)), "there are fewer steps now: choose others"
         report = opened().purge(subject=SUBJECT)
         assert report.clean, report.left
         assert holding(project, SUBJECT, *FORMS) == []

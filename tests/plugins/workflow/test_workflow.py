@@ -1,12 +1,11 @@
 """LOAD at the start, UPDATE at the end, triggers in between: each step as a new process would do it."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.config.layout import PRESETS, Layout
@@ -207,43 +206,21 @@ def test_end__same_update_again__is_answered_without_writing(memory, texts):
         memory().workflow("build").end(NOTHING, confirmed=["tests-passed"])
 
 
-KILLED = """
-import os, signal, sys
-from holdfast import Holdfast
-from holdfast_app.workflow.three import MemoryUpdate
-left = int(sys.argv[1])
-
-def hook(event, args):
-    global left
-    if event == "os.rename":
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-with Holdfast.open(".") as memory:
-    sys.addaudithook(hook)
-    memory.capture("issue", "noticed", critical=True)
-    given = MemoryUpdate(decisions=["d"], gotchas=["g"], deferred_items=["i"])
-    memory.workflow("build").end(given, confirmed=["tests-passed"])
-"""
-
-
 @pytest.mark.req("R187", "R237")
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-@pytest.mark.parametrize("renames", [2, 5])
-def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(
-    memory, project, texts, gotchas, renames
-):
-    (project / ".opencode").mkdir()
-    (project / ".opencode/holdfast.toml").write_text('layout = { preset = "opencode" }\n')
+@pytest.mark.parametrize("n", range(5, 65, 15))
+def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(memory, texts, gotchas, n):
     memory().workflow("build").start()
-    command = [sys.executable, "-c", KILLED]
-    done = subprocess.run([*command, str(renames)], cwd=project, capture_output=True, timeout=60, check=False)
-    assert done.returncode in (0, -9), done.stderr
-    if done.returncode:
+
+    def finish() -> None:
+        opened = memory()
+        opened.capture("issue", "noticed", critical=True)
+        given = MemoryUpdate(decisions=["d"], gotchas=["g"], deferred_items=["i"])
+        opened.workflow("build").end(given, confirmed=["tests-passed"])
+
+    if dies(n, finish):
         assert memory().workflow("build").is_open
-        done = subprocess.run([*command, "99"], cwd=project, capture_output=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
+        finish()
     after = texts()
     assert under(after["active_context"], "## Decisions") == ["d"]
     assert sorted(gotchas()) == ["g", "noticed"]
