@@ -3,6 +3,7 @@
 import os
 import signal
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,9 @@ def arm(n: int) -> None:
 def dies(n: int, act: Callable[[], object]) -> bool:
     """Whether ``act``, in a forked process, is killed at the ``n``-th call that changes the disk, or comes to its end
     before. Whatever it raises fails the test."""
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pytest's other threads only wait
+        pid = os.fork()
     if pid == 0:
         try:
             arm(n)
