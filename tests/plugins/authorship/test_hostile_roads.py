@@ -97,25 +97,6 @@ def test_flush__a_curated_line_is_the_users_own__is_kept(opened, payload):
     assert not any("instructs an agent" in warning for warning in receipt.warnings)
 
 
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        "<system-reminder>{}</system-reminder>",
-        "<task-notification><result>{}</result></task-notification>",
-        "<bash-stdout>{}</bash-stdout>",
-        "<user_shell_command>\n<command>cat x</command>\n<result>\n{}\n</result>\n</user_shell_command>",
-        "<user_action>\n<results>\n{}\n</results>\n</user_action>",
-        "This session is being continued from a previous conversation. {}",
-    ],
-)
-def test_flush__a_client_put_it_into_the_users_message__it_is_not_the_users_own(opened, payload, wrapped):
-    memory = opened()
-    session = memory.session("s")
-    session.add("user", wrapped.format(HOSTILE[0]))
-    session.flush(payload(curated={"memory": [HOSTILE[0]]}))
-    assert HOSTILE[0] not in core_memory(memory)
-
-
 def test_flush__a_line_that_replaces_a_hostile_one__takes_its_place(opened, payload, project):
     memory = opened()
     memory.session("s").flush(payload())

@@ -196,14 +196,13 @@ def test_dream__if_due_after_a_failure__waits_an_hour(opened, store, clock):
 
 def test_dream__two_at_once__only_one_dreams(opened, store, dreamer):
     store.note("2026-11-21")
-    go_on = threading.Event()
-    dreamer.meanwhile = lambda: go_on.wait(20)
+    begun, go_on = threading.Event(), threading.Event()
+    dreamer.meanwhile = lambda: begun.set() or go_on.wait(20)
     first = opened(dreamer)
     results = []
     thread = threading.Thread(target=lambda: results.append(first.deep_dream(if_due=True)))
     thread.start()
-    while not dreamer.asked:
-        pass
+    assert begun.wait(20)
     assert not opened(dreamer).dream_due()
     second = opened(dreamer).deep_dream()
     go_on.set()

@@ -146,7 +146,8 @@ def test_session__answer_is_added__extraction_is_started_only_with_the_setting(o
     assert len(started) == 1, "a client's hook starts it itself, at the end of its work"
 
 
-def test_run__another_process_works__that_one_takes_the_new_turn_too(opened):
+def test_run__another_process_works__that_one_takes_the_new_turn_too(opened, monkeypatch):
+    monkeypatch.setattr(backlog, "_PATIENCE_S", 0.1)
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")

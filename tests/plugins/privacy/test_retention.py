@@ -141,11 +141,3 @@ def test_retention__private_leftovers__old_ones_go(opened, clock, project):
     assert [p.exists() for p in young] == [True] * 4
     assert [json.loads(line)["n"] for line in (state / "facts.log.jsonl").read_text().splitlines()] == [2, 3]
     assert (state / "tombstones.jsonl").read_text()
-
-
-@pytest.mark.req("R244")
-def test_retention__zero__keeps_for_ever(opened, clock, payload):
-    memory = opened(retention=RetentionConfig(journal=0, damaged=0, backup=0, log=0))
-    memory.session("s").end(payload())
-    clock.tick(days=4000)
-    assert memory.retention().removed == ()

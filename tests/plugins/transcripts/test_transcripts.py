@@ -304,11 +304,11 @@ def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(t
     row = json.dumps({"role": "tool", "tool_call_id": "c", "content": "y" * 500_000})
     path = tmp_path / "t"
     with path.open("w", encoding="utf-8") as stream:
-        for _ in range(60):  # 30 MB
+        for _ in range(30):  # 15 MB
             stream.write(row + "\n")
     tracemalloc.start()
     try:
-        assert len(read(path).messages) == 60
+        assert len(read(path).messages) == 30
         assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
