@@ -253,22 +253,6 @@ def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(ope
 
 
 @pytest.mark.req("R184", "R166")
-def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened):
-    memory = opened(BrokenFlush(OSError("gone")))
-    called = []
-
-    class Shorten:
-        async def __call__(self, rows: list[Row]) -> list[Row]:
-            called.append(1)
-            return []
-
-    compact = memory.guard(Shorten(), session="s", messages=lambda rows: rows)
-    with pytest.raises(FlushRefused):
-        asyncio.run(compact(says("a")))
-    assert not called
-
-
-@pytest.mark.req("R184", "R166")
 def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened):
     started, finish = threading.Event(), threading.Event()
 

@@ -10,10 +10,9 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config import resolved, settings
-from holdfast.errors import ConfigError, NotTrusted
+from holdfast.errors import ConfigError
 from holdfast.fs import userdir
 from holdfast.journal.capture import hot_plugins
-from holdfast_app.trust import trusting
 
 #: Settings of hostile clones, each with the key that must not be in force.
 HOSTILE = {
@@ -86,15 +85,6 @@ def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project, text, 
     assert key in found.withheld
     assert "not in force" in resolved.notices(found)[0][0]
     assert "holdfast trust" in resolved.notices(found)[0][1]
-
-
-@pytest.mark.parametrize("text", MOVING)
-def test_clone__would_move_the_store__opening_refuses_and_says_what_to_do(project, text):
-    with pytest.raises(NotTrusted) as refused:
-        Holdfast.open(write(project, text))
-
-    assert "holdfast trust" in refused.value.next_step
-    assert [p.name for p in project.iterdir()] == ["holdfast.toml"]
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -217,19 +207,3 @@ def test_root__empty_git_folder_above__is_no_repository(tmp_path, monkeypatch):
     assert settings.find_root() == str(below)
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     assert settings.find_root() == str(tmp_path)
-
-
-others = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-
-
-@others
-@pytest.mark.parametrize("name", ["holdfast.toml", "pyproject.toml"])
-def test_file__of_another_user__counts_only_when_the_project_is_trusted(project, name):
-    text = 'zone = "UTC"\n' if name == "holdfast.toml" else '[tool.holdfast]\nzone = "UTC"\n'
-    (project / name).write_text(text)
-    os.chown(project / name, 12345, 12345)
-
-    assert resolved.load(str(project)).zone == "local"
-    assert "another user" in resolved.notices(resolved.resolve(str(project)))[0][0]
-    trusting.record(str(project), {})
-    assert resolved.load(str(project)).zone == "UTC"

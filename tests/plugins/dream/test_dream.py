@@ -15,6 +15,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
 from holdfast_app.config import DreamConfig
+from holdfast_app.dream import pipeline
 from holdfast_app.dream.dreamlog import Status
 
 NOTE = "# Daily Memory: {day}\n\n## Session Notes (09:00)\n\n- Fact: {text}\n"
@@ -194,7 +195,8 @@ def test_dream__if_due_after_a_failure__waits_an_hour(opened, store, clock):
     assert len(failing.asked) == 2
 
 
-def test_dream__two_at_once__only_one_dreams(opened, store, dreamer):
+def test_dream__two_at_once__only_one_dreams(opened, store, dreamer, monkeypatch):
+    monkeypatch.setattr(pipeline, "WAIT_S", 0.1)
     store.note("2026-11-21")
     begun, go_on = threading.Event(), threading.Event()
     dreamer.meanwhile = lambda: begun.set() or go_on.wait(20)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.plugins.loops.test_frameworks import journal_of
 
-from holdfast import FlushRefused, Holdfast
+from holdfast import Holdfast
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -172,16 +172,6 @@ def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework,
             e.record.get("failed") for e in memory.session("s").journal.entries() if e.record.get("role") == "tool"
         ]
     assert failed == [True]
-
-
-@pytest.mark.parametrize(
-    "rows", [[{"type": "event", "text": "Fix it"}], [{"type": "a", "body": "x y"}, {"type": "b", "body": "z"}]]
-)
-def test_guard__list_without_one_row_that_is_understood__is_refused(rows, project):
-    with Holdfast.open(project) as memory:
-        with pytest.raises(FlushRefused, match="of a type that no interface or framework has"):
-            memory.guard(lambda given: [], session="s", messages=lambda given: given)(rows)
-        assert journal_of(memory) == []
 
 
 def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project):

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.dream.test_quoting import Dreamer
 from tests.support.model_server import Reply
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft
 from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult, Status
 
@@ -36,17 +35,6 @@ INVENTED = "The depot opens on Mondays at 05:15"
 #: The second says it of the wrong thing.
 FREE = "The keys of the depot are with Jana"
 SLY = "Jana keeps the depot closed on Sundays"
-
-
-class Dreamer:
-    """Answers with the same lines each time."""
-
-    def __init__(self, *lines: str) -> None:
-        self.lines = lines
-
-    @hookimpl
-    def on_dream(self, sources: Any) -> DreamDraft:
-        return DreamDraft(memory="".join(f"- {line}\n" for line in self.lines), diary="")
 
 
 @pytest.fixture

@@ -81,16 +81,6 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
     assert [g.text for g in result.refused] == ["Maybe the cache is broken"]
 
 
-def test_dream__one_decision_in_two_wordings__both_stay():
-    first, second = "use a unique index on (a, b)", "A unique index on (a, b)"
-    blocks = "".join(
-        f"\n## Notes (10:0{n})\n<!-- holdfast:block id=flush_{n} -->\n\n### What changed\n\n- Decision: {said}\n"
-        for n, said in enumerate((first, second))
-    )
-    draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", blocks)]))
-    assert draft.memory == f"# Memory\n\n## Decisions\n\n- {first}\n- {second}\n"
-
-
 def test_dream__decision_turned_round__replaces_the_older_one():
     said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))

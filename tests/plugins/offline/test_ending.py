@@ -1,24 +1,14 @@
 """Whether work is open and what comes next, as the end of a conversation says it."""
 
 import time
-from datetime import UTC, datetime
 
 import pytest
+from tests.plugins.offline.test_extract import messages
 
-from holdfast.models import Message
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls, ending
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import own_lines
-
-AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
-
-
-def messages(*said: tuple[str, ...]) -> list[Message]:
-    """Each is (role, text) or (role, text, tool)."""
-    return [
-        Message(role=s[0], text=s[1], at=AT, id=f"m{n}", tool=s[2] if len(s) > 2 else "") for n, s in enumerate(said)
-    ]
 
 
 def end(*said: tuple[str, ...]) -> tuple[bool | None, str]:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from tests.support import processes
 from tests.support.forget import holding
-from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.fs import private
@@ -158,24 +157,6 @@ def test_purge__while_others_search__no_byte_of_it_is_left(memory, project):
             one.join()
     assert report.clean, report.left
     assert holding(project, "Xanthippe") == []
-
-
-def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project, opened):
-    (project / ".holdfast/memory").mkdir(parents=True)
-    (project / ".holdfast/memory/2026-11-20.md").write_text("# Note\n\n- Fact: trust the albatross\n")
-    (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- trust the albatross\n")
-    git = ["git", "-C", str(project), "-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "memory"]):
-        subprocess.run([*git, *words], check=True)
-    clone = project.with_name("clone")
-    subprocess.run(["git", "clone", "-q", str(project), str(clone)], check=True)
-    with Holdfast.open(clone) as memory:
-        assert memory.store.is_withheld("MEMORY.md")
-        assert memory.search("albatross") == []
-    trusted(clone)
-    with Holdfast.open(clone) as memory:
-        (hit,) = memory.search("albatross")
-        assert {hit.kind, *(place.kind for place in hit.also)} == {"note", "memory"}
 
 
 def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project):

@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.local_server import LocalServer
 
 from holdfast.config.values import PluginConfig
 from holdfast_app.search import index
@@ -23,7 +23,7 @@ def meaning(text: str) -> list[float]:
     return [float(sum(word in low for word in words.split())) + 0.01 for words in MEANINGS]
 
 
-class Server:
+class Server(LocalServer):
     """An embeddings endpoint that knows meanings."""
 
     def __init__(self) -> None:
@@ -31,6 +31,8 @@ class Server:
         self.keys: list[str] = []
         self.status = 200
         self.answer: bytes | None = None
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -49,20 +51,13 @@ class Server:
             def log_message(self, format: str, *args: object) -> None:
                 """Print nothing."""
 
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}/v1"
-        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def stop(self) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
+        return Handler
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.stop()
+    with Server() as made:
+        yield made
 
 
 @pytest.fixture
@@ -70,7 +65,7 @@ def talked(opened, server):
     """A talk in a project with the plugin ``embeddings``."""
 
     def run(model: str = "m", **settings: Any):
-        given = {"model": model, "base_url": server.url, **settings}
+        given = {"model": model, "base_url": f"{server.url}/v1", **settings}
         return opened(plugins={"embeddings": PluginConfig(enabled=True, settings=given)})
 
     memory = run()
@@ -111,7 +106,7 @@ def test_search__turn_added__only_it_and_the_question_are_sent(talked, server):
 def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, server, failure):
     memory = talked()
     if failure == "stopped":
-        server.stop()
+        server.__exit__()
     elif failure in ("status", "redirect"):
         server.status = 500 if failure == "status" else 307
     else:
@@ -125,7 +120,7 @@ def test_search__endpoint_fails__words_are_searched_with_one_warning(talked, ser
 
 def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project, opened, server):
     opened().session("talk").add("user", f"the token is {SECRET}", message_id="m0")
-    settings = {"model": "m", "base_url": server.url}
+    settings = {"model": "m", "base_url": f"{server.url}/v1"}
     plugins = {"embeddings": PluginConfig(enabled=True, settings=settings), "redaction": PluginConfig(enabled=True)}
     opened(plugins=plugins).search(f"token {SECRET}")
     assert server.asked

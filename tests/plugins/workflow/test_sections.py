@@ -8,7 +8,7 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
 from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown.outline import outline
-from holdfast_app.workflow.sections import MAX_CHARS, MAX_ITEMS, complete, insert, locate
+from holdfast_app.workflow.sections import insert, locate
 
 
 def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
@@ -46,15 +46,6 @@ def test_insert__entry_that_is_there__is_not_added_twice(again):
     assert put(text, again) == text
 
 
-@pytest.mark.req("R237", "R239")
-@pytest.mark.parametrize(
-    "entries", [["x" * (MAX_CHARS + 1)], [""], [str(n) for n in range(MAX_ITEMS)]], ids=["long", "blank", "many"]
-)
-def test_insert__over_the_limits__is_refused(entries):
-    with pytest.raises(Refused):
-        put("## A\n- q\n", *entries)
-
-
 @pytest.mark.req("R227", "R228", "R242")
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -72,14 +63,6 @@ def test_locate__structure_is_broken__says_what_and_changes_nothing(text, said):
         locate(text, ["## A"], "doc.md")
     with pytest.raises(Corrupt, match=said):
         put(text, "n")
-
-
-@pytest.mark.req("R204")
-def test_complete__partial_text__gets_only_what_is_missing():
-    text = "## B\r\n- mine\r\n"
-    done = complete(text, title="# T", anchors=["## A", "## B"], name="doc.md")
-    assert done == text + "\r\n## A\r\n\r\n- None yet\r\n"
-    assert complete(done, title="# T", anchors=["## A", "## B"], name="doc.md") == done
 
 
 LINES = st.sampled_from(
