@@ -16,7 +16,9 @@ from tests.support.dying import dies
 from holdfast import Holdfast
 from holdfast.journal import past
 from holdfast.journal.journal import Journal
+from holdfast.models import Outcome
 from holdfast_app.checkup import adoption, mending
+from holdfast_app.checkup import examine as doctor
 from holdfast_app.checkup.verify import verify_all
 from holdfast_app.records import packing
 from holdfast_app.sessions.status import status
@@ -124,12 +126,10 @@ def test_doctor__byte_of_a_pack_changed__names_the_session_and_keeps_the_others(
     [pack] = (state / "past").glob("*.jsonl")
     pack.write_bytes(pack.read_bytes().replace(b"parsnipb", b"parsnipX", 1))
     root = str(state.parent.parent)
-    told = processes.run("--root", root, "doctor")
-    assert told.returncode == 1
-    assert "b.jsonl is damaged" in told.stdout
-    assert "a.jsonl" not in told.stdout
-    processes.run("--root", root, "doctor", "--fix")
-    assert processes.run("--root", root, "doctor").returncode == 0
+    [failed] = [check for check in doctor.examine(root) if check.outcome is Outcome.FAIL]
+    assert "b.jsonl is damaged" in failed.message
+    doctor.examine(root, repair=True)
+    assert [check for check in doctor.examine(root) if check.outcome is Outcome.FAIL] == []
 
 
 def test_purge__subject_in_a_packed_session__no_byte_is_left(memory, state):

@@ -31,7 +31,7 @@ from holdfast_agents.watchdog import Watchdog
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 DATA = Path(__file__).parents[1] / "data"
-_MOST = 15 if "FUZZ_UNTIL" in os.environ else 6
+_MOST = 15 if "FUZZ_UNTIL" in os.environ else 4
 FEW = settings(
     max_examples=_MOST if settings.get_current_profile_name() != "thorough" else 2_000,
     suppress_health_check=[HealthCheck.data_too_large],
@@ -162,14 +162,14 @@ def test_an_archive__damaged_in_any_way__is_imported_or_refused(made):
     fuzz(made, archive, mutated(archive.read_bytes()), ("import", str(archive), "--replace"))
 
 
-def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made):
-    made.run("config", "layout.preset", "opencode")  # takes live state along
-    made.run("init")
-    made.run("workflow", "start", "build")
-    path = made.path(".opencode/state/workflows/build.json")
-    made.before = made.files()
+def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(other):
+    other.run("config", "layout.preset", "opencode")  # takes live state along
+    other.run("init")
+    other.run("workflow", "start", "build")
+    path = other.path(".opencode/state/workflows/build.json")
+    other.before = other.files()
     commands = ["workflow status", "workflow start build", "workflow end build", "doctor"]
-    fuzz(made, path, damaged(path.read_bytes()), *(tuple(words.split()) for words in commands))
+    fuzz(other, path, damaged(path.read_bytes()), *(tuple(words.split()) for words in commands))
 
 
 _SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40))
