@@ -74,8 +74,8 @@ class FlushedFacts(FactService):
             heard = Witness(services, turns)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
             found = Gathered() if by_turn else found or self.at_once(turns)
-            for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
-                queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
+            plugins, error = [*later, *found.failed], " ".join(found.failed.values())
+            queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
             if later:
                 backlog.tell_pieces(services, session, said, flush, at)
             settled = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored)

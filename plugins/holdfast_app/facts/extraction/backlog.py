@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from itertools import chain
 from typing import Final, NamedTuple
 
 from attrs import evolve
@@ -62,11 +63,6 @@ def _account(journal: Journal) -> list[Extracted]:
     ]
 
 
-def _extracted(account: Collection[Extracted], plugin: str) -> set[str]:
-    """Ids of the messages that ``plugin`` has extracted, or will not."""
-    return {message_id for one in account if one.plugin == plugin for message_id in one.covers}
-
-
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
     """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
     source = services.gate.identifier(check_source(source))
@@ -86,8 +82,8 @@ def enqueue(
     flush: str = "",
     error: str = "",
 ) -> list[str]:
-    """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
-    are queued already. Returns the new items' ids. Raises: Unavailable.
+    """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted or are queued
+    already. Returns the new items' ids. Raises: Unavailable.
 
     The session's journal keeps the account.
     """
@@ -97,13 +93,13 @@ def enqueue(
     put: list[str] = []
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
-        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
-        account = _account(journal)
-        for missing, names in _missing(said, plugins, waiting, account):
-            for piece in extract.pieces(recalled.without_recalled(turns_of(missing))):
-                covers = [m.id for turn in piece for m in turn.messages]
-                now = services.clock()
-                put.append(queue.add(piece, names, error=error, source=source, now=now, flush=flush, covers=covers))
+        pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
+        known = set(chain(*pieces, *(one.covers for one in _account(journal))))
+        missing = turns_of([m for m in said if m.id not in known])
+        for piece in extract.pieces(recalled.without_recalled(missing)):
+            covers = [m.id for turn in piece for m in turn.messages]
+            now = services.clock()
+            put.append(queue.add(piece, plugins, error=error, source=source, now=now, flush=flush, covers=covers))
         _account_dropped(services, queue)
     return put
 
@@ -112,18 +108,6 @@ def later(services: Services) -> list[str]:
     """The extractors that a flush does not wait for: models, and turn by turn all of them."""
     by_turn = services.config.extract.when == background.TURN
     return [name for name, is_quick in services.plugins.extractors().items() if by_turn or not is_quick]
-
-
-def _missing(
-    said: Sequence[Message], plugins: Collection[str], waiting: Sequence[Waiting], account: Sequence[Extracted]
-) -> list[tuple[list[Message], list[str]]]:
-    """The messages that plugins have not extracted, grouped by the same set of plugins."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for plugin in plugins:
-        known = _extracted(account, plugin).union(*(item.covers for item in waiting if plugin in item.plugins))
-        found.setdefault(tuple(m.id for m in said if m.id not in known), []).append(plugin)
-    by_id = {m.id: m for m in said}
-    return [([by_id[i] for i in ids], names) for ids, names in found.items() if ids]
 
 
 def _account_dropped(services: Services, queue: Queue) -> None:
@@ -223,7 +207,8 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     if not item.covers:
         return item.plugins or tuple(services.plugins.extractors())
     account = _account(Journal(services.state, item.source))
-    return tuple(name for name in item.plugins if not {*item.covers} <= _extracted(account, name))
+    read = {name: {i for one in account if one.plugin == name for i in one.covers} for name in item.plugins}
+    return tuple(name for name in item.plugins if not {*item.covers} <= read[name])
 
 
 def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:

@@ -21,7 +21,7 @@ from holdfast.text.lazy import Lazy, log
 from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import FactTrail, Rejected, key_of
-from holdfast_app.facts.relation import K, Known, Relation
+from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.facts.store import origins
 
 logger = log("holdfast.facts")
@@ -110,6 +110,10 @@ class Value(NamedTuple):
     said: tuple[str, ...] | None = None
     id: str | None = None
 
+    def is_about(self, fact: Fact) -> bool:
+        """Whether ``fact``, which contradicts it, is weak enough, and of the same origin."""
+        return fact.confidence - self.confidence <= _OUTRANKED and origins.share(self.source, fact.source)
+
     def is_before(self, fact: Fact) -> bool:
         """Whether ``fact``, on the same subject, was stated later."""
         if self.said is None:
@@ -157,7 +161,11 @@ class FactWriter:
             added = self._add(facts, replaced)
         results = []
         for fact, old, result in zip(facts, replaced, added, strict=True):
-            result = self._logged(result or self._redrawn(fact))
+            result = result or self._redrawn(fact)
+            if result.outcome is AddOutcome.ADDED:
+                logger.debug("fact %s was added", fact.id)
+            else:
+                logger.info("a fact was skipped: %s", result.reason or f"duplicate of {result.duplicate_of}")
             if result.outcome is not AddOutcome.REFUSED:
                 stays = result.duplicate_of or (result.fact.id if result.fact else "")
                 result = evolve(result, replaced=[one.id for one in old if one.id != stays])
@@ -207,10 +215,10 @@ class FactWriter:
             value = value._replace(at=value.at.astimezone(UTC))
             if any(said.related(value.content)):
                 add_waiting()
-            same, rivals = _related(known, value)
-            if same:  # with the stored text, the store finds the duplicate
-                value = value._replace(content=by_id[same[0]].content)
-            older = list(_older((by_id[key] for key in rivals), value))
+            related = [(by_id[key], how) for key, how in known.related(value.content)]
+            for fact in (fact for fact, how in related if how is Relation.SAME):
+                value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
+            older = [fact for fact, how in related if how is Relation.REPLACES and value.is_about(fact)]
             if newer := next((fact for fact in older if value.is_before(fact)), None):
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
                 continue
@@ -276,16 +284,6 @@ class FactWriter:
                 return result
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
 
-    @staticmethod
-    def _logged(result: AddResult) -> AddResult:
-        if result.outcome is AddOutcome.DUPLICATE:
-            logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
-        elif result.outcome is AddOutcome.ADDED and result.fact is not None:
-            logger.debug("fact %s was added", result.fact.id)
-        else:
-            logger.info("a fact was skipped: %s", result.reason)
-        return result
-
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
         try:
@@ -306,17 +304,3 @@ class FactWriter:
         except NotFound:
             return
         logger.info("fact %s was replaced", fact.id)
-
-
-def _related(known: Known[K], value: Value) -> tuple[list[K], list[K]]:
-    """The statements that say the same, and those that the value replaces if it is newer."""
-    found = list(known.related(value.content))
-    return [key for key, how in found if how is Relation.SAME], [key for key, how in found if how is Relation.REPLACES]
-
-
-def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
-    return (
-        fact
-        for fact in stored
-        if fact.confidence - value.confidence <= _OUTRANKED and origins.share(value.source, fact.source)
-    )
