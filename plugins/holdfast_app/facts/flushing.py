@@ -52,7 +52,7 @@ class FlushedFacts(FactService):
 
     def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
         quick = [name for name, is_quick in self._services.plugins.extractors().items() if is_quick]
-        return extract.ask(self._services, recalled.without_recalled(turns), quick, before)[0] if quick else Gathered()
+        return extract.ask(self._services, recalled.without_recalled(turns), quick, before) if quick else Gathered()
 
     def settle(
         self,

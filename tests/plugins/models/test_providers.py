@@ -168,9 +168,11 @@ _STATUS = "{0}: The {0} endpoint answered with HTTP status "
         pytest.param(Reply(status=500), _STATUS + f"500. {_AGAIN}", id="500"),
         pytest.param(Reply(status=429), _STATUS + f"429. The quota is used up for now. {_AGAIN}", id="429"),
         pytest.param(
-            Reply(status=401), _STATUS + "401. Set a valid key: `holdfast auth set {0} --origin {1}`.", id="401"
+            Reply(status=401),
+            _STATUS + f"401. Set a valid key: `holdfast auth set {{0}} --origin {{1}}`. {_AGAIN}",
+            id="401",
         ),
-        pytest.param(Reply(status=404), _STATUS + "404. Check `model` and `base_url`.", id="404"),
+        pytest.param(Reply(status=404), _STATUS + f"404. Check `model` and `base_url`. {_AGAIN}", id="404"),
         pytest.param(
             Reply(delay_s=0.6),
             "{0}: The {0} endpoint took too long to answer. Check `base_url` and the network. " + _AGAIN,

@@ -181,7 +181,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     if not plugins:  # its process died after recording it, or another process was faster
         queue.remove([item.id])
         return ExtractResult()
-    found, troubles = extract.ask(services, item.turns, plugins)
+    found = extract.ask(services, item.turns, plugins)
     heard = Witness(services, item.turns)
     result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
     results = found.results if item.flush or item.covers else ()
@@ -192,13 +192,12 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
         flush = next((one.flush for one in queue.items() if one.id == item.id), "")
     pieces = [Extracted(plugin, item.covers, text) for plugin, text in said.items()]
     result = evolve(result, summaries=tell(services, item.source, pieces, flush, item.since) if flush else ())
-    if not troubles:
+    if not found.failed:
         queue.remove([item.id])
         return result
     failing |= {*found.failed}
-    error = " ".join(one.sentence for one in troubles)
-    waits = queue.failed(item, found.failed, error=error, now=services.clock())
-    failures = [one.text(_AGAIN if one.passes and waits else "") for one in troubles]
+    waits = queue.failed(item, found.failed, error=" ".join(found.failed.values()), now=services.clock())
+    failures = [f"{one} {_AGAIN}" if waits else one for one in found.failed.values()]
     return result + ExtractResult(failures=failures, queued=int(waits))
 
 

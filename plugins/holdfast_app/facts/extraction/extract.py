@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from math import fsum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from attrs import asdict, evolve, field, fields, frozen
 
@@ -88,33 +88,16 @@ class ExtractResult:
         return ExtractResult(**{**sums, "profile": self.profile or other.profile})
 
 
-class Trouble(NamedTuple):
-    """Why an extractor failed, as a sentence, and the next step. A failure that ``passes`` may be gone next time."""
-
-    plugin: str
-    sentence: str
-    step: str
-    passes: bool
-
-    def text(self, more: str = "") -> str:
-        """The sentence, the next step and ``more``."""
-        return " ".join(filter(None, (self.sentence, self.step, more)))
-
-
-def ask(
-    services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None
-) -> tuple[Gathered, list[Trouble]]:
-    """Call the extractors in ``only``. Models see stored facts on the same subjects, and can retire only these. Returns
-    results, and failures."""
+def ask(services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None) -> Gathered:
+    """Call the extractors in ``only``. Models see stored facts on the same subjects, and can retire only these."""
     if not said:
-        return Gathered(), []
+        return Gathered()
     quick = services.plugins.extractors()
     known = () if all(quick[name] for name in only) else _known(services, said)
     results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
-    troubles = [_trouble(failure, services.root) for failure in failures]
-    return Gathered(results=results, failed={one.plugin: one.text() for one in troubles}), troubles
+    return Gathered(results=results, failed={one.plugin: _told(one, services.root) for one in failures})
 
 
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
@@ -129,20 +112,17 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
         return ()
 
 
-def _trouble(failure: HookFailed, root: str) -> Trouble:
-    """A failure, described for a person. Shows only the masked ``reason``, never the cause itself, because
-    a plugin's error may quote the conversation."""
-    cause, sentence, step, passes = failure.__cause__, f"{failure.plugin}: {failure.reason}", failure.next_step, True
+def _told(failure: HookFailed, root: str) -> str:
+    """A failure, described for a person, and the next step. Shows only the masked ``reason``, never the cause itself,
+    because a plugin's error may quote the conversation."""
+    cause, sentence, step = failure.__cause__, f"{failure.plugin}: {failure.reason}", failure.next_step
     if not isinstance(cause, HoldfastError):
-        sentence, passes = failure.message, isinstance(cause, TimeoutError | ConnectionError)
-        step = "" if passes else step
+        sentence, step = failure.message, "" if isinstance(cause, TimeoutError | ConnectionError) else step
     elif isinstance(cause, ModelFailed) and cause.retryable:
         step = _PASSING.get(cause.status, "")
     elif isinstance(cause, AnswerUnusable):
         step = f"Another model may do better: `[plugins.{failure.plugin}] model`."
-    else:
-        passes = False
-    return Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
+    return paths.rewrite(f"{sentence} {step}".strip(), root)
 
 
 def settle(
