@@ -74,12 +74,6 @@ _OFFER: Final = Lazy(
     r"|interested in)\b",
     re.IGNORECASE,
 )
-_APPROVAL: Final = Lazy(
-    r"\b(?:proceed|go ahead|approve|approval|confirm|look(?:s)? (?:right|good|ok|okay|correct)|ready to (?:start|begin"
-    r"|implement|exit)|which (?:one|option|of|approach|do|should|would)|before i (?:start|begin|continue|proceed|make"
-    r"|implement|write)|start (?:with|on|implement\w*)|permission|allowed?)\b",
-    re.IGNORECASE,
-)
 _NEEDS: Final = Lazy(
     r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|let me know (?:which|what|how|whether)"
     r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
@@ -96,7 +90,6 @@ _DONE: Final = Lazy(
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
-_FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
@@ -170,8 +163,6 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     for text in said:
         for unit in reversed(_ends(text)):
             unit = " ".join(re.sub(r"[*_]{2,}", "", unit).split())
-            if not kept and _FILLER.match(unit):
-                continue
             if kept and len(unit) >= room:
                 return " ".join(kept)
             begins = _BEGINS.match(unit)
@@ -199,13 +190,13 @@ def waits(text: str) -> bool:
         return True
     offered = False
     for sentence in reversed(ends):
-        if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
+        if _NEEDS.search(sentence):
             return True
         if offered or not asked.QUESTION.search(sentence):
             continue
         if _WHAT_NEXT.search(sentence):
             return False
         offered = _OFFER.search(sentence) is not None or _CONDITIONAL.search(sentence) is not None
-        if not offered or _APPROVAL.search(sentence) or not _DONE.search(text[:600]):
+        if not offered or not _DONE.search(text[:600]):
             return True
     return False
