@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from holdfast.config.fields import described
 from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
 from holdfast_app.checkup.adoption import Adopted, Held
+from holdfast_app.config import Config
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
@@ -26,33 +28,14 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
 
 
-def _reason(key: str) -> str:
-    """A short reason why a setting needs the user's trust, for display."""
+def _meaning(key: str) -> str:
+    """What a setting decides, for display."""
     head, _, rest = key.partition(".")
+    name, _, option = rest.partition(".")
     if head == "plugins":
-        name, _, option = rest.partition(".")
-        if option in ("", "enabled"):
-            return f"decides whether the plugin {name} runs"
-        return f"is passed to the plugin {name}"
-    return _REASONS.get(key) or _REASONS.get(head) or "is beyond the limits for a project"
-
-
-_REASONS = {
-    "storage": "decides where memory is kept",
-    "storage.spool": "lets context go before the server has the flush",
-    "layout.preset": "moves the private state, and decides which files memory is written to",
-    "layout": "decides which files memory is written to",
-    "retention": "decides which data is deleted",
-    "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",
-    "identity": "decides whose name a flush carries",
-    "facts.max_facts": "deletes the facts above that number",
-    "flush": "changes when context may be dropped",
-    "dream.plugin": "decides which plugin reads the notes",
-    "dream.judge": "sends lines of the notes to a model",
-    "dream.when": "decides when a model is paid",
-    "dream.every_hours": "decides how often a model is paid",
-    "extract": "decides how often a model is paid",
-}
+        return f"is passed to the plugin {name}" if option not in ("", "enabled") else f"loads the plugin {name}"
+    about = described(Config).get(key)
+    return about.help if about else "is beyond the limits for a project"
 
 
 @frozen
@@ -232,7 +215,7 @@ def _trust(call: Call) -> Answer:
         "memory": is_seen,
         "digest": trust.digest(resolved.portable(root)),
         "foreign": found.foreign,
-        "settings": [{"key": k, "value": masked(k, v), "it": _reason(k)} for k, v in rows.items()],
+        "settings": [{"key": k, "value": masked(k, v), "it": _meaning(k)} for k, v in rows.items()],
         "withheld": [{"name": n, "place": p, "text": t} for n, p, t in withheld.rows] if withheld else [],
     }
     if is_seen:
@@ -249,8 +232,8 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
-        table = [(key, as_text(masked(key, value)), _reason(key)) for key, value in rows.items()]
-        out.say(out.table(table, head=("setting", "value", "effect")))
+        table = [(key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()]
+        out.say(out.table(table, head=("setting", "value", "meaning")))
     elif has_asked:
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
 
