@@ -94,8 +94,6 @@ def _flush() -> None:
 
 def _dispatch(words: list[str]) -> int:
     root, debug, rest = _leading(words)
-    if rest and debug and not rest[0].startswith("-") and rest[0] != "help":
-        rest = [rest[0], "--debug", *rest[1:]]
     if rest and rest[0] == _HOT:
         from holdfast_cli.table import load
 
@@ -128,7 +126,7 @@ def _dispatch(words: list[str]) -> int:
         return 0
     from holdfast_cli.usage import run_command
 
-    return run_command(command, arguments, root)
+    return run_command(command, arguments, root, debug=debug)
 
 
 def _leading(words: list[str]) -> tuple[str | None, bool, list[str]]:

@@ -94,11 +94,18 @@ def session_id(text: str) -> str:
     return text
 
 
-def positive(text: str) -> int:
-    """A whole number of at least 1. Raises: ArgumentTypeError."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"takes a whole number from 1 up, like 7, not {text!a}")
-    return int(text)
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of a whole number of at least ``least``. Raises: ArgumentTypeError."""
+
+    def whole(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or int(text) < least:
+            raise ArgumentTypeError(f"takes a whole number from {least} up, like 7, not {text!a}")
+        return int(text)
+
+    return whole
+
+
+positive = at_least(1)
 
 
 def argument(*names: str, group: str = "", **options: Any) -> Argument:

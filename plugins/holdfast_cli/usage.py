@@ -133,7 +133,7 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
     return parser
 
 
-def run_command(command: str, arguments: list[str], root: str | None) -> int:
+def run_command(command: str, arguments: list[str], root: str | None, *, debug: bool = False) -> int:
     """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
     if command not in known():
         raise _unknown(command)
@@ -141,7 +141,7 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
         args = _parsed(parser_for(command, root), arguments)
     except SystemExit as done:  # --help has printed
         return int(done.code or 0)
-    _set_up_logging(args.debug)
+    _set_up_logging(debug or args.debug)
     with own_exit() if command in PERMITTING else nullcontext():
         code: int = load(command).run(args)
         return code

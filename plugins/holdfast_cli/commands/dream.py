@@ -15,7 +15,7 @@ from holdfast_app import upkeep
 from holdfast_app.dream import when
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
@@ -97,7 +97,7 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
     "Consolidate",
     "distil the daily notes into MEMORY.md, checked line by line; review, --undo, --log",
     argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject]"),
-    argument("--lookback-days", metavar="N", help="days of notes to read, including today"),
+    argument("--lookback-days", metavar="N", type=at_least(0), help="days of notes to read, including today"),
     flag("--dry-run", "only show the diff; write only the run's record"),
     flag("--if-due", "for a scheduler: skip after a recent dream, and store yesterday's report"),
     flag("--force", "dream of the same notes again, and allow large losses"),
@@ -122,7 +122,7 @@ def dream(call: Call) -> Answer:
         runs = call.memory.dreams()
         table = {"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]}
         return Answer(table, lambda out: show_log(out, runs, call.memory.services.now()))
-    days = ... if args.lookback_days is None else _days(args.lookback_days)
+    days = ... if args.lookback_days is None else args.lookback_days
     memory = call.memory
     if args.undo:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
@@ -165,15 +165,6 @@ def _report(memory: Holdfast) -> None:
         memory.store_report()
     except HoldfastError as error:
         show_error(error, as_json=False)
-
-
-def _days(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise UsageError(
-            f"--lookback-days takes a whole number from 0 up, not {text!a}.",
-            next_step="Write it like `--lookback-days 3`.",
-        )
-    return int(text)
 
 
 def _review(call: Call) -> Answer:

@@ -114,7 +114,8 @@ class _Stage:
             self.out.fill(refused.message, "      ")
             self.out.fill(refused.next_step, "      next: ")
         kept = len(self.session.messages)
-        self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
+        state = self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
+        self.step(f"{kept} of {before} messages are still in context. The session is {state}.")
         notes.unlink()
         aside.rename(notes)
         self.step("The folder is repaired. The agent asks again.")
@@ -134,14 +135,8 @@ class _Stage:
     def capture(self, messages: Sequence[Message]) -> None:
         """Journal the messages one by one."""
         for message in messages:
-            self.session.add(
-                message.role,
-                message.text,
-                message_id=message.id,
-                at=message.at,
-                tool=message.tool,
-                failed=message.failed,
-            )
+            said = message.role, message.text
+            self.session.add(*said, message_id=message.id, at=message.at, tool=message.tool, failed=message.failed)
         self.step(f"{len(messages)} messages captured, each on disk before the next one.")
 
     def compact(self, payload: Payload | None = None) -> None:
@@ -161,10 +156,6 @@ class _Stage:
         env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
         done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
         return done.stdout + done.stderr
-
-    def state(self) -> str:
-        """The session's state, for display."""
-        return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
 
     def title(self, text: str) -> None:
         """Print an act's heading."""
