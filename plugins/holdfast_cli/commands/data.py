@@ -221,24 +221,7 @@ def purge(call: Call) -> Answer:
             subject=subject, session=args.session, before=args.before, everything=args.all, dry_run=dry_run
         )
 
-    def asked(report: PurgeReport) -> str:
-        return f"Forget {count(sum(report.counts.values()), 'thing')} permanently?"
-
-    report = _done(call, purged, asked, "Nothing was removed.")
-    return _forgotten(report, _say_purge)
-
-
-def _say_purge(out: Term, report: PurgeReport) -> None:
-    _say_rest(out, report)
-    total = count(sum(report.counts.values()), "item")
-    if report.clean and not any(report.counts.values()):
-        out.say(f"{out.mark('dot')} nothing matches; {_searched(report)}")
-    elif report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
-    elif report.clean:
-        out.say(f"{out.mark('ok')} {total} forgotten; {_searched(report)}, nothing left in holdfast's files")
-    else:
-        out.say(f"{out.mark('fail')} {total} forgotten, {count(len(report.left), 'place')} left; run the command again")
+    return _forgotten(call, purged, lambda report: count(sum(report.counts.values()), "item"), "forgotten")
 
 
 @Command(
@@ -253,28 +236,20 @@ def _say_purge(out: Term, report: PurgeReport) -> None:
 def scrub(call: Call) -> Answer:
     """Mask secrets and personal data stored before a rule could recognise them."""
     call.require_person("A scrub")
-    report = _done(
+    return _forgotten(
         call,
         lambda dry_run: call.memory.scrub(dry_run=dry_run),
-        lambda found: f"Mask {count(found.secrets, 'different secret')} permanently?",
-        "Nothing was masked.",
+        lambda report: count(report.secrets, "different secret"),
+        "masked",
     )
-    return _forgotten(report, _say_scrub)
 
 
-def _say_scrub(out: Term, report: ScrubReport) -> None:
+def _say_rules(out: Term, report: ScrubReport) -> None:
     if report.rules:
         out.say(out.table([(rule, f"{number:,}") for rule, number in report.rules.items()], head=("rule", "found")))
-    _say_rest(out, report)
     for name in report.allowed:
         out.say(f"{out.mark('dot')} {out.plain(name)} holds a secret that the policy allows there")
     out.fill(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}")
-    total = count(report.secrets, "different secret")
-    if report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would be masked. Nothing was written.")
-    else:
-        left = "nothing" if report.clean else count(len(report.left), "place")
-        out.say(f"{out.mark('ok' if report.clean else 'fail')} {total} masked; {_searched(report)}, {left} left")
 
 
 retention = Command(
@@ -306,32 +281,40 @@ def _run(call: Call) -> Answer:
     return Answer(unstructure(report), show, ok=not report.failed)
 
 
-def _done(call: Call, act: Callable[[bool], _Report], asked: Callable[[_Report], str], refused: str) -> _Report:
-    """The report of ``act``, which takes whether it is a dry run. Without ``--yes`` it asks the user first. Raises:
+def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Report], str], done: str) -> Answer:
+    """What ``act`` has ``done``; it takes whether it is a dry run. Without ``--yes`` it asks the user first. Raises:
     UsageError for another answer than yes."""
     if not call.args.dry_run and not call.args.yes:
         found = act(True)
         if call.bar is not None:
             call.bar.clear()
         _say_changed(Term(sys.stderr), found.changed, would=True)
-        if not confirmed(asked(found)):
-            raise UsageError(refused, next_step="Answer `y`, or pass --yes.")
-    return act(call.args.dry_run)
+        if not confirmed(f"{total(found)} will be {done} permanently. Go on?"):
+            raise UsageError(f"Nothing was {done}.", next_step="Answer `y`, or pass --yes.")
+    report = act(call.args.dry_run)
 
+    def show(out: Term) -> None:
+        """The changes, what could not be cleared, and the files that holdfast does not touch."""
+        if isinstance(report, ScrubReport):
+            _say_rules(out, report)
+        _say_changed(out, report.changed, would=report.dry_run)
+        _say_left(out, report.left)
+        if report.elsewhere:
+            out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
+        for pointer in report.elsewhere:
+            out.fill(pointer, "  ", "    ")
+        searched = f"{count(report.files, 'file')}, {size(report.size)} searched"
+        if report.dry_run or (report.clean and not any(report.counts.values())):
+            would = any(report.counts.values())
+            said = f"{total(report)} would be {done}. Nothing was written." if would else f"nothing matches; {searched}"
+            out.say(f"{out.mark('dot')} {said}")
+            return
+        places = count(len(report.left), "place")
+        left = "nothing left in holdfast's files" if report.clean else f"{places} left; run the command again"
+        out.say(f"{out.mark('ok' if report.clean else 'fail')} {total(report)} {done}; {searched}, {left}")
 
-def _forgotten(report: _Report, say: Callable[[Term, _Report], None]) -> Answer:
     table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
-    return Answer(table, lambda out: say(out, report), ok=report.dry_run or report.clean)
-
-
-def _say_rest(out: Term, report: PurgeReport | ScrubReport) -> None:
-    """The changes, what could not be cleared, and the files that holdfast does not touch."""
-    _say_changed(out, report.changed, would=report.dry_run)
-    _say_left(out, report.left)
-    if report.elsewhere:
-        out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
-    for pointer in report.elsewhere:
-        out.fill(pointer, "  ", "    ")
+    return Answer(table, show, ok=report.dry_run or report.clean)
 
 
 def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
@@ -352,8 +335,3 @@ def _say_left(out: Term, left: Sequence[Left]) -> None:
         out.note("fail", f"{one.name}: {one.why}")
         if one.next_step:
             out.next_step(one.next_step)
-
-
-def _searched(report: PurgeReport | ScrubReport) -> str:
-    """``34 files, 12.3 kB searched``."""
-    return f"{count(report.files, 'file')}, {size(report.size)} searched"

@@ -60,7 +60,7 @@ def test_purge_and_scrub__nobody_to_ask__usage_error_that_names_yes(said, words)
 def test_purge__person_is_asked__only_a_yes_counts(said, answer, text, code):
     done, _, err = answer(text, "purge", "--session", "s1")
     assert done == code
-    assert "Forget" in err
+    assert "forgotten permanently" in err
     assert "[y/N]" in err
     assert (NAME in said("report").out) is (code == 2)
 
