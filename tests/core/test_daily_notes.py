@@ -67,16 +67,6 @@ def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload,
     )
 
 
-@pytest.mark.req("R097")
-def test_flush__clock_goes_back__keeps_the_order_of_writing(opened, payload, note, clock):
-    memory = opened()
-    flush(memory, payload, "first")
-    clock.tick(hours=-2)
-    flush(memory, payload, "second")
-    assert [b.objective for b in notes.blocks(note())] == ["first", "second"]
-    assert "(12:30)" in note()
-
-
 @pytest.mark.req("R007", "R008", "R015")
 def test_flush__midnight_passes_during_it__one_instant_decides_name_and_headers(opened, payload, note, clock):
     class Slow:

@@ -1,8 +1,6 @@
 """The journal: torn tails are nobody's loss, damage is never silence, and any session id is a file of its own."""
 
 import os
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -118,25 +116,6 @@ def test_file_stem__hostile_id__stays_in_its_folder_and_is_nobody_elses(session_
     assert outside == []
     assert opened().sessions() == [session_id]
     assert [m.text for m in opened().session(session_id).messages] == ["hello"]
-
-
-WRITER = """
-import sys
-from holdfast.journal.journal import Journal
-journal = Journal(sys.argv[1], "s")
-for n in range(25):
-    journal.append({"kind": "message", "id": f"{sys.argv[2]}{n}", "text": f"{sys.argv[2]}{n}"})
-"""
-
-
-@pytest.mark.req("R072")
-def test_append__two_writing_processes__no_record_is_lost_or_torn(tmp_path):
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "ab"]
-    assert [w.wait(60) for w in writers] == [0, 0]
-    found = texts(Journal(str(tmp_path), "s"))
-    assert [t for t in found if t[0] == "a"] == [f"a{n}" for n in range(25)]
-    assert [t for t in found if t[0] == "b"] == [f"b{n}" for n in range(25)]
-    assert Path(tmp_path, "sessions", "s.jsonl").read_bytes().count(b'"kind":"session"') == 1
 
 
 def test_entries__journal_of_8_megabytes__memory_stays_flat(tmp_path):

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.support.trusting import seen, trusted
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
@@ -44,18 +44,6 @@ def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_
         before = (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes()
         memory.session("s").flush(payload(objective="more"))
         assert (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes().startswith(before)
-
-
-@pytest.mark.req("R081", "R076", "R161")
-def test_timmy_layout__other_files_of_the_project__are_not_taken_for_memory(project, clock, payload):
-    (project / "README.md").write_text("# Mine\n")
-    (project / "timmy-home" / "heartbeat").mkdir(parents=True)
-    (project / "timmy-home" / "heartbeat" / "2026-11-21.json").write_text('{"disk": 40}\n')
-    with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
-        seen(project)
-        memory.session("s").flush(payload())
-        assert "README.md" not in memory.store.names()
-        assert 'heartbeat: {"disk": 40}' in str(memory.report())
 
 
 @pytest.mark.req("R075", "R076")

@@ -1,6 +1,5 @@
 """Private state belongs to the user on this machine: state of any other origin is put aside, told of, and adoptable."""
 
-import json
 import os
 import shutil
 import stat
@@ -10,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.support import processes
 from tests.support.processes import finished
 
 from holdfast import Holdfast
@@ -245,24 +243,6 @@ def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(pro
     assert "secret" not in "".join(p.read_text() for p in state.rglob("*") if p.is_file())
     assert not (state / "append.intent").exists()
     assert {p.name for p in aside.iterdir()} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
-
-
-def test_trust__adopt_state__shows_then_takes_over(project, state):
-    forge(state)
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return processes.run("--root", str(project), "trust", "--adopt-state", *more)
-
-    shown = run()
-    assert shown.returncode == 1
-    assert "old" in shown.stdout
-    assert "--adopt-state --yes" in shown.stdout
-    told = json.loads(run("--json").stdout)
-    assert (told["ok"], told["state"][0]["sessions"], told["state"][0]["waiting"]) == (False, ["old"], 1)
-    done = run("--yes")
-    assert done.returncode == 0, done.stdout
-    assert (state / "outbox.jsonl").read_text() == "forged\n"
-    assert run().returncode == 0
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "facts.jsonl"])

@@ -87,18 +87,6 @@ def test_flush__what_the_receipt_proves_is_gone__is_written_again_and_nothing_el
     assert session.state is State.SAFE
 
 
-@pytest.mark.req("R142")
-def test_flush__messages_are_gone_from_context_too__is_written_again_from_the_journal(opened, payload, note, project):
-    session = opened().session("s")
-    session.add("user", "hello")
-    session.end(payload())
-    before = note()
-    (project / ".holdfast" / NOTE).unlink()
-    receipt = opened().session("s").flush()
-    assert note() == before
-    assert not receipt.repeated
-
-
 def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it(opened, payload, note, project):
     session = opened().session("s")
     session.flush(payload())

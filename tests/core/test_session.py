@@ -63,15 +63,6 @@ def test_summary__flush_and_new_process_before_the_trim__is_not_lost(opened, sum
     assert summarizer.asked == [["one", "two"]]
 
 
-def test_add__id_of_a_message_that_was_dropped__adds_nothing(opened):
-    session = opened().session("s")
-    session.add("user", "once", message_id="m1")
-    session.end()
-    again = session.add("user", "once", message_id="m1")
-    assert (again.id, again.text) == ("m1", "once")
-    assert session.messages == []
-
-
 def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(opened):
     """Adds without others' changes in between read nothing back."""
     one, other = opened().session("s"), opened().session("s")

@@ -112,22 +112,6 @@ def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
         assert f"\n- The API uses Redis ({day})\n- The API uses Postgres ({clock():%Y-%m-%d})\n" in text
 
 
-def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the_others_and_keeps_the_notes(
-    memory, project, clock
-):
-    text = "# Memory\n\n" + "".join(f"- Part {n} belongs to crate c{n:03}\n" for n in range(150))
-    (project / ".holdfast").mkdir(exist_ok=True)
-    (project / ".holdfast" / "MEMORY.md").write_text(text)
-    say(memory, "a", "Part 140 belongs to crate c140", "The newest fact is here")
-    memory.deep_dream()
-    brief = str(memory.load(max_chars=4000))
-    assert len(brief) <= 4000
-    assert "- Part 140 belongs to crate c140\n" in brief
-    assert "of 151 lines not shown" in brief
-    assert "The newest fact is here" in brief
-    assert "## Session Notes" in brief
-
-
 def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project, clock):
     class Swaps:
         @hookimpl(tryfirst=True)

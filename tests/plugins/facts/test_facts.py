@@ -3,8 +3,6 @@
 import json
 import logging
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -392,30 +390,3 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project):
 def test_read_rows__broken_document__config_error(text):
     with pytest.raises(ValueError, match=r"JSON|list"):
         list(read_rows(text))
-
-
-@pytest.mark.req("R052", "R053")
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_create__two_processes_the_same_facts_at_once__each_once(project, backend):
-    script = f"""
-import sys
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
-from holdfast_app.config import Config
-memory = Holdfast.open(sys.argv[1], config=Config(storage=StorageConfig(backend={backend!r})))
-sys.stdin.readline()
-print(sum(memory.facts.create(f"fact {{n}}").outcome == "added" for n in range(20)))
-"""
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    ]
-    for run in runs:
-        run.stdin.write("\n")
-        run.stdin.flush()
-    added = [int(run.communicate(timeout=30)[0]) for run in runs]
-    assert sum(added) == 20
-    with Holdfast.open(project, config=Config(storage=StorageConfig(backend=backend))) as memory:
-        assert memory.facts.count() == 20

@@ -184,11 +184,6 @@ def test_kind__message__is_told_by_its_words(text, kind):
     assert asked.kind(text) is kind
 
 
-def test_objective__short_request__names_the_one_before():
-    said = messages(("user", "Remove the second button row"), ("assistant", "Done."), ("user", "commit"))
-    assert asked.objective(said, 300) == "commit (after: Remove the second button row)"
-
-
 def test_tasks__three_clients__are_read_alike():
     claude = "TodoWrite\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
     codex = "update_plan\nplan.status: completed\nplan.step: A\nplan.status: in_progress\nplan.step: B"
@@ -213,29 +208,6 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
 
-def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers():
-    said = messages(
-        ASK,
-        ("assistant", "Edit: login.py", "Edit"),
-        ("tool", "ok", "Edit"),
-        ("user", "I would prefer not to wipe staging again"),
-        ("assistant", "Done."),
-    )
-    assert asked.objective(said, 200) == "I would prefer not to wipe staging again (after: Fix the login test)"
-
-
-@pytest.mark.parametrize("correction", ["no, use the cache instead of the token", "stop", "don't use the token at all"])
-def test_objective__corrections__name_the_request_that_they_belong_to(correction):
-    said = messages(
-        ASK,
-        ("assistant", "I'll wait for the token."),
-        ("user", "actually, start with the logout test"),
-        ("assistant", "I'll do that."),
-        ("user", correction),
-    )
-    assert asked.objective(said, 200) == f"{correction} (after: Fix the login test)"
-
-
 def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for():
     """8,000 fences took two seconds, and twice as many eight."""
     begun = time.process_time()
@@ -249,3 +221,25 @@ def test_own_lines__inline_code_in_three_backticks__hides_nothing():
         "We use uv.",
         "end",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "objective"),
+    [
+        ([ASK, ("assistant", "Done."), ("user", "commit")], "commit"),
+        (
+            [ASK, ("assistant", "Edit: login.py", "Edit"), ("tool", "ok", "Edit"), ("user", "Do not wipe it again")],
+            "Do not wipe it again",
+        ),
+        *(
+            (
+                [ASK, ("user", "actually, start with the logout test"), ("assistant", "I'll do that."), ("user", text)],
+                text,
+            )
+            for text in ("no, use the cache instead of the token", "stop", "don't use the token at all")
+        ),
+    ],
+    ids=["short", "in the middle of a turn", "correction", "stop", "prohibition"],
+)
+def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_before(said, objective):
+    assert asked.objective(messages(*said), 200) == f"{objective} {AFTER_ASK}"
