@@ -5,7 +5,7 @@
 
 Tests cite requirements with ``@pytest.mark.req("R167")`` on a function, a class, a parameter set or, as ``pytestmark``,
 on a module. The marks are read from the syntax tree: nothing is imported and nothing runs. The requirements stand in
-``requirements.csv``, the reasons for those that have no test in ``not_yet.toml``, both beside this file.
+``requirements.csv`` beside this file.
 """
 
 import argparse
@@ -13,9 +13,8 @@ import ast
 import csv
 import re
 import sys
-import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,19 +43,6 @@ def requirements(path: Path) -> list[Requirement]:
     """The list, in order of id."""
     with path.open(encoding="utf-8", newline="") as file:
         return sorted(Requirement(**row) for row in csv.DictReader(file))
-
-
-def reasons(path: Path) -> list[tuple[frozenset[str], str]]:
-    """Groups of ids that may be without a test, each with its reason."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return [(frozenset(_expand(group["ids"])), group["reason"]) for group in table.get("not_yet", [])]
-
-
-def _expand(ids: Iterable[str]) -> Iterator[str]:
-    for item in ids:
-        first, _, last = item.partition("-")
-        for number in range(int(first[1:]), int((last or first)[1:]) + 1):
-            yield f"R{number:03}"
 
 
 def marks(folder: Path, root: Path) -> list[Mark]:
@@ -96,28 +82,21 @@ def _cited(node: ast.AST) -> Iterator[str]:
                 yield argument.value if is_text else ast.unparse(argument)  # type: ignore[attr-defined]
 
 
-def problems(
-    wanted: Iterable[Requirement], cited: Iterable[Mark], excused: Iterable[tuple[frozenset[str], str]]
-) -> list[str]:
-    """One sentence for each id that is unknown or unaccounted for, and each excuse that is not needed any more."""
+def problems(wanted: Iterable[Requirement], cited: Iterable[Mark]) -> list[str]:
+    """One sentence for each id that is unknown, listed twice or without a test."""
     known = [r.id for r in wanted]
     tested = {m.requirement for m in cited}
-    allowed = {i: reason for ids, reason in excused for i in ids}
     found = [f"{i} is listed twice." for i, count in Counter(known).items() if count > 1]
     found += [f"{m.test} cites {m.requirement}, which is no requirement." for m in cited if m.requirement not in known]
-    found += [f"{i} has neither a test nor a reason." for i in known if i not in tested and i not in allowed]
-    found += [f"not_yet.toml: {i} is no requirement." for i in sorted(allowed) if i not in known]
-    found += [f"not_yet.toml: everything under {reason!r} has a test now." for ids, reason in excused if ids <= tested]
-    return found
+    return found + [f"{i} has no test." for i in known if i not in tested]
 
 
-def render(wanted: Iterable[Requirement], cited: Iterable[Mark], excused: Iterable[tuple[frozenset[str], str]]) -> str:
+def render(wanted: Iterable[Requirement], cited: Iterable[Mark]) -> str:
     """The page: how many are shown, then one row for each requirement."""
     wanted = list(wanted)
     tests: dict[str, list[str]] = {}
     for mark in cited:
-        tests.setdefault(mark.requirement, []).append(mark.test)
-    allowed = {i: reason for ids, reason in excused for i in ids}
+        tests.setdefault(mark.requirement, []).append(f"`{mark.test.removeprefix('tests/')}`")
     shown = sum(r.id in tests for r in wanted)
     lines = [
         "# Requirements",
@@ -128,14 +107,8 @@ def render(wanted: Iterable[Requirement], cited: Iterable[Mark], excused: Iterab
         "| id | requirement | document | shown by |",
         "|---|---|---|---|",
     ]
-    lines += [f"| {r.id} | {_cell(r.text)} | {r.document} | {_shown_by(r.id, tests, allowed)} |" for r in wanted]
+    lines += [f"| {r.id} | {_cell(r.text)} | {r.document} | {'<br>'.join(tests.get(r.id, []))} |" for r in wanted]
     return "\n".join(lines) + "\n"
-
-
-def _shown_by(requirement: str, tests: Mapping[str, list[str]], allowed: Mapping[str, str]) -> str:
-    if requirement in tests:
-        return "<br>".join(f"`{t.removeprefix('tests/')}`" for t in tests[requirement])
-    return f"not yet: {allowed.get(requirement, 'no reason is given')}"
 
 
 def _cell(text: str) -> str:
@@ -148,14 +121,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; say what is wrong")
     options = parser.parse_args(arguments)
     wanted = requirements(HERE / "requirements.csv")
-    excused = reasons(HERE / "not_yet.toml")
     cited = marks(ROOT / "tests", ROOT)
     page = ROOT / "docs" / "requirements.md"
-    text = render(wanted, cited, excused)
+    text = render(wanted, cited)
     if not options.check:
         page.write_text(text, encoding="utf-8")
         return 0
-    found = problems(wanted, cited, excused)
+    found = problems(wanted, cited)
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         found.append(f"docs/requirements.md is stale: run `{COMMAND}`.")
     sys.stdout.write("".join(f"{line}\n" for line in found))

@@ -35,7 +35,6 @@ def test_contract__the_example_host__keeps_every_clause():
     ("clause", "old", "new"),
     [
         ("M1", "session.extend(", "len("),
-        ("M3", 'f"{one}\\n"', 'f"{one}"'),
         ("M10", 'self._note({"unguarded": True})', "pass"),
     ],
 )
@@ -51,7 +50,6 @@ def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path, clause, old, 
         ("H1", "receipt, why = may_drop(", "receipt, why = ('none', '') or ("),
         ("H2", 'talk(type="rows", rows=context)', 'talk(type="rows", rows=context[:2])'),
         ("H3", "return None, \"The memory's answer is not", 'return "none", "The memory\'s answer is not'),
-        ("H3", "(receipt.get", "False and (receipt.get"),
         ("H4", 'if answer.get("type") == "refuse":', 'if answer.get("type") == "refuse":\n        return "none", ""'),
         ("H5", "deadline_s=60", "deadline_s=5"),
         ("H6", "context = context[4:]", "context = context[5:]"),

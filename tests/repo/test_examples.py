@@ -22,8 +22,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LONG = "The test reads the clock twice, and between the two readings a second may pass. " * 4
 
 
-def run(example: str, *words: str, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
-    """The example's output; it must end with ``code``."""
+def run(example: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The example's output; it must end well."""
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / example), *words],
         capture_output=True,
@@ -32,7 +32,7 @@ def run(example: str, *words: str, code: int = 0, **env: str) -> subprocess.Comp
         check=False,
         env={**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONUTF8": "1", **env},
     )
-    assert done.returncode == code, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done
 
 
@@ -76,9 +76,9 @@ OPENAI_TURNS = (
 )
 
 
+@pytest.mark.skipif(find_spec("openai") is None, reason="holdfast-memory[openai] is not installed")
 @pytest.mark.req("R184", "R083", "R171")
 def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project):
-    pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
     with ModelServer().answers(*OPENAI_TURNS) as server:
         done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", **openai(server))
         assert "compacted: 4 messages are in the files now" in done.stdout
@@ -96,20 +96,6 @@ def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files
     assert "- Next step: run the suite ten times on staging" in note_of(project)
 
 
-@pytest.mark.req("R184", "R166")
-def test_openai_loop__flush_that_is_refused__compacts_nothing_and_says_so(project):
-    pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
-    (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n')  # a payload must be stated, and none is
-    with ModelServer().answers(*OPENAI_TURNS) as server:
-        done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", code=1, **openai(server))
-    assert "not compacted: The flush payload lacks" in done.stderr
-    assert "compacted: " not in done.stdout
-    sent = server.requests[-1].body["messages"]
-    assert [m["role"] for m in sent] == ["system", "user", "assistant", "tool", "assistant", "user"], "all of it"
-    assert "FlushRefused" in done.stderr, "the end is refused too"
-    assert len(journal_of(project, "openai-loop")) == 6
-
-
 def anthropic(server: ModelServer) -> dict[str, str]:
     return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key-123"}
 
@@ -119,9 +105,9 @@ def calls_memory(**command: Any) -> Reply:
     return Reply(blocks=(block,), stop="tool_use")
 
 
+@pytest.mark.skipif(find_spec("anthropic") is None, reason="holdfast-memory[anthropic] is not installed")
 @pytest.mark.req("R184", "R083")
 def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compacts(project):
-    pytest.importorskip("anthropic.tools", reason="this version of the SDK has no memory tool")
     script = (
         calls_memory(command="view", path="/memories"),
         calls_memory(command="create", path="/memories/clock.md", file_text="Inject the clock.\n"),
@@ -156,34 +142,13 @@ def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compact
     assert "made up" not in json.dumps(said), "what a model summarised is not what was said"
 
 
-needs_langgraph = pytest.mark.skipif(
-    find_spec("langgraph") is None, reason="langgraph is not installed: only this example needs it"
-)
-
-
-@needs_langgraph
+@pytest.mark.skipif(find_spec("langgraph") is None, reason="langgraph is not installed: only this example needs it")
 @pytest.mark.req("R184", "R083", "R171")
 def test_langgraph_agent__run__flushes_before_the_state_is_shortened(project):
     done = run("langgraph_agent.py", str(project))
     assert "compacted: 4 messages are in the files now" in done.stdout
     assert "Next action: run the suite ten times on staging" in done.stdout, "told without the checkpoint"
     said = [(r["role"], r.get("tool", "")) for r in journal_of(project, "login-test")]
-    assert said == [
-        ("user", ""),
-        ("assistant", "run_tests"),
-        ("tool", "run_tests"),
-        ("assistant", ""),
-        ("user", ""),
-        ("assistant", ""),
-    ]
+    turn = [("user", ""), ("assistant", "run_tests"), ("tool", "run_tests"), ("assistant", "")]
+    assert said == [*turn, ("user", ""), ("assistant", "")]
     assert "inject the clock" in note_of(project)
-
-
-@needs_langgraph
-@pytest.mark.req("R184", "R166")
-def test_langgraph_agent__flush_that_is_refused__shortens_nothing(project):
-    (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n')
-    done = run("langgraph_agent.py", str(project), code=1)
-    assert "not compacted: The flush payload lacks" in done.stderr
-    assert "compacted: " not in done.stdout
-    assert len(journal_of(project, "login-test")) == 6

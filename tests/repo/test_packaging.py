@@ -119,39 +119,14 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone, project):
     assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
-def test_core__items_wait_and_nothing_delivers_them__refuses_the_flush(core_alone, project):
-    for name in ("spool", "outbox"):
-        done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert f"refused: This application delivers nothing that waits in {name}.jsonl." in done.stdout
-
-
 def test_core__an_application_of_ones_own__gives_what_the_kernel_asks_for(core_alone, project):
-    done = core_alone.run("python", "-I", "-c", OWN_APPLICATION + WITH_WAITING_ITEMS, "outbox", cwd=project)
+    done = core_alone.run("python", "-I", "-c", OWN_APPLICATION, cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
 
 
-#: Items wait in the private folder, in the list that the argument names.
-WITH_WAITING_ITEMS = """
-import os, sys
-from holdfast.errors import FlushRefused
-if 'Application' not in globals():
-    from holdfast import Holdfast as Application
-with Application.open() as memory:
-    session = memory.session('w')
-    session.add('user', 'Fix the logout')
-    path = os.path.join(memory.services.state, sys.argv[1] + '.jsonl')
-    with open(path, 'w') as file:
-        file.write('{}')
-    try:
-        print(f'flushed, {session.flush().pending} pending')
-    except FlushRefused as error:
-        print('refused:', error.message)
-    os.unlink(path)
-"""
-
-#: An application with an outbox of its own.
+#: An application with an outbox of its own, in which something waits.
 OWN_APPLICATION = """
+import os
 from holdfast.project import Project
 from holdfast.services.services import Services
 
@@ -166,6 +141,14 @@ class Mine(Services):
 
 class Application(Project):
     services_type = Mine
+
+with Application.open() as memory:
+    session = memory.session('w')
+    session.add('user', 'Fix the logout')
+    with open(os.path.join(memory.services.state, 'outbox.jsonl'), 'w') as file:
+        file.write('{}')
+    print(f'flushed, {session.flush().pending} pending')
+    os.unlink(file.name)
 """
 
 FLUSH = """

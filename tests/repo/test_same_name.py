@@ -20,7 +20,8 @@ from holdfast_memory import DISTRIBUTION, REPAIR
 
 NODE = shutil.which("node")
 HARNESS = Path(__file__).parents[1] / "plugins" / "agents" / "opencode_harness.mjs"
-CLIENTS = ("claude-code", "codex", "opencode")
+#: A script, a command and a plugin; with the program's name and, for the user, with its path.
+GUARDS = (("claude-code", "project"), ("codex", "project"), *([("opencode", "user")] if NODE else []))
 #: Notes that it ran, and gives the exit code that permits a compaction.
 FOREIGN = "import os, sys\nopen(os.path.expanduser('~/foreign'), 'a').write(__name__)\ndef main(): sys.exit(10)\n"
 
@@ -59,22 +60,20 @@ class Guarded:
         self.turn = 0
 
     def install(self) -> None:
-        for client in CLIENTS:
-            for scope in ("project", "user"):
-                done = self.made.run("holdfast", "install", client, "--scope", scope, cwd=self.project)
-                assert done.returncode == 0, done.stderr
+        for client, scope in GUARDS:
+            done = self.made.run("holdfast", "install", client, "--scope", scope, cwd=self.project)
+            assert done.returncode == 0, done.stderr
 
-    def permits(self, client: str, scope: str) -> bool:
+    def permits(self, client: str) -> bool:
         """Whether the guard lets the client compact a conversation with a new message."""
         self.turn += 1
         self.message = f"Turn {self.turn} of {client}"
-        base = self.project if scope == "project" else self.home
         if client == "opencode":
-            return self._opencode(base / (".opencode" if scope == "project" else ".config/opencode"))
+            return self._opencode(self.home / ".config/opencode")
         speaker = Client(self.project, client, native=f"0f6f7c54-6f0e-4a4b-9f0e-{self.turn:012}")
         speaker.say(self.message)  # with the tests' own holdfast, which is intact
         name = ".claude/settings.json" if client == "claude-code" else ".codex/hooks.json"
-        command = json.loads((base / name).read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
+        command = json.loads((self.project / name).read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
         done = finished(
             ["/bin/sh", "-c", command],
             cwd=self.project,
@@ -107,11 +106,6 @@ class Guarded:
         notes = sorted(self.project.glob(".holdfast/memory/*.md"))
         return any(self.message in note.read_text(encoding="utf-8") for note in notes)
 
-    def guards(self) -> list[tuple[str, str]]:
-        """One of each kind: a script, a plugin's and a command, with the program's name and with its path."""
-        opencode = [("opencode", "user")] if NODE else []
-        return [("claude-code", "project"), ("claude-code", "user"), ("codex", "project"), *opencode]
-
 
 @pytest.fixture
 def guarded(index, make_environment, project, tmp_path, monkeypatch) -> Guarded:
@@ -126,10 +120,9 @@ def guarded(index, make_environment, project, tmp_path, monkeypatch) -> Guarded:
     return found
 
 
-OURS, THEIRS = ("install", DISTRIBUTION), ("install", "holdfast")
-OURS_AWAY, THEIRS_AWAY = ("uninstall", DISTRIBUTION), ("uninstall", "holdfast")
-REPAIRED = ("repaired",)
-GONE, REPLACED, REMOVED = "gone", f"is not from {DISTRIBUTION}", f"Files of {DISTRIBUTION} are missing"
+THEIRS = ("install", "holdfast")
+THEIRS_AWAY, OURS_AGAIN = (command.split()[1:] for command in REPAIR.split(" && "))
+REPLACED, REMOVED = f"is not from {DISTRIBUTION}", f"Files of {DISTRIBUTION} are missing"
 STEP = re.compile(rf"pip install (--force-reinstall )?{DISTRIBUTION}")
 
 
@@ -137,24 +130,16 @@ STEP = re.compile(rf"pip install (--force-reinstall )?{DISTRIBUTION}")
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushed(guarded, index):
     run = guarded.made.run
-    steps: list[tuple[tuple[str, ...], str]] = [
-        (THEIRS, REPLACED),
-        (THEIRS_AWAY, REMOVED),
-        (REPAIRED, ""),
-        (OURS_AWAY, GONE),
-    ]
-    for change, blocked in steps:
-        if change == REPAIRED:
-            repair(guarded, index)
-        else:
-            pip(guarded.made, index, *change)
-        for client, scope in guarded.guards():
+    for change, blocked in ((THEIRS, REPLACED), (THEIRS_AWAY, REMOVED), (OURS_AGAIN, "")):
+        pip(guarded.made, index, *change)
+        for client, scope in GUARDS:
             said = (change, client, scope)
-            permits = guarded.permits(client, scope)
+            permits = guarded.permits(client)
             assert (permits, guarded.flushed()) == (not blocked, not blocked), (*said, guarded.told)
             if blocked:
                 assert STEP.search(guarded.told), (*said, guarded.told)
-                assert cause(client, scope, blocked) in guarded.told, (*said, guarded.told)
+                # Codex's hook can only give one of its prepared reasons.
+                assert (program.FAILED if client == "codex" else blocked) in guarded.told, (*said, guarded.told)
         if change == THEIRS:
             done = run(DISTRIBUTION, "doctor", cwd=guarded.project)
             assert (done.returncode, done.stdout) == (3, "")
@@ -162,25 +147,11 @@ def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushe
             assert f"  next: Run `{REPAIR}`." in done.stderr
         assert not (guarded.home / "foreign").exists(), change
 
-    for change in (THEIRS, OURS):
-        pip(guarded.made, index, *change)
+    (guarded.made.site / "holdfast-0.5.1.dist-info").mkdir()
+    (guarded.made.site / "holdfast-0.5.1.dist-info" / "METADATA").write_text("Name: holdfast\nVersion: 0.5.1\n")
     done = run("holdfast", "doctor", cwd=guarded.project)
     assert "Another project, holdfast 0.5.1, is installed in the same Python." in " ".join(done.stdout.split())
     assert REPAIR in " ".join(done.stdout.split())
-
-
-def repair(guarded: Guarded, index: Path) -> None:
-    for command in REPAIR.split(" && "):
-        pip(guarded.made, index, *command.split()[1:])
-
-
-def cause(client: str, scope: str, blocked: str) -> str:
-    """The words for it. Codex's hook can only give one of its prepared reasons."""
-    if client == "codex":
-        return program.FAILED
-    if blocked == GONE and scope == "project":
-        return "is not installed here"
-    return "No module named holdfast_memory" if blocked == GONE else blocked
 
 
 def test_name__in_the_project_and_in_the_code__is_the_same(root):

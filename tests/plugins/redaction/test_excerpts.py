@@ -12,7 +12,7 @@ PARTS = (TOKEN[:8], TOKEN[-8:])
 @pytest.mark.parametrize("between", [" ", "\n", '"', ","])
 def test_clip__secret_at_the_cut__no_part_of_it_is_left(between):
     rest = f"{between}y" * MAX_RESULT_CHARS
-    for before in range(1_860, 1_935):
+    for before in range(1_860, 1_935, 3):
         start = "x" * before + between + TOKEN
         for text in (start + rest, rest[::-1] + start[::-1].replace(TOKEN[::-1], TOKEN)):
             excerpt = clip(text)

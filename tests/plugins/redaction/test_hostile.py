@@ -21,9 +21,9 @@ PIECES = (
     "AAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n", "heslo pro ", "密码是", "password, ", "a", "1", "a@", "1.", "4-",
 )  # fmt: skip
 #: Linear time grows as the text, four times, and some noise.
-SHORT, LONG, LINEAR, NOISE_S = 2_000, 8_000, 8.0, 0.015
+SHORT, LONG, LINEAR, NOISE_S = 1_000, 4_000, 8.0, 0.015
 #: What the slowest rule may take for LONG characters without a second look.
-QUICK_S = 0.025
+QUICK_S = 0.0125
 
 
 def accepted(regex: str) -> list[str]:
@@ -41,7 +41,6 @@ def literals() -> dict[str, int]:
 
 def hostile(literal: str, index: int) -> Iterator[str]:
     yield literal
-    yield f' {literal}="a_'
     yield f'aA1{literal}="a_'
     if index >= 0:
         apart = table.RULES[index][6][:1] or " "
@@ -73,4 +72,4 @@ def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length
 @pytest.mark.parametrize("name", ["password", "token", "secret"])
 def test_scanner__a_name_and_an_open_quote_again_and_again__costs_little(name):
     scanner = Scanner()
-    assert min(seconds(scanner, f'aA1{name}="a_', 80_000) for _ in range(4)) < 0.3  # measured: 0.1 s
+    assert min(seconds(scanner, f'aA1{name}="a_', 80_000) for _ in range(2)) < 0.3  # measured: 0.1 s

@@ -11,34 +11,10 @@ from holdfast_redaction import redact
 
 HEX = "0123456789abcdef"
 HINTS = [
-    "password",
-    "the password is ",
-    "token: ",
-    "api_key=",
-    "SECRET",
-    '"',
-    "'",
-    " = ",
-    ": ",
-    "://",
-    "@",
-    "Bearer ",
-    "[REDACTED:",
-    "]",
-    "\\n",
-    "\n",
-    "-----BEGIN ",
-    "as the ",
-    "{",
-    "}",
-    "$",
-    "sk-",
-    "ghp_",
-    "eyJ",
-    "hunter2",
-    "İ",
+    "password", "the password is ", "token: ", "api_key=", "SECRET", '"', "'", " = ", ": ", "://", "@", "Bearer ",
+    "[REDACTED:", "]", "\\n", "\n", "-----BEGIN ", "as the ", "{", "}", "$", "sk-", "ghp_", "eyJ", "hunter2", "İ",
     "Authorization",
-]
+]  # fmt: skip
 
 pieces = st.lists(st.sampled_from(HINTS) | st.text(max_size=12), max_size=24).map("".join)
 hexes = st.text(HEX, min_size=7, max_size=40)
@@ -89,13 +65,3 @@ def test_redact__protected_shapes__are_never_touched(text):
 def test_redact__a_secret_with_its_name__is_never_in_the_result(secret, form, before):
     assert secret not in redact(form.format(secret))
     assert secret not in redact(before.replace("[REDACTED:", "") + "\n" + form.format(secret) + "\nand so on")
-
-
-@given(secrets, secrets)
-@settings(max_examples=25)
-def test_redact__equal_secrets__get_equal_placeholders(one, two):
-    marks = re.findall(
-        r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]", redact(f"password={one}\npassword={one}\npassword={two}\n")
-    )
-    assert len(marks) == 3
-    assert marks[0] == marks[1]

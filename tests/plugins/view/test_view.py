@@ -87,7 +87,7 @@ def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look,
 
 def test_explain__is_the_text_that_the_hook_gives_to_a_new_session(run, project):
     with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        for number in range(40):
+        for number in range(24):
             session = memory.session(f"s{number:02d}")
             session.add("user", f"Task {number}: " + "repair the importer and its tests, please. " * 12)
             session.add("assistant", f"The importer {number} now reads both formats.")
@@ -146,9 +146,8 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
 
 
 @pytest.mark.parametrize("command", ALL)
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(look, monkeypatch, command, encoding):
-    text = shown((*command.split(), *(EVER if command == "timeline" else ())), encoding, monkeypatch)
+def test_output__of_any_encoding__has_no_colour_and_no_question_marks_for_marks(look, monkeypatch, command):
+    text = shown((*command.split(), *(EVER if command == "timeline" else ())), "ascii", monkeypatch)
     assert "\x1b" not in text
     assert not re.search(r"^\s*\?", text, re.MULTILINE)
 

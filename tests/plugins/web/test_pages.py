@@ -119,20 +119,8 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(serve, open
     (project / ".holdfast" / "memories" / "a&b='x.md").write_bytes(f"# {HOSTILE}\n\n{HOSTILE}".encode())
     (project / ".holdfast" / "MEMORY.md").write_bytes(f"# {HOSTILE}\n\n- {HOSTILE}\n".encode())
     client = serve(memory)
-    views = [
-        "",
-        *[
-            "sessions",
-            "sessions/s%3Cb%3E1",
-            "notes",
-            "memory",
-            "memory?document=USER.md",
-            "facts",
-            "work",
-            "start",
-            "departures",
-        ],
-    ]
+    views = ["", "sessions", "sessions/s%3Cb%3E1", "notes", "memory", "memory?document=USER.md", "facts", "work"]
+    views += ["start", "departures"]
     views += [f"facts/{fact.id}", "search?q=alert", "documents/memories/a&b='x.md", "documents/USER.md"]
     views += ["documents/memory/2026-11-21.md", "search?q=%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AE"]
     for view in views:
@@ -170,15 +158,8 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project, payload):
         memory.deep_dream()
         with served(memory) as client:
             pages = client.enter().crawl(70)
-            named = [
-                "start",
-                f"facts/{fact.id}",
-                "departures",
-                "search?q=token",
-                f"search?q={secret}",
-                "dreams?show=all",
-            ]
-            for view in named:
+            named = ["start", f"facts/{fact.id}", "departures", "search?q=token", f"search?q={secret}"]
+            for view in (*named, "dreams?show=all"):
                 pages[view] = client.get(view)
             assert {path for path, page in pages.items() if page.status != 200} == set()
             shown = {path for path, page in pages.items() if secret in page.text}
