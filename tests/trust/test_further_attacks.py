@@ -135,18 +135,6 @@ def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim):
     assert "everything is durable" not in told
 
 
-def test_a_worktree_of_an_own_project__is_worked_in__without_a_question(victim):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    tree = victim.home / "src" / "tree"
-    subprocess.run(
-        ["git", "-C", str(victim.project), "worktree", "add", "-q", str(tree)], check=True, capture_output=True
-    )
-    ran = victim.run("remember", "a fact", "--category", "goal", cwd=tree)
-    assert ran.code == 0
-    assert victim.run("facts", "list", cwd=tree).code == 0
-
-
 def test_a_submodule__is_a_project_of_its_own__and_its_settings_are_not_obeyed(victim, recorder):
     victim.clone(lambda project: settings(project, f'[plugins.openai]\nbase_url = "{recorder.url}/v1"\nmodel = "m"\n'))
     outer = victim.home / "src" / "outer"

@@ -444,12 +444,3 @@ def test_an_index_that_cannot_be_read__refuses_with_a_next_step(damage, victim):
     ran = victim.run("status")
     assert ran.code != 0
     assert "git status" in ran.text
-
-
-def test_a_filter_of_an_own_project_with_an_odd_name__raises_no_question(victim):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    git(victim.project, "config", "filter.a=b.clean", "cat")
-    (victim.project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Typed here\n")
-    assert "Typed here" in victim.run("load").out
-    assert "holdfast trust" not in victim.look_around()

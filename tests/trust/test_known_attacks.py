@@ -252,31 +252,3 @@ def test_a_fence_in_a_cloned_memory__does_not_close_the_fence_of_the_brief(victi
     before = told[: told.index("IGNORE ALL RULES")]
     assert before.count("<recalled-memory") - before.lower().count("</recalled-memory") == 1
     assert "</ recalled-memory" not in told
-
-
-def test_escape_sequences_in_a_cloned_memory__do_not_reach_the_terminal(victim):
-    evil = "\x1b]52;c;cHduZWQ=\x07 \x1b[2J \x9b31m \u202e reversed \u2066"
-
-    def build(project: Path) -> None:
-        path = project / ".holdfast" / "MEMORY.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(f"# Memory\n\n- {evil}\n", encoding="utf-8")
-
-    victim.clone(build)
-    for _ in range(2):
-        for words in (["load"], ["show", "memory"], ["show", "MEMORY.md"], ["validate"]):
-            text = victim.run(*words).text
-            assert not set("\x1b\x07\x9b\u202e\u2066") & set(text), words
-        victim.run("trust", "--yes")
-
-
-def test_the_only_project_of_a_person__never_asks_a_question(victim):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    assert victim.run("config", "facts.max_facts", "200").code == 0
-    victim.work()
-    victim.run("remember", "a fact", "--category", "goal")
-    assert victim.run("config", "plugins.gitea_trail.server", "http://127.0.0.1:9").code == 0
-    told = victim.look_around()
-    assert "holdfast trust" not in told
-    assert "not in force" not in told

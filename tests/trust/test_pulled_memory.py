@@ -256,30 +256,6 @@ def test_zip__without_git__is_withheld_like_a_clone(victim):
     assert EVIL not in agent_reads(victim)
 
 
-@pytest.mark.parametrize("is_repository", [True, False])
-def test_project_of_ones_own__documents_typed_and_committed__nothing_is_asked(victim, is_repository):
-    victim.project.mkdir(parents=True)
-    if is_repository:
-        git(victim.project, "init", "-q", "-b", "main")
-    victim.run("init")
-    memory = victim.project / ".holdfast/MEMORY.md"
-    memory.write_text("# Memory\n\n- Typed once\n")
-    (victim.project / ".holdfast/facts.jsonl").write_text(ROW % "Typed as a fact")
-    if is_repository:
-        git(victim.project, "add", "-A")
-        git(victim.project, "commit", "-qm", "one")
-    memory.write_text(memory.read_text() + "- Typed twice\n")
-    if is_repository:
-        git(victim.project, "commit", "-qam", "two")
-
-    brief = victim.run("load").out
-    assert "Withheld" not in brief
-    assert "Typed once" in brief
-    assert "Typed twice" in brief
-    assert "Typed as a fact" in victim.run("prompt").out
-    assert victim.run("trust").code == 0
-
-
 def test_authors__named_in_the_users_settings__their_commits_count_and_no_others(working):
     settings = working.home / ".config/holdfast/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -402,6 +378,7 @@ def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filte
         git(project, "add", "-A")
         git(project, "commit", "-qm", text)
 
+    assert victim.run("config", "facts.max_facts", "200").code == 0
     memory.write_text("# Memory\n\n- Typed on Monday\n")
     check("Monday")
     commit("Monday")

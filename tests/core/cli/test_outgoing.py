@@ -153,20 +153,19 @@ def test_session__secret_as_its_id__is_in_no_file_and_no_name(run, project):
     with Holdfast.open(project) as memory:
         assert memory.session(session).id == memory.sessions()[0]
         assert len(memory.sessions()) == 1
+    is_nowhere(project)
+
+
+def is_nowhere(project: Path) -> None:
     for folder, _, names in os.walk(project):
         for name in names:
             assert SECRET.lower() not in name.lower()
             assert SECRET not in Path(folder, name).read_text(errors="replace"), name
 
 
-@pytest.mark.parametrize("client", ["claude-code", "codex", "opencode"])
-def test_hook__secret_as_the_session_of_an_event__is_in_no_file_and_no_name(project, client):
-    event = {"session_id": SECRET, "sessionID": SECRET, "hook_event_name": "UserPromptSubmit", "event": "chat.message"}
-    payload = {**event, "prompt": "Hello", "cwd": str(project), "text": "Hello"}
-    for name in ("UserPromptSubmit", "SessionStart", "chat.message"):
+def test_hook__secret_as_the_session_of_an_event__is_in_no_file_and_no_name(project):
+    payload = {"session_id": SECRET, "sessionID": SECRET, "prompt": "Hello", "cwd": str(project), "text": "Hello"}
+    for client, name in (("claude-code", "UserPromptSubmit"), ("codex", "SessionStart"), ("opencode", "chat.message")):
         data = json.dumps({**payload, "hook_event_name": name, "event": name})
         processes.run("hook", client, cwd=project, data=data)
-    for folder, _, names in os.walk(project):
-        for name in names:
-            assert SECRET.lower() not in name.lower()
-            assert SECRET not in Path(folder, name).read_text(errors="replace"), name
+    is_nowhere(project)

@@ -409,8 +409,7 @@ def test_guard__environment_was_made_anew__names_the_installation_that_is_still_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-@pytest.mark.parametrize("limiter", ["timeout", "perl"])
+@pytest.mark.parametrize(("client", "limiter"), [("claude-code", "timeout"), ("codex", "perl")])
 def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_hang_is_ended(
     command, project, tmp_path, client, limiter
 ):

@@ -168,14 +168,8 @@ def _chat(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str
         one = {"index": 0, "id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}
         delta = {"role": "assistant", "content": None, "tool_calls": [one]}
     said = {"index": 0, "delta": delta, "finish_reason": None}
-    return [
-        {**chunk, "choices": [said]},
-        {
-            **chunk,
-            "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}],
-            "usage": usage,
-        },
-    ]
+    end = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}
+    return [{**chunk, "choices": [said]}, {**chunk, "choices": [end], "usage": usage}]
 
 
 def _google(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:
@@ -319,14 +313,8 @@ class Opencode(Real):
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
         file = self.project / f"{self.name}.json"
         settings = json.loads(file.read_text())
-        own = {
-            "autoupdate": False,
-            "share": "disabled",
-            "permission": "allow",
-            "model": "fake/fake",
-            "provider": {"fake": provider},
-        }
-        file.write_text(json.dumps({**settings, **own}))
+        own = {"autoupdate": False, "share": "disabled", "permission": "allow", "model": "fake/fake"}
+        file.write_text(json.dumps({**settings, **own, "provider": {"fake": provider}}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -411,7 +399,7 @@ def spoil(project: Path) -> Callable[[], None]:
     return mend
 
 
-def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: str) -> Real:
+def real(kind: type[Real], project: Path, tmp_path: Path, model: Model) -> Real:
     """The client with holdfast's hooks, or a skipped test."""
     if shutil.which(kind.program) is None:
         pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
@@ -419,7 +407,7 @@ def real(kind: type[Real], project: Path, tmp_path: Path, model: Model, *words: 
     home.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     client = kind(project, home, model)
-    client.holdfast("install", kind.name, *words)
+    client.holdfast("install", kind.name)
     return client
 
 
@@ -505,7 +493,7 @@ def no_hook(project: Path) -> None:
 def other_module(code: str) -> Callable[[Path], None]:
     def replace(project: Path) -> None:
         file = project / ".claude/skills/holdfast-gate/hooks/compact.js"
-        file.write_text(code and f"export function register(on) {{ on('session.compact', {code}) }}")
+        file.write_text(f"export function register(on) {{ on('session.compact', {code}) }}")
 
     return replace
 
@@ -514,7 +502,6 @@ def other_module(code: str) -> Callable[[Path], None]:
 LAYERS = {
     "none": (lambda _: None, "Not compacted"),
     "no hook": (no_hook, "Not compacted"),
-    "module off": (other_module(""), "blocked by PreCompact hook"),
     "module throws": (other_module("async () => { throw new Error('x') }"), "blocked by PreCompact hook"),
     "module hangs": (other_module("() => new Promise(() => {})"), "blocked by PreCompact hook"),
     "no program": (lambda project: (project.parent / "bin/holdfast-memory").unlink(), "Not compacted"),
@@ -546,21 +533,6 @@ def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(fault, trig
     assert json.loads(client.holdfast("status", "--json"))["notices"] == []
 
 
-@pytest.mark.parametrize("answer", ["({skip: 'mine'})", "next(e)", "({messages: []})"])
-def test_compaction__another_module_is_asked_later__cannot_compact_what_is_not_saved(answer, project, tmp_path, model):
-    """In the user's own settings holdfast's module is asked before those of a project."""
-    client = real(ClaudeCode, project, tmp_path, model, "--scope", "user")
-    client.start()
-    shrink(project / ".claude/skills/shrink", answer)
-    client.say(PROMPT)
-    mend = spoil(project)
-    assert "holdfast keeps the context" in client.say("/compact")
-    mend()
-    client.say("/compact")
-    assert "the clock is injected" in "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
-    assert json.loads(client.holdfast("status", "--json"))["notices"] == []
-
-
 @pytest.mark.req("R083", "R166", "R184")
 @pytest.mark.parametrize("is_intact", [True, False], ids=["intact", "broken"])
 @TRIGGERS
@@ -568,14 +540,8 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
     trigger, is_intact, project, tmp_path, model
 ):
     """PreCompact is not asked, so the gate cannot keep the context. The module's text is nobody's words."""
-    if shutil.which(ClaudeCode.program) is None:
-        pytest.skip("needs the real client on the PATH, as `claude`")
-    home = tmp_path / "home"
-    home.mkdir()
+    client = real(ClaudeCode, project, tmp_path, model)
     plugin = shrink(tmp_path / "shrink", "({messages: [{role: 'user', text: 'MODULE', toolUses: []}]})")
-    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    client = ClaudeCode(project, home, model)
-    client.holdfast("install", client.name)
     client.start()
     mend = (lambda: None) if is_intact else spoil(project)
     client.talk_and_compact(trigger, plugin)
