@@ -14,10 +14,10 @@ from attrs import frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
 from holdfast.text.humanize import count
+from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
 from holdfast_app.brief.brief import Brief
-from holdfast_app.facts.prompt import one_line
 from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project

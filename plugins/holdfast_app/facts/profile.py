@@ -14,7 +14,7 @@ import attrs
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
 from holdfast.models import Profile
-from holdfast.text.plain import BOM, clean, same_key
+from holdfast.text.plain import BOM, clean, cut, same_key
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import read_line
 from holdfast_app.records import ownlines
@@ -98,8 +98,7 @@ def _joined(old: str, new: str) -> list[str]:
 
 
 def _item(line: str) -> str:
-    text = " ".join(line.split()).removeprefix("- ").removeprefix("* ").strip()
-    return text if len(text) <= _MAX_ITEM_CHARS else text[: _MAX_ITEM_CHARS - 1].rstrip() + "…"
+    return cut(" ".join(line.split()).removeprefix("- ").removeprefix("* "), _MAX_ITEM_CHARS)
 
 
 def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:

@@ -30,6 +30,7 @@ from holdfast.models import Fact
 from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
 from holdfast_app.records import recalled
@@ -70,11 +71,6 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
 def fact_line(fact: Fact) -> str:
     """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
     return f"- [{fact.category} | {fact.confidence + 0.0:.2f}] {one_line(fact.content)}"  # minus zero is zero
-
-
-def one_line(text: str) -> str:
-    """``text`` with spaces for line ends and tabs."""
-    return text if text.isprintable() else " ".join(text.split())
 
 
 def stated(facts: Sequence[Fact]) -> list[str]:

@@ -14,6 +14,7 @@ from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
+from holdfast.text.plain import cut
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.facts.rejected import REASON
 from holdfast_app.facts.store import origins
@@ -22,7 +23,6 @@ from holdfast_app.facts.store.writer import (
     SURFACE,
     FactWriter,
     Value,
-    abbreviated,
     as_number,
     check_category,
     check_confidence,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from holdfast.models import FactCandidate
 
 FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
-ResultList: TypeAlias = list[AddResult]
 
 logger = log("holdfast.facts")
 
@@ -64,7 +63,7 @@ class Facts(FactWriter):
         """
         known = (FactOrder.CREATED, FactOrder.CONFIDENCE)
         if order not in known:
-            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(known)}.")
+            raise BadValue("order", f"cannot be {cut(repr(order), 40)}", next_step=f"Use one of: {', '.join(known)}.")
         if limit is not None and limit < 0:
             raise BadValue("limit", "cannot be negative")
         backend, order = self.services.store.backend, FactOrder(order)

@@ -33,16 +33,20 @@ def signed(source: str, by: str) -> str:
     return source if not by or of(source) else f"{source} by {by}".strip()
 
 
+def parted(source: str) -> tuple[str, str]:
+    """The source (a flush, a session, a message or a caller's words) and its origin, or an empty string."""
+    found = _SIGNED.fullmatch(source) if "@" in source else None
+    return (found["source"] or "", found["by"]) if found else (source, "")
+
+
 def of(source: str) -> str:
     """``person@machine agent``, or several with commas; empty when the source names no origin."""
-    found = _SIGNED.fullmatch(source) if "@" in source else None
-    return found["by"] if found else ""
+    return parted(source)[1]
 
 
 def unsigned(source: str) -> str:
-    """The source without its origin (a flush, a session, a message or a caller's words)."""
-    found = _SIGNED.fullmatch(source) if "@" in source else None
-    return (found["source"] or "") if found else source
+    """The source without its origin."""
+    return parted(source)[0]
 
 
 def joined(source: str, other: str) -> str:

@@ -18,6 +18,7 @@ from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact
 from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import cut
 from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import FactTrail, Rejected, key_of
@@ -64,28 +65,24 @@ def check_category(value: object, *, other: str = "") -> str:
     if name not in CATEGORIES and other:
         return other
     if name not in CATEGORIES:
-        raise BadValue("category", f"cannot be {abbreviated(value)}", next_step=f"Use one of: {', '.join(CATEGORIES)}.")
+        raise BadValue(
+            "category", f"cannot be {cut(repr(value), 40)}", next_step=f"Use one of: {', '.join(CATEGORIES)}."
+        )
     return name
 
 
 def check_confidence(value: object) -> float:
     """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and strings too. Source: R036, reading A07."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise BadValue("confidence", f"cannot be {abbreviated(value)}", next_step="Use a number from 0.0 to 1.0.")
+        raise BadValue("confidence", f"cannot be {cut(repr(value), 40)}", next_step="Use a number from 0.0 to 1.0.")
     return float(value) + 0.0  # -0.0 becomes 0.0
 
 
 def check_source(value: object) -> str:
     """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
     if not isinstance(value, str):
-        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string, which may be empty.")
+        raise BadValue("source", f"cannot be {cut(repr(value), 40)}", next_step="Use a string, which may be empty.")
     return value.strip()
-
-
-def abbreviated(value: object) -> str:
-    """A value for an error message, at most 40 characters long."""
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def as_number(value: object) -> object:
