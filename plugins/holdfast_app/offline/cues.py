@@ -109,7 +109,6 @@ _VALUE: Final = r"(?=.*(?:`|\w[./_@-]\w|\d|(?-i:\w[A-Z]|[a-z,] [A-Z])))"
 _NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w)))"
 _WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
 _WILL: Final = r"(?:let['’]?s|we['’]ll|we will|we['’]re|we are|we|i['’]ll|i will|i['’]m) "
-_BECAUSE: Final = r"(?=.*\b(?:because|since|due to|so we|for us)\b)"
 #: A sentence that holds only for now, weighs options, or was pasted.
 _PASSING: Final = Lazy(
     r"\b(?:for now|right now|at the moment|today|tonight|tomorrow|yet|this (?:time|once|file|commit|one|function|test)"
@@ -152,11 +151,8 @@ _FORMS: Final = (
         Cue(Kind.REJECTED, whole=True),
         rf"""
         {_WE}tried(?! to\b)(?!.*\b(?:errors?|your|got|says|testing|\w*load\w*|think)\b){_MORE}
-        {_WE}(?:(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}
-        {_THE}{_GOES_ON}{{0,9}}? (?:did(?:n['’]t| not) work|failed|kept \w+ing|(?:is|was|are|were) too){_BECAUSE}
-        {_THE}{_GOES_ON}{{0,9}}? (?:was|were) (?:dropped|removed|abandoned){_BECAUSE}""",
+        {_WE}(?:(?:had to )?g[ai]ve up on|dropped|ruled out|abandoned)\b{_MORE}""",
         r"""
-        ^.*(?:er|worse|too \w+), so (?:we|i) (?:went|dropped|reverted|switched)
         ^.{2,60} (?:is|was|turned out to be) a dead[ -]end\b""",
     ),
     _Forms(
@@ -191,10 +187,7 @@ _FORMS: Final = (
         \b(?:i|we)(?:['’]?d| would)?(?: much| really| \w+ly| always)* (?:prefer|rather|hate|dislike|can['’]t stand\
             |(?:do not|don['’]t) (?:like|want(?! to\b))|(?<!d )(?<!ld )like (?:my|our|all|(?=.* better))\b){_WORDS}
         \bi want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere|rather|instead))\b
-        \b(?:better|best|easier|nicer|happier|annoying|hard to read|confusing)\b.*\b(?:for|to) me\b
-        \bi['’]?m happier\b|\bi (?:find|get) .*\b(?:annoying|confusing|lost)\b|\bfor me, (?:always|please)
         \b(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review)\b|\b(?:we|i)(?:['’]?re| are|['’]?m) not allowed\b
-        \b(?:\d+|two|three|four|five) [\w ]{{2,20}} (?:max|tops)\b|\bthat['’]?s how we (?:do|name|write)\b
         \b(?:nie(?:mals)?|immer|grundsätzlich|jamais|toujours|nunca|siempre|sempre|никогда|всегда|nooit|altijd|nigdy)\b
         \b(?:zawsze|asla)\b|絶対|必ず|禁止|しないで|不要(?!紧)|务必|一律|永远|절대|항상|반드시
         \b(?:mag es lieber|hätte (?:ich )?gerne?|ich .*\blieber|je préfère|prefiero|prefiro|preferisco|предпочитаю)\b
@@ -212,8 +205,6 @@ _FORMS: Final = (
         use (?-i:[A-Z]).* (?:for|as) (?:all|every|the|our)\b""",
         rf"""
         \b{_WE}(?:decided|agreed|settled|chose|opted)\b(?! (?:that )?(?:last|already|in|at|before|when)\b){_MORE}
-        ^(?:[\w.-]+ ){{1,4}}it is\b[.!]*$|\bgive up on (?:the|our)\b
-        \b(?:the team|everyone|management|the board|the client|legal) (?:all )?(?:agreed|decided|picked|chose)\b
         \b(?:beschlossen|wir (?:bleiben|nehmen)|nous avons décidé|c['’]est (?:tranché|décidé)|hemos decidido)\b
         \b(?:decidimos|мы решили|besloten|postanowiliśmy|karar verdik)\b|决定|改用|就用|に決め|ことにし|하기로""",
     ),

@@ -90,6 +90,7 @@ _DONE: Final = Lazy(
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
+_FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 
 
@@ -163,6 +164,8 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     for text in said:
         for unit in reversed(_ends(text)):
             unit = " ".join(re.sub(r"[*_]{2,}", "", unit).split())
+            if not kept and _FILLER.match(unit):
+                continue
             if kept and len(unit) >= room:
                 return " ".join(kept)
             begins = _BEGINS.match(unit)
