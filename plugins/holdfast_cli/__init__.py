@@ -35,7 +35,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     before, plugin.answer_stream = plugin.answer_stream, sys.stdout
     warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
-        _check(words)
         code = _dispatch(words)
         _flush()
     except BrokenPipeError:
@@ -73,16 +72,6 @@ def _stand_in() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
 
 
-def _check(words: list[str]) -> None:
-    """Raises: UsageError for a word that is not UTF-8."""
-    try:
-        "".join(words).encode()
-    except UnicodeEncodeError:
-        from holdfast_cli.problem import check_utf8
-
-        check_utf8(words)
-
-
 def _flush() -> None:
     try:
         sys.stdout.flush()
@@ -100,6 +89,9 @@ def _dispatch(words: list[str]) -> int:
         code: int | None = load(_HOT).quick(rest[1:], root)
         if code is not None:
             return code
+    from holdfast_cli.problem import check_utf8
+
+    check_utf8(words)
     if not rest:
         from holdfast_cli.commands.status import overview
 

@@ -93,10 +93,11 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
     out.say(f"\n  {count(len(rows), 'run')}, the last {ago(runs[-1].at, now)}")
 
 
-@Command(
+_RUN = ("lookback_days", "dry_run", "if_due", "force", "undo", "log")
+
+dream = Command(
     "Consolidate",
     "distil the daily notes into MEMORY.md, checked line by line; review, --undo, --log",
-    argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject]"),
     argument("--lookback-days", metavar="N", type=at_least(0), help="days of notes to read, including today"),
     flag("--dry-run", "only show the diff; write only the run's record"),
     flag("--if-due", "for a scheduler: skip after a recent dream, and store yesterday's report"),
@@ -113,11 +114,12 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
     notes="Exit code 1 when the dream failed; MEMORY.md is then unchanged. A skipped run is not a failure.",
     progress=True,
 )
-def dream(call: Call) -> Answer:
+
+
+@dream.action("run", *_RUN, default=True)
+def _dream(call: Call) -> Answer:
     """Dream, or show or undo a dream."""
     args = call.args
-    if args.words:
-        return _review(call)
     if args.log:
         runs = call.memory.dreams()
         table = {"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]}
@@ -167,22 +169,17 @@ def _report(memory: Holdfast) -> None:
         show_error(error, as_json=False)
 
 
+@dream.action("review [accept|reject]")
 def _review(call: Call) -> Answer:
+    """Show the waiting dream, or decide on it."""
     from holdfast_app.dream import write
 
-    words = call.args.words
-    what = " ".join(words[1:])
-    if words[0] != "review" or what not in ("", "accept", "reject"):
-        raise UsageError(
-            f"`holdfast dream` does not know {' '.join(words)!a}.",
-            next_step="Use `holdfast dream review`, with accept or reject after it to decide.",
-        )
-    if what and call.args.dry_run:
-        raise UsageError("`holdfast dream review` has no dry run.", next_step="Run it alone to see the waiting dream.")
-    services = call.memory.services
-    if what:
-        return _answer(write.accept(services) if what == "accept" else write.reject(services))
-    return _answer(write.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
+    services, decided = call.memory.services, {"accept": write.accept, "reject": write.reject}
+    if not call.names:
+        return _answer(write.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
+    if call.names[0] not in decided:
+        raise UsageError(f"`holdfast dream review` takes accept or reject, not {call.names[0]!a}.")
+    return _answer(decided[call.names[0]](services))
 
 
 @Command(
