@@ -9,9 +9,12 @@ import attrs
 
 from holdfast.errors import Refused
 from holdfast.text.humanize import count
-from holdfast_app.history.files import Unread
-from holdfast_app.history.importing import Taken
+from holdfast_app.authorship import strangers
+from holdfast_app.history.files import Unread, read_all
+from holdfast_app.history.importing import Taken, take_each
 from holdfast_app.printable import in_one_line
+from holdfast_app.transfer.archive import Database
+from holdfast_app.transfer.portable import import_bundle
 from holdfast_cli.command import Answer, Call
 from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term
@@ -38,8 +41,6 @@ def _agreed(call: Call, show: Callable[[Term], object]) -> bool:
 
 def bundle(call: Call) -> Answer:
     """Merge a bundle of Portable Memory, once the user accepts its statements."""
-    from holdfast_app.transfer.portable import import_bundle
-
     args = call.args
     done = import_bundle(call.memory, args.file, dry_run=args.dry_run or not args.yes)
     planned = done.statements if args.dry_run or not args.yes else []
@@ -62,8 +63,6 @@ def bundle(call: Call) -> Answer:
 
 def database(call: Call) -> Answer | None:
     """A store's content; None once the user agrees to import it."""
-    from holdfast_app.transfer.archive import Database
-
     with Database(call.args.file) as given:
         table = {
             "facts": [fact.content for fact in given.store.facts()],
@@ -83,9 +82,6 @@ def database(call: Call) -> Answer | None:
 
 def foreign(call: Call) -> Answer:
     """Import another program's memory, once the user accepts it."""
-    from holdfast_app.history.files import read_all
-    from holdfast_app.history.importing import take_each
-
     args = call.args
     given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
     done = list(take_each(call.memory, given, dry_run=args.dry_run or not args.yes))
@@ -109,8 +105,6 @@ def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
 
 def _say_statements(out: Term, statements: Sequence[str]) -> None:
     """Show what may direct an agent first and whole, because a yes accepts it, and some of the rest."""
-    from holdfast_app.authorship import strangers
-
     lines = [" ".join(line.split()) for line in statements]
     orders = dict.fromkeys(line for line in lines if len(line) > _WHOLE or strangers.directs(line))
     for line in orders:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
 
 #: The help's headings, in order.
@@ -41,15 +42,11 @@ def summary(name: str) -> str:
 
 def load(name: str) -> Any:
     """A command. Raises: PluginNotFound; PluginLoadFailed when it cannot be imported."""
-    from holdfast.plugin import discovery
-
     return discovery.import_object(_found(name))
 
 
 def _found(name: str) -> Found:
     """A command's entry point. Commands of holdfast's own distribution cannot be replaced."""
-    from holdfast.plugin import discovery
-
     found = discovery.scan()
     own = [f for f in found if f.distribution == discovery.OWN]
     offered = own if any(f.group == discovery.COMMANDS and f.name == name for f in own) else found
@@ -58,23 +55,17 @@ def _found(name: str) -> Found:
 
 def other_owner(name: str) -> str:
     """The distribution that brings a third-party command, otherwise ""."""
-    from holdfast.plugin import discovery
-
     found = _provided().get(name)
     return found.distribution if found and found.distribution != discovery.OWN else ""
 
 
 def _provided() -> dict[str, Found]:
-    from holdfast.plugin import discovery
-
     found = [f for f in discovery.scan() if f.group == discovery.COMMANDS]
     return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # ours last, so it wins
 
 
 def _described(found: Found) -> tuple[str, str]:
     """Heading and line of a command in the help. Another distribution's module is not imported for that."""
-    from holdfast.plugin import discovery
-
     if found.distribution != discovery.OWN:
         return OTHERS, f"from {found.distribution} {found.version}"
     command = discovery.import_object(found)

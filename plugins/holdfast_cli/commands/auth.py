@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, read_text
 from holdfast_cli.terminal import Cell, Term
+from holdfast_keys import origins, secrets
 
 auth = Command(
     "Manage",
@@ -31,8 +33,6 @@ auth = Command(
 
 @auth.action("set NAME", "origin")
 def _set(call: Call) -> Answer:
-    from holdfast_keys import secrets
-
     name = call.names[0]
     secrets.check_name(name)
     origin = _origin(name, call.args.origin, call.root)
@@ -43,8 +43,6 @@ def _set(call: Call) -> Answer:
 
 @auth.action("remove NAME", "origin")
 def _remove(call: Call) -> Answer:
-    from holdfast_keys import origins, secrets
-
     name, origin = call.names[0], call.args.origin
     secrets.check_name(name)
     gone = secrets.remove(name, origins.of(origin, "--origin") if origin else None)
@@ -53,8 +51,6 @@ def _remove(call: Call) -> Answer:
 
 
 def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
-    from holdfast_keys import secrets
-
     variable, out = secrets.variable_in_use(call.names[0]), call.out
     text = f"{out.mark('ok')} {said}"
     if variable:
@@ -68,8 +64,6 @@ def _origin(name: str, given: str | None, root: str) -> str:
 
     Empty for a provider whose address only its plugin knows. Raises: UsageError; ConfigError.
     """
-    from holdfast_keys import origins, secrets
-
     if given:
         return origins.of(given, "--origin")
     if name in secrets.OWN_ORIGINS or name not in secrets.ADDRESS_SETTINGS:
@@ -88,8 +82,6 @@ def _asked(name: str, origin: str) -> str:
     """The key, typed unseen or piped in."""
     if not can_ask():
         return read_text()
-    import getpass
-
     return getpass.getpass(f"Key for {name}, sent only to {_shown(origin)} (not shown): ")
 
 
@@ -111,8 +103,6 @@ class _Row(NamedTuple):
 
 
 def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[_Row]:
-    from holdfast_keys import origins, secrets
-
     for name in names:
         own = secrets.OWN_ORIGINS.get(name)
         variable = secrets.variable_in_use(name)
@@ -129,8 +119,6 @@ def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[_Row]:
 
 @auth.action("status [NAME]", default=True)
 def _status(call: Call) -> Answer:
-    from holdfast_keys import secrets
-
     usable = secrets.has_keyring()
     rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
 

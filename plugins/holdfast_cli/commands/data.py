@@ -14,10 +14,15 @@ import attrs
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
 from holdfast.text.humanize import count, size
+from holdfast_app.history.files import is_foreign
+from holdfast_app.history.importing import take_all
 from holdfast_app.privacy.purge import PurgeReport, ScrubReport
-from holdfast_app.privacy.transforms import Changed, Left
+from holdfast_app.privacy.transforms import Changed, Left, is_database
+from holdfast_app.transfer import portable
 from holdfast_app.transfer.exporting import Imported
+from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
+from holdfast_cli.imports import bundle, database, foreign, taken
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
@@ -34,8 +39,6 @@ from holdfast_cli.terminal import Term
 )
 def migrate(call: Call) -> Answer:
     """Copy the store, or bring the one in use up to date."""
-    from holdfast_app.transfer.migrate import migrate_project
-
     memory, mark = call.memory, call.out.mark("ok")
     name = memory.config.storage.backend
     if call.args.to is None:
@@ -72,7 +75,6 @@ def migrate(call: Call) -> Answer:
 )
 def export(call: Call) -> Answer:
     """Write the archive."""
-    from holdfast_app.transfer import portable
     from holdfast_app.transfer.exporting import export
 
     file = call.args.file
@@ -122,15 +124,8 @@ def export(call: Call) -> Answer:
 )
 def import_(call: Call) -> Answer:
     """Add missing items. Exit code 1 when a part was refused."""
-    from holdfast_app.history.files import is_foreign
-    from holdfast_app.privacy.transforms import is_database
-    from holdfast_app.transfer import portable
-    from holdfast_cli.imports import bundle, database, foreign, taken
-
     args = call.args
     if args.history:
-        from holdfast_app.history.importing import take_all
-
         return taken(call, list(take_all(call.memory, dry_run=args.dry_run)), (), "--history")
     if args.file is None:
         raise UsageError("`holdfast import` needs FILE or --history.", next_step="See `holdfast import --help`.")

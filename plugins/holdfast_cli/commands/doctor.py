@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 
+from holdfast.errors import Corrupt
+from holdfast.fs import durable, safeopen
 from holdfast.plugin.discovery import BACKENDS
+from holdfast.storage import snapshot
 from holdfast.text.humanize import count
+from holdfast_app.checkup import threeway
+from holdfast_app.checkup.examine import examine, inventory
+from holdfast_app.checkup.verify import TAMPERED, verify_all
 from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
+from holdfast_file import gitrun
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -34,8 +43,6 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 )
 def doctor(call: Call) -> Answer:
     """Every check. Exit code 1 when one fails."""
-    from holdfast_app.checkup.examine import examine
-
     checks = examine(call.root, repair=call.args.repair)
     ok = not any(c.outcome == "fail" for c in checks)
     return Answer({"checks": checks}, lambda out: _say(out, checks), ok=ok)
@@ -51,9 +58,6 @@ def doctor(call: Call) -> Answer:
 )
 def verify(call: Call) -> Answer:
     """Everything that is not as it was written."""
-    from holdfast.storage import snapshot
-    from holdfast_app.checkup.verify import TAMPERED, verify_all
-
     with snapshot():  # each receipt reads its documents
         done = verify_all(call.memory.services)
     mask = call.memory.services.gate.outgoing_all([one.what for one in done.findings], surface="fact")
@@ -97,8 +101,6 @@ def _say(out: Term, checks: Sequence[Check]) -> None:
 )
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
-    from holdfast_app.checkup.examine import inventory
-
     found = inventory(call.root)
 
     def show(out: Term) -> None:
@@ -134,14 +136,6 @@ def plugins(call: Call) -> Answer:
 )
 def merge_driver(call: Call) -> int:
     """Merge the files. Raises: Corrupt when a version is damaged; UsageError."""
-    import os
-
-    from holdfast.errors import Corrupt
-    from holdfast.fs import durable, safeopen
-    from holdfast_app.checkup import threeway
-    from holdfast_cli.problem import UsageError
-    from holdfast_file import gitrun
-
     args, name = call.args, call.args.name
     paths = [os.path.join(os.path.realpath(os.path.dirname(p)), os.path.basename(p)) for p in (
         args.base, args.ours, args.theirs

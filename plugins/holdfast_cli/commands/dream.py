@@ -12,11 +12,12 @@ from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
-from holdfast_app.dream import when
+from holdfast_app.dream import when, write
 from holdfast_app.dream.dreamlog import DreamResult, Status
+from holdfast_app.search import index
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
-from holdfast_cli.problem import UsageError
+from holdfast_cli.problem import UsageError, show_error
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -138,8 +139,6 @@ def _dream(call: Call) -> Answer:
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
                 _report(memory)
-                from holdfast_app.search import index
-
                 with suppress(HoldfastError):
                     index.complete(memory)  # so that no question waits for it
                     memory.store.withheld(remember=True)  # nor `status`
@@ -160,9 +159,6 @@ def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answe
 
 def _report(memory: Holdfast) -> None:
     """Store the previous day's report in a nightly run. The dream's result does not depend on it."""
-    from holdfast.errors import HoldfastError
-    from holdfast_cli.problem import show_error
-
     try:
         memory.store_report()
     except HoldfastError as error:
@@ -172,8 +168,6 @@ def _report(memory: Holdfast) -> None:
 @dream.action("review [accept|reject]")
 def _review(call: Call) -> Answer:
     """Show the waiting dream, or decide on it."""
-    from holdfast_app.dream import write
-
     services, decided = call.memory.services, {"accept": write.accept, "reject": write.reject}
     if not call.names:
         return _answer(write.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")

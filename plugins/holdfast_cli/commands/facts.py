@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +11,12 @@ from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
+from holdfast_app.authorship import witness
 from holdfast_app.facts.store import origins
-from holdfast_app.facts.store.factfile import ImportReport
+from holdfast_app.facts.store.factfile import ImportReport, read_rows
 from holdfast_app.printable import json_safe
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
+from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
@@ -127,8 +130,6 @@ def _edit(call: Call) -> Answer:
         )
     content = None if args.content is None else text_of(args.content)
     if content and is_agent():
-        from holdfast_app.authorship import witness
-
         witness.check(memory.services, [content], "the facts")
     fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
     found = memory.facts.shown([fact])
@@ -193,8 +194,6 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
 @facts.action("import FILE")
 def _import(call: Call) -> Answer:
     """Store rows from a file. Exit code 1 when rows were skipped."""
-    from holdfast_app.facts.store.factfile import read_rows
-
     name, memory = call.names[0], call.memory
     rows = list(read_rows(read_file(name), name))
     report = memory.facts.import_(rows)
@@ -223,8 +222,6 @@ def _say_imported(out: Term, report: ImportReport) -> None:
 
 @facts.action("export")
 def _export(call: Call) -> Answer:
-    import json
-
     rows = call.memory.facts.export()
 
     def show(out: Term) -> None:
@@ -236,8 +233,6 @@ def _export(call: Call) -> Answer:
 
 @facts.action("log")
 def _log(call: Call) -> Answer:
-    from holdfast_app.view.project import Project
-
     memory = call.memory
     entries = Project(memory).masked_trail(memory.facts.trail.entries())
 

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from holdfast.config import resolved, settings, statefolder, trust
 from holdfast.config.fields import described
 from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.fs import private
 from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
+from holdfast_app.checkup import adoption
 from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
+from holdfast_app.trust import statefolders, trusting
+from holdfast_app.trust.seen import Seen
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
@@ -81,11 +86,6 @@ class Withheld:
 
 def _adopt(call: Call) -> Answer:
     """Exit code 0 when nothing is left aside, else 1."""
-    from holdfast.config import resolved, settings, statefolder
-    from holdfast.fs import private
-    from holdfast_app.checkup import adoption
-    from holdfast_app.trust import statefolders
-
     root, out = call.root, call.out
     state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
@@ -156,8 +156,6 @@ def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
 )
 def trust_command(call: Call) -> Answer:
     """Give, take back or show the user's trust."""
-    from holdfast.config import resolved, trust
-
     args = call.args
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
@@ -181,9 +179,6 @@ def trust_command(call: Call) -> Answer:
 
 
 def _trust(call: Call) -> Answer:
-    from holdfast.config import resolved, trust
-    from holdfast_app.trust import statefolders, trusting
-
     root, out = call.root, call.out
     try:
         found = resolved.resolve(root, obey_others=True)
@@ -239,8 +234,6 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
 
 
 def _list() -> Answer:
-    from holdfast.config import trust
-
     found = trust.records().values()
 
     def show(out: Term) -> None:
@@ -251,9 +244,6 @@ def _list() -> Answer:
 
 
 def _revoke(root: str) -> Answer:
-    from holdfast_app.trust import trusting
-    from holdfast_app.trust.seen import Seen
-
     was = trusting.revoke(root)
     was = Seen(root).forget_trust() or was
     mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")

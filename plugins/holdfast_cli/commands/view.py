@@ -11,9 +11,11 @@ from typing import Final
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
-from holdfast_app.history.audit import Repeated
-from holdfast_app.history.sessions import Past
+from holdfast_app.history.audit import Repeated, repeated
+from holdfast_app.history.sessions import Past, found
+from holdfast_app.message_formats.reading import SUMMARY
 from holdfast_app.printable import in_one_line
+from holdfast_app.progress import each
 from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
 from holdfast_cli.command import Answer, Call, Command, argument, positive
@@ -186,11 +188,6 @@ _REPEATED: Final = {"file": "files read again", "request": "requests repeated", 
 )
 def audit(call: Call) -> Answer:
     """The repetitions after compactions, of all projects."""
-    from holdfast_app.history.audit import repeated
-    from holdfast_app.history.sessions import found
-    from holdfast_app.message_formats.reading import SUMMARY
-    from holdfast_app.progress import each
-
     since = call.memory.services.now() - timedelta(days=call.args.days)
     sessions = [one for one in found() if one.at >= since]
     compactions = unread = 0

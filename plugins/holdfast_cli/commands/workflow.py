@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, Namespace
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from holdfast.config.serde import moment, unstructure
+from holdfast.models import CuratedEntry, turns_of
 from holdfast.text.humanize import ago, count
 from holdfast_app.workflow import observations
-from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_app.workflow.sections import MAX_CHARS, line_of
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate, update_from
 from holdfast_app.workflow.update import Updated
 from holdfast_app.workflow.workflow import records
 from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
@@ -84,8 +89,6 @@ _NO_CHANGE = argument(
 
 def _given(args: Namespace) -> MemoryUpdate:
     """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
-    from holdfast_app.workflow.three import update_from
-
     named = "The update on stdin" if args.source == "-" else f"The update {args.source}"
     text = read_file(args.source, "The update") if args.source else "{}"
     data = parse_json(text, named, '{"decisions": ["..."]}')
@@ -242,8 +245,6 @@ def capture(call: Call) -> Answer:
 def update(call: Call) -> Answer | int:
     """Update the files. Raises: NotFound; UsageError."""
     if call.args.print_command:
-        from importlib.resources import files
-
         call.out.exact(files("holdfast_app.workflow").joinpath("memory-update.md").read_text(encoding="utf-8"))
         return 0
     given = _given(call.args)
@@ -255,11 +256,6 @@ def update(call: Call) -> Answer | int:
 
 def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:
     """The update followed by the session's own statements, which are already redacted."""
-    from attrs import evolve
-
-    from holdfast.models import CuratedEntry, turns_of
-    from holdfast_app.workflow.sections import MAX_CHARS, line_of
-
     require_session(memory, session_id)
     results, _ = memory.services.plugins.on_extract(turns_of(memory.session(session_id).messages))
     drafts = [extraction.draft for _, extraction in results]
