@@ -10,9 +10,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from holdfast import Holdfast
 from holdfast.config import resolved, settings, statefolder
 from holdfast.fs import private
 from holdfast.text.lazy import Lazy
+from holdfast_app.settings import project
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import known, other_owner
 from holdfast_cli.usage import parser_for
@@ -90,8 +92,6 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
         return (name for one in actions for name in one.option_strings if name.startswith("--"))
     first = next((one for one in actions if not one.option_strings), None)
     if not given and command == "config":
-        from holdfast_app.settings import project
-
         return (one.key for one in project.effective(settings.find_root(root)))
     if not given and first is not None and first.choices:
         return map(str, first.choices)
@@ -106,8 +106,6 @@ def _stored(kind: str, root: str | None) -> Iterator[str]:
         names = private.names(os.path.join(statefolder.of_files(folder), "sessions"))
         found = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
     elif kind:
-        from holdfast import Holdfast
-
         storage = resolved.load(folder, lenient=True).storage
         if storage.backend in _LOCAL and os.path.isdir(os.path.join(folder, storage.path)):
             with Holdfast.open(folder) as memory:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError
@@ -178,8 +179,6 @@ def _show(out: Term, done: Done) -> None:
 
 def _with_three_files(done: Done, *, asked: bool) -> Done:
     """The three files of document 004, if the layout or an option asks for them."""
-    from holdfast import Holdfast
-
     if not asked and resolved.load(done.root).layout.preset != "opencode":
         return done
     with Holdfast.open(done.root) as memory:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
+from holdfast.config.serde import fact_out
+from holdfast.models import AddOutcome
 from holdfast.storage import snapshot
-from holdfast.text.humanize import ago, count
+from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.facts.store.writer import check_confidence
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
@@ -22,8 +27,6 @@ if TYPE_CHECKING:
 
 def confidence(text: str) -> float:
     """A confidence from the command line. Raises: UsageError."""
-    from holdfast_app.facts.store.writer import check_confidence
-
     try:
         return check_confidence(float(text))
     except ValueError:
@@ -56,7 +59,6 @@ def confidence(text: str) -> float:
 )
 def remember(call: Call) -> Answer:
     """Store it. Exit code 1 when it was not stored and is not known either."""
-    from holdfast.models import AddOutcome
     from holdfast_app.authorship import witness
 
     args, memory = call.args, call.memory
@@ -65,8 +67,6 @@ def remember(call: Call) -> Answer:
         witness.check(memory.services, [content], "the facts")
     result = memory.facts.remember(content, args.category, args.confidence, args.source)
     if result.fact is not None:
-        from attrs import evolve
-
         result = evolve(result, fact=memory.facts.shown([result.fact])[0])
 
     def show(out: Term) -> None:
@@ -91,8 +91,6 @@ def kind(fact: Fact) -> str:
 
 def outcome_table(result: AddResult) -> dict[str, object]:
     """The outcome of storing a fact, as JSON data."""
-    from holdfast.config.serde import fact_out
-
     keys = ("outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
     return {key: getattr(result, key) for key in keys} | {"fact": fact_out(result.fact) if result.fact else None}
 
@@ -106,8 +104,6 @@ def outcome_table(result: AddResult) -> dict[str, object]:
 )
 def prompt(call: Call) -> Answer:
     """The block."""
-    from holdfast.text import humanize
-
     memory = call.memory
     with snapshot():  # one round trip
         text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)
@@ -121,8 +117,8 @@ def prompt(call: Call) -> Answer:
         elif out.is_tty and not left_out:
             out.say("There is nothing to put into a prompt yet.")
 
-    tokens = humanize.tokens(text) if call.json else 0
-    table = {"text": text, "tokens": tokens, "max_tokens": budget, "facts": shown, "left_out": left_out}
+    spent = tokens(text) if call.json else 0
+    table = {"text": text, "tokens": spent, "max_tokens": budget, "facts": shown, "left_out": left_out}
     return Answer(table, show)
 
 
