@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from holdfast.errors import HoldfastError
 from holdfast_app.printable import printable
+from holdfast_cli.terminal import OutputLost, Term
 
 
 class UsageError(HoldfastError):
@@ -76,8 +77,6 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
     ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
     ``debug`` stderr gets the traceback first.
     """
-    from holdfast_cli.terminal import OutputLost, Term
-
     try:
         if as_json:
             Term().json({"ok": False, "error": as_table(error)})
@@ -101,8 +100,6 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
 
 def caution(notices: Iterable[str]) -> None:
     """Print sentences about settings that are not in force on stderr, for commands that store something."""
-    from holdfast_cli.terminal import Term
-
     err = Term(sys.stderr)
     for notice in notices:
         err.note("warn", notice)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.config import settings, statefolder
 from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
-from holdfast.text.humanize import ago, count, size
+from holdfast.fs import paths
+from holdfast.journal import safety
+from holdfast.journal.journal import Journal
+from holdfast.journal.safety import Marker, Stated
+from holdfast.text.humanize import ago, count, nearest, size
 from holdfast.text.lazy import log
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast import Holdfast
     from holdfast.models import Payload, Receipt
     from holdfast_cli.terminal import Term
@@ -223,17 +227,12 @@ def flags_for(missing: tuple[str, ...]) -> str:
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:
     """Whether the session has a journal or an UNSAFE marker."""
-    from holdfast.journal import safety
-    from holdfast.journal.journal import Journal
-
     state = memory.services.state
     session_id = memory.services.gate.identifier(session_id)
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
 
 
 def _which(memory: Holdfast, session_id: str) -> str:
-    from holdfast.text.humanize import nearest
-
     known = memory.sessions()
     if not known:
         return "No session has begun here yet: `holdfast add` begins one."
@@ -306,16 +305,9 @@ def _remarks(out: Term, receipt: Receipt) -> None:
 def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
     """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
     messages read. Guesses whatever depends on the settings. Never raises."""
-    from datetime import UTC, datetime
-
-    from holdfast.config import settings, statefolder
     from holdfast.config.serde import stamp
     from holdfast.flush import contract
     from holdfast.flush.refused_payloads import digest, not_begun
-    from holdfast.fs import paths
-    from holdfast.journal import safety
-    from holdfast.journal.journal import Journal
-    from holdfast.journal.safety import Marker, Stated
 
     try:
         folder = settings.find_root(root)

@@ -48,9 +48,8 @@ def load(name: str) -> Any:
 def _found(name: str) -> Found:
     """A command's entry point. Commands of holdfast's own distribution cannot be replaced."""
     found = discovery.scan()
-    own = [f for f in found if f.distribution == discovery.OWN]
-    offered = own if any(f.group == discovery.COMMANDS and f.name == name for f in own) else found
-    return discovery.choose(offered, discovery.COMMANDS, name)
+    own = [f for f in found if (f.distribution, f.group, f.name) == (discovery.OWN, discovery.COMMANDS, name)]
+    return discovery.choose(own or found, discovery.COMMANDS, name)
 
 
 def other_owner(name: str) -> str:
