@@ -21,7 +21,7 @@ cut from the end, and only then the text ends with a newline and three dots. Sou
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from holdfast.config.layout import Surface
@@ -111,20 +111,18 @@ def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits:
     def cut(chars: int) -> str:
         return framed(head[:chars] + MARKER)
 
-    if fits(whole := render(total)):
-        return whole
-    if lines := _largest(total, lambda n: fits(render(n, counted=True))):
-        return render(lines, counted=True)
-    if total and fits(alone := render(1)):
-        return alone
-    if total:
-        logger.warning("no fact fits into the budget; shorten the strongest fact")
-    if not head:
-        return ""
-    for text in (render(0, counted=True), render(0)):
-        if fits(text):
-            return text
-    return cut(_largest(len(head) - 1, lambda n: fits(cut(n)))) if fits(cut(0)) else ""
+    def texts() -> Iterator[str]:
+        yield render(total)
+        if lines := _largest(total, lambda n: fits(render(n, counted=True))):
+            yield render(lines, counted=True)
+        if total:
+            yield render(1)
+            logger.warning("no fact fits into the budget; shorten the strongest fact")
+        if head:
+            yield from (render(0, counted=True), render(0))
+            yield cut(_largest(len(head) - 1, lambda n: fits(cut(n))))
+
+    return next(filter(fits, texts()), "")
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
