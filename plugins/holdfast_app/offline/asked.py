@@ -101,8 +101,6 @@ def kind_of_words(own: str) -> Kind:
     """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
     if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
-    if len(own) > 600:
-        return Kind.REQUEST
     parts = [part for part in _PARTS.split(own) if part.strip()]
     kinds = [_part_kind(part) for part in parts]
     if Kind.REQUEST in kinds:

@@ -149,7 +149,6 @@ def pointers(line: str) -> Iterator[str]:
 
 
 _WHOLE: Final = frozenset({"todowrite", "updateplan", "updatetodolist", "writetodos"})
-_LISTED: Final = Lazy(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
 _ENTRY: Final = Lazy(r"^[ \t]*[\w.]*?(content|step|status|description|title|task)s?: (.*)$", re.MULTILINE)
 _ARGUMENT: Final = Lazy(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
 _HEAD: Final = Lazy(r"\w+: ([^\n]*)")
@@ -198,13 +197,9 @@ def of(messages: Iterable[Message]) -> list[Task]:
             if key in entries:
                 fresh.add(key)
                 entries[key] = [given.get("subject", entries[key][0]), given.get("status", entries[key][1])]
-        elif message.role == "tool" and tool == "taskcreate" and (found := _CREATED.search(message.text)):
-            if str(made) in entries and found[1] not in entries:
-                entries[found[1]] = entries.pop(str(made))
-                fresh.add(found[1])
-        elif message.role == "tool" and tool == "tasklist":
-            for key, status, text in _LISTED.findall(message.text):
-                entries[key] = [entries.get(key, [text])[0], status]
+        elif tool == "taskcreate" and (found := _CREATED.search(message.text)) and str(made) in entries:
+            fresh.add(found[1])
+            entries[found[1]] = entries.pop(str(made))
     return [Task(text, _STATES.get(status, PENDING), key in fresh) for key, (text, status) in entries.items() if text]
 
 

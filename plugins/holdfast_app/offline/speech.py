@@ -110,7 +110,6 @@ def replies(message: Message) -> Iterator[Reply]:
             yield Reply(" ".join(own.split()), refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
-            question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             yield Reply(" ".join(f"{question} {answer}".split()))
 
 

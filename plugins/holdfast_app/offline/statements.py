@@ -169,9 +169,8 @@ class Statements:
         category = cues.category(cue, text)
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
             fact = FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id)
-            before = self.facts.get(same_key(text))
             self._retire(text)
-            _keep(self.facts, text, before if before and before.confidence > fact.confidence else fact)
+            _keep(self.facts, text, fact)
 
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
