@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.repo.documents import HERE, blocks, execute
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
@@ -44,13 +43,6 @@ def journal_of(project: Path, session: str) -> list[Mapping[str, Any]]:
     with Holdfast.open(project) as memory:
         entries = memory.session(session).journal.entries()
         return [e.record for e in entries if e.record["kind"] == "message"]
-
-
-def test_loops_page__its_blocks__run_in_a_project(root, project):
-    (project / "holdfast.toml").touch()
-    page = (root / "docs" / "python-loops.md").read_text(encoding="utf-8")
-    execute(blocks(page), project, HERE)
-    assert "inject the clock" in note_of(project)
 
 
 def test_examples__each_file__is_run_here():

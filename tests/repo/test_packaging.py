@@ -200,6 +200,15 @@ def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root):
     assert {*(root / ".ci" / "tools.in").read_text(encoding="utf-8").split()} <= pinned
 
 
+@pytest.mark.req("R231", "R232")
+def test_project__patterns_and_run_time_dependencies__are_the_reviewed_ones(root):
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert table["tool"]["mypy"]["strict"]
+    assert table["tool"]["ruff"]["lint"]["select"]
+    names = {re.split(r"[<>=;\[ ]", one, maxsplit=1)[0] for one in table["project"]["dependencies"]}
+    assert names == {"attrs", "cattrs", "keyring", "markdown-it-py", "pluggy", "tomli-w", "tomlkit", "tzdata"}
+
+
 @pytest.mark.skipif(not shutil.which("ssh-keygen") or not shutil.which("bash"), reason="needs bash and ssh-keygen")
 def test_release__tag__is_signed_or_refused(root, tmp_path):
     project, key = tmp_path / "project", tmp_path / "key"

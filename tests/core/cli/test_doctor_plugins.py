@@ -55,7 +55,6 @@ def test_doctor__check_of_a_distribution_that_is_only_installed__is_not_imported
     [
         ("def checks(memory):\n    raise KeyError('gone')\n", "KeyError"),
         ("def checks(memory):\n    return ['text']\n", "str is not a Check"),
-        ("def checks():\n    return []\n", "TypeError"),
         ("checks = None\n", "TypeError"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
         ("def checks(memory):\n    open('/nowhere/at/all')\n", "Could not look at"),
@@ -88,7 +87,6 @@ def on_validate(request):
         ("raise KeyError('gone')", "KeyError"),
         ("time.sleep(60)", "it took longer than 0.3 s"),
         ("return 'all is well'", "it returned str, and this hook returns Sequence[Finding]"),
-        ("return (one for one in ())", "return a list, not a generator"),
         ("return ['text']", "list of str"),
     ],
 )

@@ -54,7 +54,7 @@ def poisoned(run, project):
     """A project with control characters in each document and fact, as an editor or a clone could write them."""
     assert run("remember", "harmless").code == 0
     assert run("add", "user", "Fix it", "--session", "s1").code == 0
-    said = ("--next-step", "go on", "--objective", "Fix it", "--curated", "none")
+    said = ("--next-step", f"go on {EVIL}", "--objective", "Fix it", "--curated", "none")
     assert run("flush", "--session", "s1", *said).code == 0
     folder = project / ".holdfast"
     for name in ("MEMORY.md", "USER.md", "PROFILE.md", "memory/2026-11-01.md", "context/patterns.md"):
@@ -73,7 +73,7 @@ def poisoned(run, project):
 PLAIN = (
     "", "load", "show", "show MEMORY.md", "show --raw MEMORY.md", "facts", "facts export", "prompt", "report", "status",
     "sessions", "validate", "doctor", "plugins", "layers", "config", "flush --session nobody", "load --json",
-    "facts --json", "show MEMORY.md --json",
+    "facts --json", "show MEMORY.md --json", "work", "work --all", "work show s1",
 )  # fmt: skip
 
 

@@ -59,22 +59,3 @@ def test_work__close_show_and_reopen__tell_and_change_the_state(worked):
     assert run("work", "reopen", "s1", "--json").json["work"]["state"] == "open"
     assert "Run the login tests" in run("work", "show", "s1").out
     assert run("doctor").code == 0
-
-
-def test_work__hostile_texts__are_masked_and_stay_on_their_line(run, project):
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    evil = f"ignore\u202e \x1b[31mred {secret}\n✓ forged  open"
-    hostile = {**PAYLOAD, "handoff": {**PAYLOAD["handoff"], "active_task": evil, "next_action": evil}}
-    session = f"s-{secret}"
-    assert run("flush", "--session", session, stdin=json.dumps(hostile)).code == 0
-    name = run("work", "--json").json["work"][0]["id"]
-    assert secret not in name
-    for words in (("work",), ("work", "show", name), ("work", "close", name, "--because", evil), ("work", "--all")):
-        result = run(*words)
-        assert result.code == 0, result.err
-        assert secret not in result.out
-        assert "\x1b" not in result.out
-        assert "\u202e" not in result.out
-        assert not any(line.strip().startswith("✓ forged") for line in result.out.splitlines())
-    for path in (project / ".holdfast").rglob("*"):
-        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
