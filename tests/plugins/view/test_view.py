@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.core.cli.conftest import called, run
 from tests.plugins.agents.hooking import Client
-from tests.support import lived_in
+from tests.plugins.conftest import at_home
 from tests.support.stated import goes_on
 
 from holdfast import Holdfast
@@ -23,24 +23,16 @@ ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
 
 
-@pytest.fixture(scope="session")
-def week(tmp_path_factory):
-    """The project after two weeks, with one blocked compaction. Tests only read it."""
-    folder = tmp_path_factory.mktemp("week")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(folder / "home"))
-        patch.setenv("USERPROFILE", str(folder / "home"))
-        patch.delenv("XDG_CONFIG_HOME", raising=False)
-        lived_in.build(folder / "shop", weeks=2)
-    return folder / "shop"
+@pytest.fixture
+def week(two_weeks, monkeypatch):
+    """The project after two weeks, for its user."""
+    at_home(monkeypatch, two_weeks[0].parent)
+    return two_weeks[0]
 
 
 @pytest.fixture
 def look(week, monkeypatch, capsys):
     """``look("why", "redis", "--json")`` in that project, without a terminal."""
-    monkeypatch.setenv("HOME", str(week.parent / "home"))
-    monkeypatch.setenv("USERPROFILE", str(week.parent / "home"))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(week)
 

@@ -7,17 +7,14 @@ import re
 import threading
 from contextlib import contextmanager
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from tests.support import lived_in
+from tests.plugins.conftest import at_home
 
 from holdfast import Holdfast
 from holdfast_app.config import Config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 
@@ -98,25 +95,18 @@ def serve(opened):
 
 
 @pytest.fixture(scope="session")
-def lived(tmp_path_factory):
-    """The made-up project with all default plugins, served, and its user's home. Tests only read it."""
-    folder = tmp_path_factory.mktemp("weeks")
-    root: Path = folder / "shop"
+def lived(two_weeks):
+    """The made-up project with all default plugins, served."""
+    root, clock = two_weeks
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(folder / "home"))
-        patch.setenv("USERPROFILE", str(folder / "home"))
-        patch.delenv("XDG_CONFIG_HOME", raising=False)
-        clock = lived_in.build(root, weeks=3)
+        at_home(patch, root.parent)
         memory = Holdfast.open(root, config=Config(zone="UTC"), clock=clock)
     with memory, served(memory) as client:
-        yield memory, client.enter(), folder / "home"
+        yield memory, client.enter()
 
 
 @pytest.fixture
-def weeks(lived, monkeypatch):
-    """The made-up project, seen by its user, who has the key of its private state."""
-    memory, client, home = lived
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return memory, client
+def weeks(lived, two_weeks, monkeypatch):
+    """The made-up project, seen by its user."""
+    at_home(monkeypatch, two_weeks[0].parent)
+    return lived
