@@ -123,7 +123,7 @@ class DocumentContract(ContractBase):
         assert store.names() == ["b.md"]
 
     @hard
-    @given(names=st.sets(strategies.names(), max_size=8), cut=st.integers(0, 12))
+    @given(names=st.sets(strategies.names(), max_size=4), cut=st.integers(0, 12))
     def test_d8_names__any_prefix__exactly_those_sorted(self, store: StorageBackend, names: set[str], cut: int) -> None:
         """D8"""
         for name in store.names():

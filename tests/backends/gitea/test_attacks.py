@@ -63,13 +63,6 @@ def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(gi
     gitea.edit_issue(REPO, number, title="Some thoughts")
 
 
-def test_reactions__of_a_reader__change_nothing(gitea, filled, mallory):
-    for number in gitea.titles(REPO):
-        assert mallory("POST", f"/issues/{number}/reactions", {"content": "eyes"}).status == 201
-        for comment, _ in gitea.comments(REPO, number):
-            assert mallory("POST", f"/issues/comments/{comment}/reactions", {"content": "+1"}).status == 201
-
-
 def test_comment__that_quotes_a_whole_record__the_owners_own_counts(gitea, filled, mallory):
     """Same id, same checksum; and the id with another text."""
     for number in list(gitea.titles(REPO)):
@@ -123,17 +116,6 @@ def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_i
     assert [("1000 records" in check.message, len(check.message) < 600) for check in told] == [(True, True)]
 
 
-def test_repository__with_a_template_and_a_description_like_a_store__is_empty(gitea, machine):
-    """Templates become the text of a person's own issue; a description is no issue at all."""
-    template = marker.frame("x", "evil\n", kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA", head="f" * 32, comment=1)
-    gitea.make_issue(REPO, "A bug", template, poster="mallory")
-    store = machine()
-    assert store.names() == []
-    assert text_of(store) is None
-    store.write("MEMORY.md", "one\n")
-    assert text_of(machine()) == "one\n"
-
-
 def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea, machine):
     """Users with write access are trusted with the texts, but their edit does not go unnoticed."""
     store = machine()
@@ -149,7 +131,7 @@ def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea
     assert f"#issuecomment-{comment}" in check.message
 
 
-def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepted(gitea, machine):
+def test_accept__by_a_reader_or_edited_by_a_writer_into_a_comment_of_the_owner__is_none(gitea, machine):
     store = machine(patience_s=1.0)
     store.append(DAY, make_block("one", "- step one"), HEADER, "one")
     number = issue_of(gitea, f"doc:{DAY}")
@@ -158,20 +140,11 @@ def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepte
     gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
     gitea.skew(60)
     gitea.edit_comment(REPO, note, replay.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT, poster="mallory")
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="edited"):
             view.read(DAY)
-
-
-def test_repository__renamed__is_named_and_nothing_is_sent_there(gitea, machine):
-    store = machine(patience_s=1.0)
-    store.write("MEMORY.md", "one\n")
-    gitea.rename(REPO, "elsewhere")
-    for view in (store, machine(patience_s=1.0)):
-        with pytest.raises(Closed, match="renamed to agent/elsewhere"):
-            view.read("MEMORY.md")
-        with pytest.raises(Closed, match="renamed"):
-            view.write("MEMORY.md", "two\n")
+    assert any("mallory" in check.message and "accept" in check.message for check in inspect(store.log))
 
 
 def test_repository__another_one_takes_its_name__is_an_error_and_never_an_empty_memory(gitea, machine):

@@ -8,48 +8,18 @@ from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import ConfigError
 from holdfast.models import Outcome
-from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import marker, replay
+from holdfast.testing.base import make_fact
+from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 
 REPO = "agent/memory"
 TEAM = "team/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
     fields = marker.fields(gitea.bodies(repo, number)[-1])
     return fields["id"]
-
-
-def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_shows_it(gitea, machine):
-    store = machine()
-    store.write("MEMORY.md", "mine\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    base = head_of(gitea, number)
-    gitea.make_comment(REPO, number, record("ver", "theirs\n", base=base), poster="mallory")
-    for view in (store, machine()):
-        assert text_of(view, "MEMORY.md") == "mine\n"
-    store.write("MEMORY.md", "mine again\n")
-    assert text_of(machine(), "MEMORY.md") == "mine again\n"
-    found = [check for check in inspect(machine().log) if "mallory" in check.message]
-    assert [check.outcome for check in found] == [Outcome.WARN]
-    assert "'MEMORY.md'" in found[0].message
-    assert "authors" in found[0].next_step
-
-
-def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea, machine):
-    store = machine(patience_s=1.0)
-    store.append(DAY, make_block("one", "- step one"), HEADER, "one")
-    number = issue_of(gitea, f"doc:{DAY}")
-    comment, body = gitea.comments(REPO, number)[0]
-    gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
-    gitea.make_comment(REPO, number, replay.ACCEPT, poster="mallory")
-    checks = list(inspect(store.log))
-    assert any(check.message.endswith("edited manually.") for check in checks)
-    assert any("mallory" in check.message and "accept" in check.message for check in checks)
 
 
 @pytest.mark.parametrize("pull", [True, False])

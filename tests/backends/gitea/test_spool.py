@@ -1,7 +1,6 @@
 """``[storage] spool``: flushes that a server does not take wait on this machine, and reach it once, in order."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
-from holdfast import FlushRefused, Holdfast, Receipt
+from holdfast import Holdfast, Receipt
 from holdfast.config.serde import unstructure
 from holdfast.storage import block_marker
 
@@ -124,20 +123,20 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
-def test_compaction__server_answers_in_four_seconds__is_refused_in_time_by_name_or_kept(away):
-    slow = Fault(name="slow", reaches=True, answering="truth", delay_s=4.0)
+def test_compaction__server_answers_in_two_seconds__is_refused_in_time_by_name_or_kept(away):
+    slow = Fault(name="slow", reaches=True, answering="truth", delay_s=2.0)
     away.spoil(slow)
     away.settings(spool=False)
     client = Client(away.project, native="slow")
     event = client.payload("PreCompact", trigger="auto")
     client.hook("UserPromptSubmit", prompt="Remember the port 8443")
     client.say("user", "Remember the port 8443")
-    answered = client.send(event, "--deadline", "10", HOLDFAST_GITEA_TOKEN=away.gitea.token)
+    answered = client.send(event, "--deadline", "5", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 2
     assert away.proxy.url in answered.stderr
     assert "something hangs" not in answered.stderr
     away.settings(spool=True)
-    answered = client.send(event, "--deadline", "10", HOLDFAST_GITEA_TOKEN=away.gitea.token)
+    answered = client.send(event, "--deadline", "5", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 0
     assert len(away.waiting()) == 1
 
@@ -177,7 +176,7 @@ def _dies(away: Away, n: int, *words: str, data: str = "") -> bool:
     return away.command(*words, data=data, dies_at=n).returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("n", [8, 14, 20, 28])
+@pytest.mark.parametrize("n", [10, 24])
 def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away, n):
     away.take_away()
     with Holdfast.open(away.project) as memory:
@@ -193,7 +192,7 @@ def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away, n)
     assert away.notes().count("**Objective:** ") == 1
 
 
-@pytest.mark.parametrize("n", [4, 12, 20])
+@pytest.mark.parametrize("n", [6, 16])
 def test_ship__killed_at_a_step__the_next_one_completes_it_once(away, n):
     away.take_away()
     receipt = away.flush("one", "The port is 8443")
@@ -247,20 +246,3 @@ def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement
     with Holdfast.open(away.project) as memory:
         assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
         assert memory.load().work[0].facts == ("The port is 9090",)
-
-
-def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away, tmp_path):
-    user = Path(os.environ["HOME"], ".config", "holdfast", "config.toml")
-    user.parent.mkdir(parents=True, exist_ok=True)
-    user.write_text(f'[storage]\nbackend = "gitea"\nserver = "{away.proxy.url}"\nrepository = "{REPO}"\n')
-    clone = tmp_path / "clone"
-    clone.mkdir()
-    (clone / "holdfast.toml").write_text("[storage]\nspool = true\n")
-    away.take_away()
-    with Holdfast.open(clone) as memory:
-        assert not memory.config.storage.spool
-        assert memory.services.notices
-        session = memory.session("one")
-        session.add("user", "Hello")
-        with pytest.raises(FlushRefused):
-            session.flush(STATED)

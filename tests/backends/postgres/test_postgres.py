@@ -1,5 +1,6 @@
 """PostgreSQL: servers that die, connections that are cut, other roles, PgBouncer, and errors with a next step."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -29,85 +30,69 @@ from holdfast_postgres.backend import PostgresBackend
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
-@pytest.mark.parametrize("change", ["write", "delete", "delete a document"])
-def test_change__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
-    change, answers, cluster, opened, proxy
-):
-    """The second try of such a change finds its own work, and does not take it for another process's."""
-    store = opened(cluster, f"{change}/{answers}", port=proxy.port)
-    revision = store.write("c.md", "-", None)
-    for message in range(60):
-        fact, before = make_fact(message), proxy.cut
-        store.add_fact(fact, 1000)
-        proxy.cut_at(message, answers=answers)
-        if change == "write":
-            revision = store.write("c.md", f"text {message}", revision)
-        elif change == "delete":
-            assert delete_fact(store, fact.id) == fact
-        else:
-            store.delete("c.md")
-            revision = store.write("c.md", "-", ABSENT)
-        if proxy.cut == before:  # it has fewer messages
-            break
-    proxy.cut_at(-1, answers=answers)
-    assert message > 1
-    assert store.read("c.md") == Document(
-        name="c.md", text=f"text {message}" if change == "write" else "-", revision=revision
-    )
-    assert len(list(store.facts())) == (0 if change == "delete" else message + 1)
-
-
-@pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
 def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowledged(answers, cluster, opened, proxy):
+    """Before each message of a call, and before every second one of its answers. The second try of a change finds its
+    own work, and does not take it for another process's."""
     store = opened(cluster, f"messages/{answers}", port=proxy.port)
-    number = 0
+    wanted = [make_fact(number) for number in range(60)]
+    store.commit([Add(fact, 1000) for fact in wanted])
+    numbers, blocks = itertools.count(len(wanted)), list[int]()
 
     def add() -> None:
-        assert getattr(store.commit([Add(make_fact(number), 1000)]).added[0], "outcome", None) is AddOutcome.ADDED
+        wanted.append(make_fact(next(numbers)))
+        assert getattr(store.commit([Add(wanted[-1], 1000)]).added[0], "outcome", None) is AddOutcome.ADDED
 
     def replace() -> None:
-        (result,) = store.commit([Add(make_fact(number), 1000), Remove(make_fact(number - 1).id)]).added
+        old, wanted[-1] = wanted[-1], make_fact(next(numbers))
+        (result,) = store.commit([Add(wanted[-1], 1000), Remove(old.id)]).added
         assert result.outcome is AddOutcome.ADDED
 
+    def delete() -> None:
+        fact = wanted.pop()
+        assert delete_fact(store, fact.id) == fact
+
     def apply() -> None:
+        number = next(numbers)
+        blocks.append(number)
         block = f"{block_marker(f'b{number}')}\ntext\n"
         found = store.commit(
             [Append(name="a.md", block=block, header="", block_id=f"b{number}"), Write(name="b.md", text=str(number))]
         ).documents
         assert found["b.md"] == store.read("b.md")
 
+    def write() -> None:
+        nonlocal revision
+        revision = store.write("c.md", f"text {next(numbers)}", revision)
+
+    def remove() -> None:
+        nonlocal revision
+        store.delete("c.md")
+        revision = store.write("c.md", "-", ABSENT)
+
     def read() -> None:
         assert store.read("b.md") is not None
 
     store.write("b.md", "-")
-    cuts, blocks = [], 0
-    for call in (add, replace, apply, read):
-        for message in range(60):
-            number += 1
-            blocks += call is apply
+    revision = store.write("c.md", "-", None)
+    calls = (add, replace, delete, apply, write, remove, read)
+    cuts = dict.fromkeys(calls, 0)
+    for call in calls:
+        for message in range(0, 60, 1 + answers):
             before = proxy.cut
             len(list(store.facts()))  # connects
             proxy.cut_at(message, answers=answers)
             call()
             if proxy.cut == before:  # the call has fewer messages
                 break
+            cuts[call] += 1
         proxy.cut_at(-1, answers=answers)
-        cuts.append(message)
+    assert min(cuts.values()) >= 4
     direct = opened(cluster, f"messages/{answers}")
-    ids = [fact.id for fact in direct.facts()]
-    assert (
-        len(ids)
-        == len(set(ids))
-        == len(list(direct.facts()))
-        == cluster.sql("SELECT facts FROM holdfast.namespaces WHERE namespace = %s", values=(f"messages/{answers}",))[
-            0
-        ][0]
-    )
-    assert ids[-1] == make_fact(cuts[0] + cuts[1] + 2).id
-    assert len(ids) == cuts[0] + 1
-    found = direct.read("a.md")
-    assert found.text.count("holdfast:block") == blocks
-    assert min(cuts) >= 4
+    assert list(direct.facts()) == wanted
+    counted = cluster.sql("SELECT facts FROM holdfast.namespaces WHERE namespace = %s", values=(f"messages/{answers}",))
+    assert counted == [(len(wanted),)]
+    assert direct.read("a.md").text.count("holdfast:block") == len(blocks)
+    assert direct.read("c.md") == Document(name="c.md", text="-", revision=revision)
 
 
 def test_namespace__of_another_role__cannot_be_read_or_written(cluster, opened):
