@@ -1,5 +1,6 @@
 """Users who can read a store, and their attempts to change what an agent is told."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -88,12 +89,13 @@ def test_comment__with_the_id_of_a_write_that_is_to_be_repeated__the_write_is_no
 
 
 @pytest.mark.parametrize("base", ["f" * 32, "", "head"])
-@pytest.mark.parametrize("kind", ["ver", "del", "snap", "next", "ops", "blk", "tomorrow"])
-def test_record__of_a_reader_with_any_base__changes_nothing(gitea, filled, mallory, base, kind):
-    for number in list(gitea.titles(REPO)):
+def test_records__of_a_reader_with_any_base__change_nothing(gitea, filled, mallory, base):
+    kinds = ("ver", "del", "snap", "next", "ops", "blk", "tomorrow")
+    for number, kind in itertools.product(gitea.titles(REPO), kinds):
         fields = {"root": "1", "to": "1", "block": "ZXZpbA", "over": "f" * 32, "base": base}
         if base == "head":  # the newest record, and not a beginning of its own
-            newest = marker.fields(next(reversed(gitea.bodies(REPO, number)), "")) or {}
+            own = [body for body in gitea.bodies(REPO, number) if "evil" not in body]
+            newest = marker.fields(next(reversed(own), "")) or {}
             fields |= {"base": newest.get("id", ""), "root": ""}
         mallory("POST", f"/issues/{number}/comments", {"body": record(kind, "evil\n", **fields)})
 

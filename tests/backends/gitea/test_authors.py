@@ -22,28 +22,32 @@ def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
     return fields["id"]
 
 
-@pytest.mark.parametrize("pull", [True, False])
-@pytest.mark.parametrize(
-    ("title", "body"),
-    [
-        ("holdfast:authors", ""),
-        ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1)),
-        ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1, deleted=1)),
-        ("holdfast:doc:USER.md", ""),
-        ("holdfast:facts", ""),
-        ("holdfast:store", marker.frame("x", '{"schema": 99, "requires": ["all"]}', language="json", kind="store")),
-    ],
+CLAIMS = (
+    ("holdfast:authors", ""),
+    ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1)),
+    ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1, deleted=1)),
+    ("A bug", marker.line(kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA", head="f" * 32, comment=1)),
+    ("holdfast:doc:USER.md", ""),
+    ("holdfast:facts", ""),
+    ("holdfast:store", marker.frame("x", '{"schema": 99, "requires": ["all"]}', language="json", kind="store")),
 )
-def test_issue__made_by_a_reader__is_not_part_of_the_store(gitea, machine, title, body, pull):
-    early = gitea.make_issue(REPO, title, body, poster="mallory", pull=pull)
+
+
+@pytest.mark.parametrize("pull", [True, False])
+def test_issues__made_by_a_reader__are_not_part_of_the_store(gitea, machine, pull):
+    def claim() -> list[int]:
+        made = [gitea.make_issue(REPO, title, body, poster="mallory", pull=pull) for title, body in CLAIMS]
+        for number in made:
+            gitea.make_comment(REPO, number, record("ver", "theirs\n"), poster="mallory")
+            gitea.make_comment(REPO, number, record("ops", '{"op": "del", "id": "fact_00000001"}'), poster="mallory")
+        return made
+
+    claim()
     store = machine()
     assert store.names() == []
     store.write("MEMORY.md", "mine\n")
     store.add_fact(make_fact(1), 100)
-    late = gitea.make_issue(REPO, title, body, poster="mallory", pull=pull)
-    for number in (early, late):
-        gitea.make_comment(REPO, number, record("ver", "theirs\n"), poster="mallory")
-        gitea.make_comment(REPO, number, record("ops", '{"op": "del", "id": "fact_00000001"}'), poster="mallory")
+    late = claim()
     for view in (store, machine()):
         assert view.names() == ["MEMORY.md"]
         assert text_of(view, "MEMORY.md") == "mine\n"
@@ -51,7 +55,8 @@ def test_issue__made_by_a_reader__is_not_part_of_the_store(gitea, machine, title
         assert len(list(view.facts())) == 1
     checks = list(inspect(machine().log))
     assert all(check.outcome is not Outcome.FAIL for check in checks)
-    assert pull or any(f"#{late}" in check.message and "mallory" in check.message for check in checks)
+    named = [number for number in late if any(f"#{number}" in c.message and "mallory" in c.message for c in checks)]
+    assert pull or named
 
 
 def _on_team(gitea: FakeServer, tmp_path: Path, name: str, user: str, scopes: tuple[str, ...]) -> GiteaBackend:

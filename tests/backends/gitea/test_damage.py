@@ -38,7 +38,7 @@ def three_blocks(store: GiteaBackend) -> None:
         store.append(DAY, make_block(block_id, f"- step {block_id}"), HEADER, block_id)
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", [0, 2])
 def test_block__edited__corrupt_until_accepted_then_read_as_it_is(gitea, store, machine, place):
     three_blocks(store)
     number = issue_of(gitea, f"doc:{DAY}")
@@ -61,11 +61,10 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(gitea, store, 
 
 
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
-@pytest.mark.parametrize("place", [0, 1])
-def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(gitea, store, machine, place, how):
+def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(gitea, store, machine, how):
     three_blocks(store)
     number = issue_of(gitea, f"doc:{DAY}")
-    comment, body = gitea.comments(REPO, number)[place]
+    comment, body = gitea.comments(REPO, number)[1]
     if how == "deleted":
         gitea.delete_comment(REPO, comment)
     else:

@@ -65,8 +65,7 @@ def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_mach
     assert text_of(ana) == "three\n"
 
 
-@pytest.mark.parametrize("filled", [False, True])
-@pytest.mark.parametrize("scopes", [SCOPES, ("write:issue",)])
+@pytest.mark.parametrize(("filled", "scopes"), [(True, SCOPES), (False, ("write:issue",))])
 def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
     gitea, of, filled, scopes
 ):

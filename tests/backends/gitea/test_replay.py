@@ -7,18 +7,12 @@ from holdfast.testing import strategies
 from holdfast_gitea import marker
 
 
-@given(text=st.one_of(strategies.documents(), st.text("`\n ab", max_size=40)), note=strategies.categories())
-def test_framed__any_text__comes_back_and_is_intact(text, note):
-    body = marker.frame(note, text, id="r1", kind="ver", base="")
+@given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)), folded=st.booleans())
+def test_framed__any_text__comes_back_and_is_intact(text, folded):
+    body = marker.frame(marker.readable(text), text, id="r1", kind="blk", base="", **({"fold": 1} if folded else {}))
     found = marker.framed(body)
     assert (found.text, found.intact, found.id) == (text, True, "r1")
     assert "base" not in found.fields
-
-
-@given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)))
-def test_framed__shown_above_and_folded__comes_back_and_is_intact(text):
-    found = marker.framed(marker.frame(marker.readable(text), text, id="r1", kind="blk", fold=1))
-    assert (found.text, found.intact) == (text, True)
 
 
 @given(text=strategies.documents(), place=st.integers(0, 400), letter=st.sampled_from("x`\n- "))

@@ -51,10 +51,8 @@ def named(root):
 @pytest.mark.parametrize(
     ("where", "number"),
     [
-        ("seq = (SELECT max(seq) FROM facts)", 1),
         ("seq >= (SELECT max(seq) - 2 FROM facts)", 3),
         ("seq = (SELECT min(seq) FROM facts)", 1),
-        ("1", 6),
     ],
 )
 def test_facts__rows_deleted_in_the_database__counted_and_accepted_on_request(root, where, number):

@@ -1,8 +1,7 @@
-"""Several processes and threads at one SQLite store: killed, forked, waiting for one another."""
+"""Several processes and threads at one SQLite store: forked, waiting for one another."""
 
 import contextlib
 import os
-import random
 import sqlite3
 import time
 
@@ -11,50 +10,8 @@ import pytest
 from holdfast.errors import Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import get_fact
-from holdfast.testing.base import Workers, add_call, append_call, make_fact
+from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
-
-FACTORY = "holdfast_sqlite.backend:SqliteBackend"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Day\n"
-
-
-@pytest.mark.req("R016", "R045", "R096")
-def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project):
-    """The acknowledged set is the oracle; the limit makes evictions part of it, and each kill leaves a log behind."""
-    acknowledged: set[str] = set()
-    blocks: set[str] = set()
-    for round_ in range(4):
-        scripts = []
-        for writer in range(2):
-            start = round_ * 10_000 + writer * 1000
-            pairs = [
-                (add_call(make_fact(start + n)), append_call(DAY, f"r{round_}w{writer}n{n}", HEADER))
-                for n in range(400)
-            ]
-            scripts.append([call for pair in pairs for call in pair])
-        workers = Workers(FACTORY, project, scripts)
-        workers.go()
-        time.sleep(random.Random(round_).uniform(0.01, 0.12))
-        for process in workers.processes:
-            process.kill()
-        for script, answers in zip(scripts, workers.finish(), strict=True):
-            for call, answer in zip(script, answers, strict=False):
-                assert "ok" in answer
-                if call["call"] == "add_fact":
-                    acknowledged.add(call["fact"]["id"])
-                else:
-                    blocks.add(call["block_id"])
-        with contextlib.closing(SqliteBackend(project)) as store:
-            facts = [fact.id for fact in store.facts()]
-            assert acknowledged <= set(facts)
-            assert len(facts) == len(set(facts)) == len(list(store.facts()))
-            document = store.read(DAY)
-            text = document.text if document else ""
-            assert all(text.count(f"id={block} ") == 1 for block in blocks)
-    assert acknowledged
-    with contextlib.closing(sqlite3.connect(project / ".holdfast" / "holdfast.db")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 @pytest.mark.req("R096")

@@ -12,28 +12,9 @@ import pytest
 
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.models import AddOutcome
-from holdfast.storage import Add, Remove, delete_fact, get_fact, update_fact
+from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
-
-
-@pytest.mark.req("R045", "R060")
-def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project):
-    with contextlib.closing(SqliteBackend(project)) as store:
-        for number in range(6):
-            store.add_fact(make_fact(number), 10)
-        expected = 6
-        for number in (5, 0, 2, 4):  # the last of all, the first, one of the middle, the last of what is left
-            delete_fact(store, make_fact(number).id)
-            expected -= 1
-            assert len(list(store.facts())) == expected == len(list(store.facts()))
-        store.commit([Add(make_fact(7), 10), Remove(make_fact(7).id), Add(make_fact(8), 10)])
-        assert len(list(store.facts())) == 3
-        for fact in list(store.facts()):
-            delete_fact(store, fact.id)
-        assert len(list(store.facts())) == 0
-        assert store.add_fact(make_fact(9), 1).evicted == ()
-        assert len(list(store.facts())) == 1
 
 
 @pytest.mark.req("R048")

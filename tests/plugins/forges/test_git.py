@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.support.git import git
+from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
 from holdfast.api import PluginContext
@@ -129,22 +130,21 @@ def test_facts__shallow_clone__knows_no_missing_commit(repo, tmp_path):
     assert forge.facts(asks, datetime.now(UTC)) == {}
 
 
-@pytest.mark.parametrize(
-    ("claim", "says"),
-    [
-        ("Tagged v9.9 after the tests", "v9.9 is tagged, but on git it is absent"),
-        ("Tagged v1.0", ""),
-        ("Committed abcdef0 with the repair", "abcdef0 is committed, but on git it is absent"),
-        ("Deleted the branch fix-login", "fix-login is deleted, but on git it is unmerged"),
-        ("Deleted the branch gone", ""),
-        ("Merged branch fix-login", "fix-login is merged, but on git it is unmerged"),
-        ("Merged fix-login into main, at last", "fix-login is merged, but on git it is unmerged"),
-        ("Merged branch squashed", ""),
-        ("Will merge branch fix-login", ""),
-        ("The branch fix-login will be merged", ""),
-    ],
-)
-def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(repo, capsys, claim, says):
+CLAIMS = {
+    "Tagged v9.9 after the tests": "v9.9 is tagged, but on git it is absent",
+    "Tagged v1.0": "",
+    "Committed abcdef0 with the repair": "abcdef0 is committed, but on git it is absent",
+    "Deleted the branch fix-login": "fix-login is deleted, but on git it is unmerged",
+    "Deleted the branch gone": "",
+    "Merged branch fix-login": "fix-login is merged, but on git it is unmerged",
+    "Merged fix-login into main, at last": "fix-login is merged, but on git it is unmerged",
+    "Merged branch squashed": "",
+    "Will merge branch fix-login": "",
+    "The branch fix-login will be merged": "",
+}
+
+
+def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(repo, capsys):
     commit(repo, "Begin", hours=2)
     git(repo, "tag", "v1.0")
     for name, file in (("fix-login", "b.txt"), ("squashed", "c.txt")):
@@ -153,11 +153,10 @@ def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(re
     git(repo, "switch", "-q", "main")
     git(repo, "merge", "-q", "--squash", "squashed")
     git(repo, "commit", "-qm", "Squash it")
-    stated = {"objective": "Repair the login", "decisions": [claim], "next_step": "none", "curated": "none"}
-    rest = {key: [] for key in ("facts", "blockers", "artifacts", "follow_ups", "state_mutations")}
     with Holdfast.open(repo) as memory:
         session = memory.session("s")
         session.add("user", "hello")
-        session.flush(Payload(**stated, **rest, work_open=False))
-    [told] = on_the_forge(capsys, "what_does_not_fit_together")
-    assert told.startswith(f"The notes say that {says}" if says else "nothing")
+        session.flush(Payload(**done("Repair the login", decisions=[*CLAIMS])))
+    told = on_the_forge(capsys, "what_does_not_fit_together")
+    says = list(dict.fromkeys(f"The notes say that {text}" for text in CLAIMS.values() if text))
+    assert [line.partition(": ")[0] for line in told] == says

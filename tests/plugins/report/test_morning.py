@@ -67,8 +67,9 @@ def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_
     assert str(flushed(Board(project)).morning()) == text
 
 
-@pytest.mark.parametrize("hours", [0.1, 6.5, 23.9])
-@pytest.mark.parametrize("lost", ["", "2026-11-20", "2026-11-21", "HANDOFF"])
+@pytest.mark.parametrize(
+    ("hours", "lost"), [(0.1, ""), (23.9, ""), (6.5, "2026-11-20"), (6.5, "2026-11-21"), (6.5, "HANDOFF")]
+)
 def test_morning__at_any_hour_and_with_notes_deleted__covers_its_title_and_names_files_that_exist(
     opened, payload, clock, project, hours, lost
 ):
