@@ -105,12 +105,6 @@ def needed(*distributions: str) -> Iterator[metadata.Distribution]:
                 wanted.append(requirement.name)
 
 
-@pytest.fixture(scope="session")
-def make_environment() -> type[Environment]:
-    """``make_environment(folder)`` makes an empty virtual environment there."""
-    return Environment
-
-
 def build(source: Path, into: Path) -> Path:
     """The wheel of the project at ``source``."""
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(into), str(source)]

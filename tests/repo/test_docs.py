@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from tests.repo.conftest import Environment
 from tests.repo.documents import HERE, Block, blocks, execute
 from tests.support.processes import finished, programs
 
@@ -133,8 +134,8 @@ memory.close()
     assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
 
 
-def test_tutorial__from_top_to_bottom__runs(root, wheel, make_environment, project, tmp_path):
-    made = make_environment(tmp_path / "environment")
+def test_tutorial__from_top_to_bottom__runs(root, wheel, project, tmp_path):
+    made = Environment(tmp_path / "environment")
     libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)

@@ -1,7 +1,5 @@
 """The distribution: what the wheel holds, what installs with it, and what an import costs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -11,16 +9,12 @@ import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.repo.conftest import RELEASE, build, copied
+from tests.repo.conftest import RELEASE, Environment, build, copied
 from tests.support.trusting import trusted
 
 from holdfast.plugin import discovery
-
-if TYPE_CHECKING:
-    from tests.repo.conftest import Environment
 
 
 def packages(root: Path) -> list[str]:
@@ -83,9 +77,9 @@ with Holdfast.open() as memory:
 
 
 @pytest.fixture(scope="module")
-def kernel(root, make_environment, tmp_path_factory) -> Environment:
+def kernel(root, tmp_path_factory) -> Environment:
     """Core and the file backend in an environment of their own."""
-    made = make_environment(tmp_path_factory.mktemp("kernel") / "environment")
+    made = Environment(tmp_path_factory.mktemp("kernel") / "environment")
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)

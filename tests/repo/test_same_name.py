@@ -108,11 +108,11 @@ class Guarded:
 
 
 @pytest.fixture
-def guarded(index, make_environment, project, tmp_path, monkeypatch) -> Guarded:
+def guarded(index, project, tmp_path, monkeypatch) -> Guarded:
     """Guards of each client that holdfast-memory has installed for the project and for the user."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    made = make_environment(tmp_path / "environment")
+    made = Environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     pip(made, index, "install", DISTRIBUTION)
     found = Guarded(made, project)

@@ -3,25 +3,20 @@
 The broken distributions are made here: one that cannot be imported, one with a misspelt hook.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.repo.conftest import Environment
 from tests.support import distributions
 from tests.support.stated import done
 from tests.support.trusting import trusted
 
 from holdfast.plugin import discovery
-
-if TYPE_CHECKING:
-    from tests.repo.conftest import Environment
 
 PAYLOAD = done("Fix the login")
 BROKEN = {
@@ -31,11 +26,9 @@ BROKEN = {
 
 
 @pytest.fixture(scope="module")
-def installed(
-    wheel: Path, acme_wheel: Path, make_environment: type[Environment], tmp_path_factory: pytest.TempPathFactory
-) -> Environment:
+def installed(wheel: Path, acme_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """holdfast, acme and the two broken ones, in an environment with nothing else but holdfast's dependencies."""
-    made = make_environment(tmp_path_factory.mktemp("environment"))
+    made = Environment(tmp_path_factory.mktemp("environment"))
     made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel, acme_wheel)
     for name, source in BROKEN.items():

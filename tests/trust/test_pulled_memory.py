@@ -306,53 +306,52 @@ def test_revoke__withholds_again_what_was_accepted_and_keeps_what_was_written_he
     assert "Nomad" in brief
 
 
-def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(working):
-    """``git checkout --orphan`` has the remote's files in the index and no parent."""
-    build = _append("MEMORY.md", f"\n- {EVIL}\n")
-    source = working.bare.with_name("source")
-    build(source)
-    git(source, "commit", "-qam", "more", who=GIT)
-    git(source, "push", "-q", str(working.bare), "main")
-    git(working.project, "fetch", "-q")
-    git(working.project, "checkout", "-q", "--orphan", "new", "origin/main")
-    (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
-    git(working.project, "add", "-A")
-    git(working.project, "commit", "-qm", "new")
-    read = agent_reads(working)
+def commit_of_others(victim: Victim, who: dict[str, str]) -> None:
+    """A line of a foreign commit in the shared repository."""
+    source = victim.bare.with_name("source")
+    _append("MEMORY.md", f"\n- {EVIL}\n")(source)
+    git(source, "commit", "-qam", "more", who=who)
+    git(source, "push", "-q", str(victim.bare), "main")
+
+
+def type_here(victim: Victim, *words: str) -> None:
+    """A line of the user's own, committed."""
+    (victim.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
+    git(victim.project, "add", "-A")
+    git(victim.project, "commit", "-q", *words)
+
+
+def agent_reads_only_what_was_typed(victim: Victim) -> None:
+    read = agent_reads(victim)
     assert EVIL not in read
     assert "Typed here" in read
+
+
+def test_a_first_commit__on_a_fetched_branch__makes_none_of_it_the_user_s(working):
+    """``git checkout --orphan`` has the remote's files in the index and no parent."""
+    commit_of_others(working, GIT)
+    git(working.project, "fetch", "-q")
+    git(working.project, "checkout", "-q", "--orphan", "new", "origin/main")
+    type_here(working, "-m", "new")
+    agent_reads_only_what_was_typed(working)
 
 
 def test_an_amended_title__of_a_pulled_commit_in_the_user_s_name__makes_none_of_its_lines_the_user_s(working):
-    source, own = working.bare.with_name("source"), working.project / ".holdfast" / "USER.md"
-    _append("MEMORY.md", f"\n- {EVIL}\n")(source)
-    git(source, "commit", "-qam", "more")  # with the user's own name and address
-    git(source, "push", "-q", str(working.bare), "main")
+    commit_of_others(working, ME)
     git(working.project, "pull", "-q", "--rebase", "origin", "main")
-    own.write_text("# User\n\n- Typed here\n")
-    git(working.project, "add", "-A")
     for title in ("better", "best"):
-        git(working.project, "commit", "-q", "--amend", "-m", title)
+        type_here(working, "--amend", "-m", title)
     git(working.project, "push", "-q", "origin", "HEAD:mine")
-    read = agent_reads(working)
-    assert EVIL not in read
-    assert "Typed here" in read
+    agent_reads_only_what_was_typed(working)
 
 
 def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_the_user_s(working):
     """A rebase keeps both, so an own commit is known again by what it added."""
-    (working.project / ".holdfast" / "USER.md").write_text("# User\n\n- Typed here\n")
-    git(working.project, "add", "-A")
-    git(working.project, "commit", "-qm", "own")
+    type_here(working, "-m", "more")
     time = git(working.project, "log", "-1", "--format=%at").strip()
-    source = working.bare.with_name("source")
-    _append("MEMORY.md", f"\n- {EVIL}\n")(source)
-    git(source, "commit", "-qam", "own", who=ME | {"GIT_AUTHOR_DATE": f"{time} +0000"})
-    git(source, "push", "-q", str(working.bare), "main")
+    commit_of_others(working, ME | {"GIT_AUTHOR_DATE": f"{time} +0000"})
     git(working.project, "pull", "-q", "--rebase", "origin", "main")
-    read = agent_reads(working)
-    assert EVIL not in read
-    assert "Typed here" in read
+    agent_reads_only_what_was_typed(working)
 
 
 def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filter__asks_nothing(victim):

@@ -4,9 +4,7 @@ driver leaves what was there."""
 import os
 import signal
 import subprocess
-import sys
 import sysconfig
-import textwrap
 
 import pytest
 from tests.plugins.doctor.test_merge_driver import _clones, _exchange
@@ -166,42 +164,16 @@ def _sides(folder):
 def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path):
     words = _sides(tmp_path)
     before = (tmp_path / "A").read_bytes()
-    script = textwrap.dedent(
-        """
-        import os, signal, sys
-        left, opened, written = int(sys.argv.pop(1)), os.open, os.write
-        def killing(call):
-            def run(*args, **more):
-                global left
-                if call is opened and not args[1] & (os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_RDWR):
-                    return call(*args, **more)
-                left -= 1
-                if left == 0:
-                    if call is written:
-                        call(args[0], args[1][: len(args[1]) // 2])
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*args, **more)
-            return run
-        for name in ("open", "write", "fsync", "replace", "rename"):
-            setattr(os, name, killing(getattr(os, name)))
-        from holdfast.__main__ import main
-        main()
-        """
-    )
-    codes = []
     for number in range(1, 30):
         (tmp_path / "A").write_bytes(before)
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", script, str(number), "merge-driver", *words], check=False, capture_output=True
-        )
-        codes.append(done.returncode)
+        code = processes.run("merge-driver", *words, cwd=tmp_path, dies_at=number).returncode
         text = (tmp_path / "A").read_bytes()
-        if done.returncode == 0:
+        if code == 0:
             break
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert code == -signal.SIGKILL
         assert text == before or (b"Redis" in text and b"Ana" in text and text.endswith(b"}\n"))
-    assert codes[-1] == 0
-    assert len(codes) > 3
+    assert code == 0
+    assert number > 3
     assert b"Redis" in text
 
 
