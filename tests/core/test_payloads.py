@@ -87,15 +87,11 @@ def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_r
         ({"objective": 3}, "objective"),
         ({"facts": "one"}, "facts"),
         ({"decisions": [1]}, r"decisions\[0\]"),
-        ({"work_open": "yes"}, "work_open"),
         ({"curated": {"memory": [{"txt": "x"}]}}, r"curated.memory\[0\].txt"),
-        ({"curated": {"memory": [5]}}, r"curated.memory\[0\]"),
-        ({"curated": 5}, "curated"),
         ({"handoff": {"branch": "b"}}, "handoff.active_task"),
         ({"state_mutations": [{"kind": "whim", "target": "t", "summary": "s"}]}, r"state_mutations\[0\].kind"),
         ({"objektive": "x"}, "objektive"),
         (5, "payload"),
-        ("objective", "payload"),
     ],
 )
 def test_payload_of__a_wrong_value__names_the_field(given, named):
@@ -229,4 +225,14 @@ def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flus
     session.flush()
     assert "mow the lawn" in note()
     assert "an operator overrode it" in note()
+    assert opened().unsafe() == []
+
+
+def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
+    opened().session("s").flush(payload())
+    with pytest.raises(FlushRefused, match="ghost") as refused:
+        opened(plugins=GHOST).session("s").flush()
+    assert (refused.value.target, "could not begin" in refused.value.message) == ("collect", False)
+    assert opened().unsafe()[0].target == "collect"
+    assert opened().session("s").flush().repeated
     assert opened().unsafe() == []

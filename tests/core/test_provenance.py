@@ -125,6 +125,7 @@ class _Dreamer:
 
 def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned, opened):
     dreamer = _Dreamer()
+    assert "withheld until you have seen them" in opened(dreamer).deep_dream(force=True).reason
     (cloned / ".holdfast/MEMORY.md").unlink()
     opened(dreamer).deep_dream(force=True)
     assert dreamer.seen == ""

@@ -162,3 +162,16 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
     assert (len(done.added), done.given_up) == (1, ())
     services = memory.services
     assert Queue(services.state).items() == []
+
+
+def test_flush__session_is_purged_before_the_model_is_asked__nothing_of_it_comes_back(opened, project, note):
+    model = Model()
+    memory = opened(model)
+    memory.services.hurried = True
+    session = memory.session("s")
+    session.add("user", "hello")
+    session.flush()
+    memory.purge(session="s")
+    opened(model).extract_queued()
+    assert note() == "" or "hello" not in note()
+    assert memory.sessions() == []

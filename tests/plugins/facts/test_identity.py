@@ -81,22 +81,18 @@ def test_facts__by__lists_those_of_that_person_alone(project_folder, capsys):
     assert "Ana@laptop" in capsys.readouterr().out
 
 
-SETTINGS = '[storage]\nbackend = "{}"\n' + ON
-
-
 @contextlib.contextmanager
-def machine(root: Path, person: str, backend: str = "file") -> Iterator[Holdfast]:
+def machine(root: Path, person: str) -> Iterator[Holdfast]:
     """The project, opened as ``person`` on that person's machine."""
-    project(root, SETTINGS.format(backend, person))
+    project(root, ON.format(person))
     with Holdfast.open(root) as memory:
         yield memory
 
 
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project_folder, backend):
-    with machine(project_folder, "Ana", backend) as memory:
+def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project_folder):
+    with machine(project_folder, "Ana") as memory:
         memory.facts.remember("The deploy branch is main")
-    with machine(project_folder, "Bob", backend) as memory:
+    with machine(project_folder, "Bob") as memory:
         assert memory.facts.remember("The deploy branch is release").replaced == ()
         (conflict,) = memory.facts.conflicts()
     assert [(f.content, origins.of(f.source)) for f in conflict.facts] == [

@@ -185,6 +185,7 @@ BAD = {
     "no known code": (Reply(text='{"verdicts": [{"code": "1", "verdict": "supported", "because": "x y"}]}'), True),
     "only thought": (Reply(write=lambda body: f"<think>{everything_supported(body)}</think>"), True),
     "everything supported": (Reply(write=everything_supported), True),
+    "rows of another form": (Reply(text='{"verdicts": ["supported", 1, null, {"code": 3}]}'), True),
     "another word": (verdict(verdict="SUPPORTED", because="Omar may leave in May"), False),
     "no quotation": (verdict(verdict="supported"), False),
     "a quotation of one word": (verdict(verdict="supported", because="Omar"), False),

@@ -126,6 +126,7 @@ def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_tu
     pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
     opened().session("talk").add("user", f"{'filler ' * 560}\nzanzibar\n{pem}\nand mombasa", message_id="m0")
     opened().session("talk").add("assistant", "Thanks", message_id="m1")
+    assert opened().search("zanzibar")  # indexed by the rules of then: none
     with Holdfast.open(project) as memory:
         for question in ("zanzibar", "mombasa", "thanks", body.split("\n")[9]):
             for hit in memory.search(question):

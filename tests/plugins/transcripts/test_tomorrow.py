@@ -26,7 +26,7 @@ TURN = (
 ANSWERED = "I renamed the column to cust_ref and ran the 12 tests of the billing schema."
 
 #: Fields that say who speaks and what. Without them a row holds no conversation that a reader could know.
-_NEEDED = frozenset({"type", "role", "content", "text", "message", "payload", "info", "parts"})
+_NEEDED = frozenset({"type", "role", "content", "text", "message", "payload", "info", "parts", "isSidechain"})
 _VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, 0, -1, 2**70, 1e300, "", "x", "2026-13-45T99:99:99Z", [], {}, [None], [[1]], {"type": {}}, "\ud800"]
 ).map(copy.deepcopy)
