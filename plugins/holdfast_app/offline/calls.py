@@ -197,9 +197,11 @@ def of(messages: Iterable[Message]) -> list[Task]:
             if key in entries:
                 fresh.add(key)
                 entries[key] = [given.get("subject", entries[key][0]), given.get("status", entries[key][1])]
-        elif tool == "taskcreate" and (found := _CREATED.search(message.text)) and str(made) in entries:
-            fresh.add(found[1])
-            entries[found[1]] = entries.pop(str(made))
+        elif message.role == "tool" and tool == "taskcreate" and str(made) in entries:
+            found = _CREATED.search(message.text)
+            if found and found[1] not in entries:
+                entries[found[1]] = entries.pop(str(made))
+                fresh.add(found[1])
     return [Task(text, _STATES.get(status, PENDING), key in fresh) for key, (text, status) in entries.items() if text]
 
 

@@ -199,8 +199,8 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     found = calls.of(
         messages(
             ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
-            ("tool", "Task #1 created", "TaskCreate"),
             ("assistant", "TaskCreate: long text\nsubject: B", "TaskCreate"),
+            ("tool", "Task #1 created", "TaskCreate"),
             ("tool", "Task #2 created", "TaskCreate"),
             ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
         )
