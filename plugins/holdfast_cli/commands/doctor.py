@@ -101,14 +101,13 @@ def _say(out: Term, checks: Sequence[Check]) -> None:
 )
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
-    found = inventory(call.root)
+    found, kinds = inventory(call.root), {BACKENDS: "backend"}
 
     def show(out: Term) -> None:
         rows: list[tuple[Cell, ...]] = []
         for s in found:
-            kind, origin = "backend" if s.group == BACKENDS else "plugin", f"{s.distribution} {s.version}".strip()
-            state = (s.status, _STYLES.get(s.status, ""))
-            rows.append(((s.name, "bold"), kind, origin or "-", state, ", ".join(s.hooks) or "-"))
+            origin, state = f"{s.distribution} {s.version}".strip() or "-", (s.status, _STYLES.get(s.status, ""))
+            rows.append(((s.name, "bold"), kinds.get(s.group, "plugin"), origin, state, ", ".join(s.hooks) or "-"))
         out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
         for s in found:
             if s.status in ("failed", "missing"):
@@ -116,7 +115,6 @@ def plugins(call: Call) -> Answer:
                 out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
 
     keys = ("distribution", "version", "hooks", "status", "reason")
-    kinds = {BACKENDS: "backend"}
     rows = [
         {"name": s.name, "kind": kinds.get(s.group, "plugin"), **{key: getattr(s, key) for key in keys}} for s in found
     ]

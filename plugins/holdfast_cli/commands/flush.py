@@ -7,10 +7,14 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
+from holdfast.config import resolved, settings
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.journal.capture import ROLES, capture, stored_id
 from holdfast.text.humanize import count
 from holdfast_app import background
+from holdfast_app.progress import report
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
 )
 def add(call: Call) -> Answer | int:
     """Journal it. A hook's stdout may go into the model's context: without a person or --json nothing is printed."""
-    from holdfast.config import resolved, settings
-
     text, message_id = text_of(call.args.text), call.args.id
     if not text.strip():
         raise UsageError(
@@ -149,10 +151,6 @@ def _others(memory: Holdfast) -> str:
 
 def _imported(call: Call) -> Session:
     """The session with the transcript's messages in it."""
-    from attrs import evolve
-
-    from holdfast_app.progress import report
-
     transcript = call.memory.read_transcript(call.args.transcript)
     session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
     total = len(transcript.kept)

@@ -104,7 +104,7 @@ def show(call: Call) -> Answer:
         documents = [memory.services.shown(document) for document in documents]
         rows = [_document_row(memory, document) for document in documents]
     err = Term(sys.stderr)
-    if withheld := {str(row["name"]): int(str(row["withheld"])) for row in rows if row["withheld"]}:
+    if withheld := {row["name"]: row["withheld"] for row in rows if row["withheld"]}:
         err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
         err.stream.flush()
     table = [{**row, "text": document.text} for row, document in zip(rows, documents, strict=True)]
@@ -119,12 +119,11 @@ def _print(out: Term, err: Term, documents: Sequence[Document], *, raw: bool) ->
         (out.raw if raw else out.exact)(document.text)
 
 
-def _list(out: Term, rows: Sequence[dict[str, object]]) -> None:
+def _list(out: Term, rows: Sequence[dict[str, Any]]) -> None:
     cells = []
     for row in rows:
-        withheld = int(str(row["withheld"]))
-        note = f"{row['surface']}, {count(withheld, 'passage')} withheld from agents" if withheld else row["surface"]
-        cells.append((str(row["name"]), size(int(str(row["size"]))), (str(note), "dim")))
+        withheld = f", {count(row['withheld'], 'passage')} withheld from agents" if row["withheld"] else ""
+        cells.append((row["name"], size(row["size"]), (f"{row['surface']}{withheld}", "dim")))
     out.say(out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents.")
 
 
@@ -153,7 +152,7 @@ def _refuse_folder(memory: Holdfast, name: str) -> None:
         )
 
 
-def _document_row(memory: Holdfast, document: Document) -> dict[str, object]:
+def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:
     return {
         "name": document.name,
         "surface": str(memory.services.layout.surface_of(document.name) or "other"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 from holdfast.text.humanize import ago, count
 from holdfast_app.search import KINDS
 from holdfast_app.search.hits import Hits, SearchHit
+from holdfast_app.sessions.lookup import resolve, short
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
@@ -50,8 +51,6 @@ _KEYS: Final = (
 )
 def search(call: Call) -> Answer:
     """The hits that hold now, then where it was said."""
-    from holdfast_app.sessions.lookup import resolve
-
     memory, args = call.memory, call.args
     if args.index:
         from holdfast_app.search import index
@@ -124,7 +123,6 @@ def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
 
 def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
     from holdfast_app.search.answer import said, when
-    from holdfast_app.sessions.lookup import short
 
     is_turn, at = hit.kind == "turn", when(hit)
     if hit.at and hit.kind in ("turn", "fact"):

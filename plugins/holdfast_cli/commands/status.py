@@ -6,6 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from holdfast.config import settings
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
@@ -217,7 +218,6 @@ _DAILY = (
 def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     from holdfast import Holdfast
-    from holdfast.config import settings
 
     out = Term()
     folder = settings.find_root(root)
