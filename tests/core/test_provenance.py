@@ -125,10 +125,14 @@ class _Dreamer:
 
 def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned, opened):
     dreamer = _Dreamer()
-    assert "withheld until you have seen them" in opened(dreamer).deep_dream(force=True).reason
     (cloned / ".holdfast/MEMORY.md").unlink()
     opened(dreamer).deep_dream(force=True)
     assert dreamer.seen == ""
+
+
+def test_dream__memory_of_a_clone_that_nobody_trusts__is_not_dreamt_over(cloned, opened, payload):
+    opened().session("s").flush(payload())
+    assert "withheld until you have seen them" in opened(_Dreamer()).deep_dream(force=True).reason
 
 
 def test_load__folder_outside_of_any_repository__what_was_there_first_is_withheld_and_what_is_typed_later_is_not(
