@@ -29,8 +29,8 @@ def arm(n: int) -> None:
 
 
 def dies(n: int, act: Callable[[], object]) -> bool:
-    """Whether ``act``, in a forked process, is killed at the ``n``-th call that changes the disk, or comes to its end
-    before. Whatever it raises fails the test."""
+    """Whether ``act``, in a forked process, is killed at the ``n``-th call that changes the disk (0: by itself), or
+    comes to its end before. Whatever it raises fails the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pytest's other threads only wait
         pid = os.fork()

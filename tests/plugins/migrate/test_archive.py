@@ -1,19 +1,20 @@
 """`holdfast export` and `holdfast import`: everything, in one archive."""
 
 import os
+import shutil
 import signal
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
+from holdfast_app.progress import watched
 from holdfast_app.transfer.exporting import export, import_archive
 
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -60,9 +61,16 @@ def imported(root, path, *, replace=False):
         return import_archive(memory, str(path), replace=replace)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    exported(fill(project(folder / "one")), folder / "memory.zip")
+    return folder
+
+
 @pytest.fixture
-def packed(tmp_path):
-    return exported(fill(project(tmp_path / "one")), tmp_path / "memory.zip")
+def packed(made, tmp_path):
+    return Path(shutil.copy(made / "memory.zip", tmp_path))
 
 
 @given(
@@ -153,36 +161,30 @@ def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path, pac
     with pytest.raises(ConfigError, match="nothing was changed"):
         imported(other, packed)
     assert contents(other) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "two"]
 
 
-KILLED = """
-import os, signal, sys
-from holdfast import Holdfast
-from holdfast_app.transfer.exporting import export, import_archive
-from holdfast_app.progress import watched
-def kill(done, total, activity):
-    if done >= int(sys.argv[4]):
-        os.kill(os.getpid(), signal.SIGKILL)
-with Holdfast.open(sys.argv[1]) as memory, watched(kill):
-    export(memory, sys.argv[2], force=True) if sys.argv[3] == "export" else import_archive(memory, sys.argv[2])
-"""
+def killed(root, at, act):
+    """Do it in a process that dies at its report number ``at``."""
 
+    def kill(done, total, activity):
+        if done >= at:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def killed(root, file, verb, at):
-    """Run it in a process that dies at its report number ``at``."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", KILLED, root, file, verb, str(at)], env=env, check=False)
-    assert done.returncode == -signal.SIGKILL
+    def die():
+        with Holdfast.open(root) as memory, watched(kill):
+            act(memory)
+
+    assert dies(0, die)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_import__killed_while_writing__is_completed_by_the_next(tmp_path, packed):
+def test_import__killed_while_writing__is_completed_by_the_next(tmp_path, made, packed):
     other = project(tmp_path / "two", "sqlite")
     for kill_at in (2, 6, 8):
-        killed(other, packed, "import", kill_at)
+        killed(other, kill_at, lambda memory: import_archive(memory, str(packed)))
     imported(other, packed)
-    assert contents(other) == contents(tmp_path / "one")
+    assert contents(other) == contents(made / "one")
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name")
@@ -195,5 +197,5 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     target.mkdir()
     if force:
         (target / "memory.zip").write_bytes(b"before")
-    killed(root, target / "memory.zip", "export", 0)
+    killed(root, 0, lambda memory: export(memory, str(target / "memory.zip"), force=True))
     assert {p.name: p.read_bytes() for p in target.iterdir()} == ({"memory.zip": b"before"} if force else {})

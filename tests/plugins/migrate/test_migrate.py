@@ -1,13 +1,11 @@
 """Copying stores between backends."""
 
 import contextlib
-import os
-import signal
 from datetime import UTC, datetime
 
 import attrs
 import pytest
-from tests.support import dying
+from tests.support.dying import arm_methods, dies
 
 from holdfast.errors import Conflict
 from holdfast.storage import Add, StorageBackend
@@ -129,18 +127,16 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path, kin
         pytest.fail("it never got to its end")
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_migrate__killed_while_copying__goes_on(tmp_path):
     with opened("file", tmp_path / "a") as source:
         fill(source, 6)
-    if (child := os.fork()) == 0:
-        try:
-            with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
-                dying.arm_methods(target, ("write", "commit"), 1)
-                migrate(source, target)
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+    def die() -> None:
+        with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
+            arm_methods(target, ("write", "commit"), 1)
+            migrate(source, target)
+
+    assert dies(0, die)
     copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"))
     with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
         assert contents(target) == contents(source)

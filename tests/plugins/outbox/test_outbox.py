@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
+from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unavailable
@@ -195,17 +196,12 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
 
 
 @pytest.mark.req("R149")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("when", ["trouble", "after"])
-def test_process__killed_while_it_sends__the_next_one_completes_it_once(opened, board, mutating, project, when):
+def test_process__killed_while_it_sends__the_next_one_completes_it_once(opened, board, mutating, monkeypatch, when):
     """Killed before the forge has it, and after: the id was made before the first try."""
-    if (child := os.fork()) == 0:
-        try:
-            setattr(board, when, lambda item: os.kill(os.getpid(), signal.SIGKILL))
-            said(opened(board)).flush(mutating("in review"))
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    with monkeypatch.context() as patch:
+        patch.setattr(board, when, lambda item: os.kill(os.getpid(), signal.SIGKILL))
+        assert dies(0, lambda: said(opened(board)).flush(mutating("in review")))
     memory = opened(board)
     assert [marker.session for marker in memory.unsafe()] == ["s"]
     [waiting] = memory.outbox.items()

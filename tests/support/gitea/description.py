@@ -30,7 +30,6 @@ CALLS = {
     f"{_REPO}/issues": ("get", "post"),
     f"{_REPO}/issues/comments": ("get",),
     f"{_REPO}/issues/comments/{{id}}": ("get", "patch", "delete"),
-    f"{_REPO}/issues/comments/{{id}}/reactions": ("post",),
     f"{_REPO}/issues/{{index}}": ("get", "patch", "delete"),
     f"{_REPO}/issues/{{index}}/comments": ("get", "post"),
     f"{_REPO}/issues/{{index}}/reactions": ("post",),

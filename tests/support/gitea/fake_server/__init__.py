@@ -2,7 +2,7 @@
 
 It is stateful, answers the calls that holdfast makes (issues, comments, labels, reactions, the repository, the user,
 the version), and copies surprising behaviour: comments are never paginated, a missing issue answers 500, titles are cut
-at 255 characters, an unknown label unfilters a list, times are whole seconds. It plays Gitea 1.26, Gitea 1.25 or
+at 255 characters, an unknown label unfilters a list, times are whole seconds. It plays Gitea 1.26 or
 Forgejo::
 
     with FakeServer() as gitea:

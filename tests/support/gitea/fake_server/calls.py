@@ -155,10 +155,8 @@ class Call:
         return found
 
     def comment(self) -> Comment:
-        """The comment or event of the path. Raises: Stop 404 (before 1.26 a bare one for another repository's)."""
+        """The comment or event of the path. Raises: Stop 404."""
         found = self.world.row(self.repo, self.number("id"))
-        if found is None and self.world.flavour != "1.26" and self.world.has_row(self.number("id")):
-            raise Stop(Answer(404))
         if found is None:
             raise self.missing(f"comment does not exist [id: {self.number('id')}, issue_id: 0]")
         return found

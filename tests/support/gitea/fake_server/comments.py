@@ -2,7 +2,7 @@
 
 from . import shapes
 from .calls import Answer, Call, Stop
-from .state import Comment, Issue, Reaction
+from .state import Comment, Reaction
 
 #: The reactions allowed by default; any other is 403.
 REACTIONS = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
@@ -57,21 +57,16 @@ def get(call: Call) -> Answer:
 
 
 def edit(call: Call) -> Answer:
-    """Read, then written back with the version that was read: overtaken means 500, and later means last write wins.
-    An edit that changes nothing is answered without saying whose comment it is."""
+    """The last write wins. An edit that changes nothing is answered without saying whose comment it is."""
     call.live_repo()
     call.need_token()
     form = call.form("body")
     comment = _own(call, call.comment())
     if comment.kind != "comment":
         return Answer(204)
-    version = comment.version
-    call.world.during_edit()
-    if comment.version != version:
-        raise call.broken()
     if comment.body == form["body"]:
         return Answer(200, {**shapes.comment(call.world, comment), "user": None})
-    comment.body, comment.version, comment.updated = form["body"], version + 1, call.world.now()
+    comment.body, comment.version, comment.updated = form["body"], comment.version + 1, call.world.now()
     return Answer(200, shapes.comment(call.world, comment))
 
 
@@ -91,17 +86,9 @@ def _own(call: Call, comment: Comment) -> Comment:
     return comment
 
 
-def react_to_comment(call: Call) -> Answer:
-    return _react(call, call.comment())
-
-
-def react_to_issue(call: Call) -> Answer:
-    return _react(call, call.issue())
-
-
-def _react(call: Call, thing: Comment | Issue) -> Answer:
+def react(call: Call) -> Answer:
     """Add one's own reaction: 201 the first time, 200 after."""
-    doer, content = call.doer, call.form().get("content") or ""
+    doer, thing, content = call.doer, call.issue(), call.form().get("content") or ""
     own = next((r for r in thing.reactions if r.user is doer and r.content == content), None)
     if content not in REACTIONS:
         raise call.fail(403, f"'{content}' is not an allowed reaction")

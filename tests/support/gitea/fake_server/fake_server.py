@@ -18,7 +18,7 @@ LEAST = ("write:issue",)
 class FakeServer:
     """A server on loopback, running while the ``with`` block lasts.
 
-    ``version`` is ``1.26``, ``1.25`` or ``forgejo``; ``user`` is whose token ``token`` is, with ``scopes``; ``clock``
+    ``version`` is ``1.26`` or ``forgejo``; ``user`` is whose token ``token`` is, with ``scopes``; ``clock``
     gives seconds since the epoch; ``port`` 0 takes any free one.
     """
 

@@ -72,25 +72,16 @@ def edit(call: Call) -> Answer:
     issue = call.issue()
     if issue.poster is not doer and not call.repo.may_write(doer):
         raise Stop(Answer(403))
-    guarded = call.world.flavour == "1.26"
-    version = form.get("content_version") if guarded else None
-    if version is not None and version != issue.version:
-        raise _overtaken(call, 409)
+    version = form.get("content_version") if call.world.flavour == "1.26" else None
+    if version not in (None, issue.version):
+        raise call.fail(409, "the issue is already changed")
     if form.get("title"):
         _set_title(call, issue, form["title"])
     if form.get("body") is not None:
-        read = issue.version
-        call.world.during_edit()
-        if issue.version != read:
-            raise _overtaken(call, 409 if guarded else 400)
-        issue.body, issue.version, issue.updated = form["body"], read + 1, call.world.now()
+        issue.body, issue.version, issue.updated = form["body"], issue.version + 1, call.world.now()
     if form.get("state") is not None:
         _set_state(call, issue, form["state"])
     return Answer(201, shapes.issue(call.world, issue, doer))
-
-
-def _overtaken(call: Call, status: int) -> Stop:
-    return call.fail(status, "the issue is already changed")
 
 
 def _set_title(call: Call, issue: Issue, title: str) -> None:

@@ -9,7 +9,7 @@ from .calls import Answer, Call, Stop
 
 Handler = Callable[[Call], Answer]
 
-VERSIONS = {"1.26": "1.26.3", "1.25": "1.25.4", "forgejo": "11.0.1+gitea-1.22.0"}
+VERSIONS = {"1.26": "1.26.3", "forgejo": "11.0.1+gitea-1.22.0"}
 
 
 def version(call: Call) -> Answer:
@@ -87,11 +87,10 @@ ROUTES = (
     _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),
     _route(_REPO + "/issues/comments", "issue", GET=comments.in_repository),
     _route(_COMMENT, "issue", GET=comments.get, PATCH=comments.edit, DELETE=comments.delete),
-    _route(_COMMENT + "/reactions", "issue", POST=comments.react_to_comment),
     _route(_ISSUE, "issue", GET=issues.get, PATCH=issues.edit, DELETE=issues.delete),
     _route(_ISSUE + "/comments", "issue", GET=comments.on_issue, POST=comments.create),
     _route(_ISSUE + "/timeline", "issue", GET=comments.timeline),
-    _route(_ISSUE + "/reactions", "issue", POST=comments.react_to_issue),
+    _route(_ISSUE + "/reactions", "issue", POST=comments.react),
 )
 
 

@@ -55,8 +55,8 @@ def label(world: World, repo: Repository, one: Label) -> dict[str, Any]:
     return {
         "id": one.id,
         "name": one.name,
-        "exclusive": one.exclusive,
-        "is_archived": one.is_archived,
+        "exclusive": False,
+        "is_archived": False,
         "color": one.color,
         "description": one.description,
         "url": f"{world.url}/api/v1/repos/{repo.full_name}/labels/{one.id}",

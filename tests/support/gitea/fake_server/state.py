@@ -12,8 +12,8 @@ from typing import Literal
 
 from .titles import stored
 
-#: Which server is played. 1.25 and Forgejo neither show nor take ``content_version``.
-Flavour = Literal["1.26", "1.25", "forgejo"]
+#: Which server is played. Forgejo neither shows nor takes ``content_version``.
+Flavour = Literal["1.26", "forgejo"]
 Right = Literal["read", "write", "admin"]
 
 
@@ -42,8 +42,6 @@ class Label:
     name: str
     color: str
     description: str = ""
-    exclusive: bool = False
-    is_archived: bool = False
 
 
 @dataclass
@@ -65,7 +63,6 @@ class Comment:
     updated: int
     kind: str = "comment"
     version: int = 0
-    reactions: list[Reaction] = field(default_factory=list)
     more: dict[str, object] = field(default_factory=dict)
 
 
@@ -106,7 +103,6 @@ class Repository:
     updated: int
     private: bool = True
     archived: int | None = None
-    has_issues: bool = True
     rights: dict[str, Right] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
@@ -137,8 +133,6 @@ class World:
     url: str = ""
     clock: Callable[[], float] = time.time
     skew_s: float = 0.0
-    #: Called between the reading and the writing half of an edit, where the real server can be overtaken.
-    during_edit: Callable[[], None] = lambda: None
     users: dict[str, User] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
     repos: dict[str, Repository] = field(default_factory=dict)
@@ -192,10 +186,6 @@ class World:
         issue.rows.append(row)
         issue.updated = now
         return row
-
-    def has_row(self, row_id: int) -> bool:
-        """Whether any repository has it."""
-        return any(self.row(repo, row_id) for repo in self.repos.values())
 
     def row(self, repo: Repository, row_id: int) -> Comment | None:
         """The row with that id, if it belongs to this repository."""
