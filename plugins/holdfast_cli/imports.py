@@ -42,13 +42,10 @@ def _agreed(call: Call, show: Callable[[Term], object]) -> bool:
 def bundle(call: Call) -> Answer:
     """Merge a bundle of Portable Memory, once the user accepts its statements."""
     args = call.args
-    done = import_bundle(call.memory, args.file, dry_run=args.dry_run or not args.yes)
-    planned = done.statements if args.dry_run or not args.yes else []
-    if (
-        not args.dry_run
-        and not args.yes
-        and (not planned or _agreed(call, lambda out: _say_statements(out, done.statements)))
-    ):
+    is_plan = args.dry_run or not args.yes
+    done = import_bundle(call.memory, args.file, dry_run=is_plan)
+    planned = done.statements if is_plan else []
+    if not args.dry_run and is_plan and not (planned and not _agreed(call, lambda out: _say_statements(out, planned))):
         done, planned = import_bundle(call.memory, args.file), []
 
     def show(out: Term) -> None:

@@ -213,7 +213,11 @@ class Facts(FactWriter):
         confidence = None if confidence is None else check_confidence(confidence)
         if content is not None:
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
-            self._check_unique(fact_id, content)
+            key = duplicate_key(content)
+            for other in self.services.store.backend.facts():
+                if other.id != fact_id and duplicate_key(other.content) == key:
+                    step = "Update that one, or delete it first."
+                    raise DuplicateFact(f"Fact {other.id} already says that.", next_step=step)
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         if fields:
@@ -226,15 +230,6 @@ class Facts(FactWriter):
             self.trail.changed(old, fields, self.services.clock())
         logger.info("fact %s was updated", fact_id)
         return new
-
-    def _check_unique(self, fact_id: str, content: str) -> None:
-        """Raises: DuplicateFact when another fact has that content."""
-        key = duplicate_key(content)
-        for other in self.services.store.backend.facts():
-            if other.id != fact_id and duplicate_key(other.content) == key:
-                raise DuplicateFact(
-                    f"Fact {other.id} already says that.", next_step="Update that one, or delete it first."
-                )
 
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.
