@@ -74,12 +74,6 @@ def flushed(talked):
 
 @pytest.fixture
 def unwritable(talked, project):
-    """As ``talked``, and today's note cannot be written: a folder is in its place."""
-    from holdfast import Holdfast
-    from holdfast.config.layout import Surface
-
-    with Holdfast.open(project) as memory:
-        today = memory.services.now().date()
-        name = memory.services.layout.name(Surface.DAILY, today)
-    (project / ".holdfast" / name).mkdir(parents=True)
+    """As ``talked``, and no note can be written: a file is in the place of their folder."""
+    (project / ".holdfast" / "memory").write_text("in the way")
     return talked

@@ -155,6 +155,18 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
     }
 
 
+def shrink(folder: Path, answer: str) -> Path:
+    """A plugin of Claude Code in ``folder`` whose module gives this answer to a compaction."""
+    for name, text in {
+        ".claude-plugin/plugin.json": '{"name": "shrink", "version": "0.1.0", "description": "x"}',
+        "hooks/hooks.json": '{"modules": ["./register.js"]}',
+        "hooks/register.js": f"export const register = (on) => on('session.compact', async ($, e, next) => {answer})",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
 def on_page(client: str, state: str, outcome: str) -> None:
     """The runs make the page's table of states: this compares a cell with a run, or writes it if WRITE_PAGE is set."""
     text = PAGE.read_text(encoding="utf-8")

@@ -1,14 +1,12 @@
 """Compactions that do not ask holdfast first: saved at once, marked and named. Those that asked are never marked."""
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from tests.plugins.agents import golden
 from tests.plugins.agents.conftest import Said
-from tests.plugins.agents.hooking import NOTHING, Client, row
+from tests.plugins.agents.hooking import NOTHING, Client, row, shrink
 
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
@@ -99,34 +97,16 @@ def test_compaction__that_asked__is_not_marked(start_first, project):
         row("user", "MODULE", "m1", rowSource="hook"),
         row("assistant", "MODULE", "m1", madeBy="other"),
         {**row("user", "", "m1"), "type": "attachment", "attachment": {"type": "plugin_note", "content": ["MODULE"]}},
-        {
-            **row("user", "", "m1"),
-            "type": "attachment",
-            "attachment": {"type": "queued_command", "prompt": "MODULE", "rowSource": "hook"},
-        },
+        {**row("user", "", "m1"), "type": "attachment",
+         "attachment": {"type": "queued_command", "prompt": "MODULE", "rowSource": "hook"}},
     ],
     ids=["user", "assistant", "note", "queued"],
-)
+)  # fmt: skip
 def test_row__put_in_by_a_module__is_nobodys_words(spoken, project):
     client = Client(project)
     client.write(row("user", "Fix the login test", "u1", rowSource="local"), spoken)
 
     assert [m.text for m in read(client.transcript).kept if m.role != "system"] == ["Fix the login test"]
-
-
-def plugin(folder: Path, code: str, name: str = "shrink", hooks: Mapping[str, Any] | None = None) -> Path:
-    for part, text in {
-        ".claude-plugin/plugin.json": json.dumps({"name": name}),
-        "hooks/hooks.json": json.dumps(hooks or {"modules": ["./register.js"]}),
-        "hooks/register.js": code,
-    }.items():
-        path = folder / part
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
-HOOKS_IT = "export function register(on) { on('session.compact', async () => ({messages: []})) }"
 
 
 def named(command: Command) -> list[tuple[str, str]]:
@@ -152,7 +132,7 @@ def test_doctor__plugin_whose_module_hooks_compaction__is_named(place, command, 
     if place == "project":
         at = project / ".claude/plugins/shrink"
     settings.write_text(json.dumps(table))
-    plugin(at, HOOKS_IT)
+    shrink(at, "({messages: []})")
 
     assert [(outcome, "shrink" in message) for outcome, message in named(command)] == [("warn", True)]
 

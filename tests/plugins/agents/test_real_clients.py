@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from tests.plugins.agents.hooking import on_page
+from tests.plugins.agents.hooking import on_page, shrink
 from tests.support.local_server import LocalServer
 from tests.support.processes import finished
 
@@ -469,18 +469,6 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
         assert "Where to resume" in model.asked[-1]
     finally:
         client.stop()
-
-
-def shrink(folder: Path, answer: str) -> Path:
-    """A plugin in ``folder`` whose module gives this answer to a compaction."""
-    for name, text in {
-        ".claude-plugin/plugin.json": '{"name": "shrink", "version": "0.1.0", "description": "x"}',
-        "hooks/hooks.json": '{"modules": ["./register.js"]}',
-        "hooks/register.js": f"export const register = (on) => on('session.compact', async ($, e, next) => {answer})",
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
 
 
 def no_hook(project: Path) -> None:
