@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from tests.support.gitea.fake_server import FakeServer
 
-from holdfast.errors import ConfigError
 from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
 
@@ -121,14 +120,3 @@ def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(certi
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@pytest.mark.parametrize(
-    "server", ["http://git.example.org", "git.example.org", "ftp://git.example.org", "", "https://me:pw@example.org",
-               "https://example.org/?token=x", "http://127.0.0.1.example.org"],
-)  # fmt: skip
-def test_gitea__address_not_safe_or_none__config_error(server):
-    with pytest.raises(ConfigError) as caught:
-        Gitea(server, "t")
-    assert caught.value.next_step
-    assert "pw" not in str(caught.value)

@@ -52,5 +52,7 @@ def test_prompt__in_the_two_minutes_after_a_burst__is_not_sent_its_issues_again(
     away.gitea.world.skew_s += 2
     for _ in range(3):
         with Holdfast.open(away.project) as memory:
+            away.gitea.requests.clear()
             memory.prompt()
+            assert len(away.gitea.requests) <= 3, away.gitea.requests
     assert sent[-2:] == [0, 0], sent

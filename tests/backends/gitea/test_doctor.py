@@ -9,7 +9,6 @@ from tests.support.gitea.faults import PAGE, Fault, FaultProxy
 from holdfast.errors import StorageError
 from holdfast.models import Check, Outcome
 from holdfast.storage import deadline
-from holdfast.testing.base import make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 
@@ -63,24 +62,3 @@ def test_server__a_forgotten_path_before_the_interface__says_so(gitea, tmp_path)
         store.close()
     assert "path" in caught.value.next_step
     assert PAGE
-
-
-def test_prompt__facts_on_a_server__are_read_once(gitea, machine, tmp_path):
-
-    from holdfast import Holdfast
-    from holdfast.config.values import StorageConfig
-    from holdfast_app.config import Config
-
-    store = machine()
-    store.add_fact(make_fact(1), 100)
-    options = {"server": gitea.url, "repository": REPO}
-    (tmp_path / "p").mkdir()
-    config = Config(storage=StorageConfig(backend="gitea", options=options))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
-        with Holdfast.open(tmp_path / "p", config=config) as memory:
-            gitea.requests.clear()
-            assert "step 1" in memory.prompt()
-    asked = [f"{one.method} {one.path}" for one in gitea.requests]
-    assert len([one for one in asked if one.endswith("/comments")]) == 1
-    assert len(asked) <= 3

@@ -49,22 +49,6 @@ def the_list(gitea: FakeServer) -> int:
     return issue_of(gitea, "authors")
 
 
-def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_machine(gitea, of):
-    owner, ana, other = of("agent"), of("ana"), of("cleo")
-    owner.write("MEMORY.md", "one\n")
-    invitations.invite(owner.log, "ana")
-    assert text_of(ana) == "one\n"
-    ana.write("MEMORY.md", "two\n")
-    ana.append(DAY, make_block("one"), HEADER, "one")
-    ana.add_fact(make_fact(1), 100)
-    for view in (owner, of("agent"), other, of("ana")):
-        assert text_of(view) == "two\n"
-        assert "holdfast:block" in (text_of(view, DAY) or "")
-        assert len(list(view.facts())) == 1
-    owner.write("MEMORY.md", "three\n")
-    assert text_of(ana) == "three\n"
-
-
 @pytest.mark.parametrize(("filled", "scopes"), [(True, SCOPES), (False, ("write:issue",))])
 def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
     gitea, of, filled, scopes

@@ -106,8 +106,7 @@ def test_flush__server_back__ships_what_waits_first_and_in_order(away):
         assert not again.spooled
 
 
-@pytest.mark.parametrize("stated_again", [False, True])
-@pytest.mark.parametrize("back", [True, False], ids=["server back", "server away"])
+@pytest.mark.parametrize(("back", "stated_again"), [(True, False), (False, True)], ids=["server back", "server away"])
 def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or_kept_again(away, back, stated_again):
     away.take_away()
     first = away.flush("one", "The port is 8443")
