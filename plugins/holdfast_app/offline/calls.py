@@ -8,6 +8,7 @@ calls count too, because it shows the agent's intention.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ _HOME: Final = Lazy(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/
 _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 #: Folders where clients and systems keep their own files.
 _NOT_THE_PROJECT: Final = Lazy(
-    r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
+    r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]AppData[\\/]Local[\\/]Temp[\\/]|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
     r"|\n|://|: "  # an address, or a name like a label
 )
 _REMOVED: Final = Lazy(
@@ -54,8 +55,9 @@ _POINTER: Final = Lazy(
     re.IGNORECASE,
 )
 _LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
-_COMPONENTS: Final = 3
 _MAX_PATH: Final = 300
+#: How many of the folders that all files outside of the project share are shown.
+_SHARED: Final = 2
 
 
 class Changes(NamedTuple):
@@ -98,10 +100,14 @@ def changes(messages: Iterable[Message]) -> Changes:
                 edits.append(_UPDATED_FILE.findall(listed[0]))
             for found in _COMMIT.finditer(message.text):
                 commits[found[1]] = clip(f"{found[1]} {found[2]}", 200)
+    shown = [one for paths in edits for path in paths if (one := _shown(path))]
+    outside = [posixpath.dirname(path).lower() for path in shown if path.startswith("/")]
+    above = max(1, len(posixpath.commonpath(outside).split("/")) - _SHARED) if outside else 1
     files: dict[str, None] = {}
-    for path in (shown for paths in edits for one in paths if (shown := _shown(one))):
-        files.pop(path, None)
-        files[path] = None
+    for path in shown:
+        one = "/".join(path.split("/")[above:]) if path.startswith("/") else path
+        files.pop(one, None)
+        files[one] = None
     return Changes(files=list(files), commits=list(commits.values()), removed=list(removed), calls=calls)
 
 
@@ -120,17 +126,14 @@ def _edited(tool: str, text: str) -> Iterator[str]:
 
 
 def _shown(path: str) -> str:
-    """``path`` in a form safe to share: relative, or an absolute path's end. Empty for an invalid path or a
-    client's own file."""
-    path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
-    if copies and path:
-        return "/".join(re.split(r"[\\/]", path)[-_COMPONENTS:])
+    """``path`` in a form safe to share: relative to the project, or outside of it from the user's folder on, with a
+    slash before it. Empty for an invalid path or a client's own file."""
+    path = _WORKTREE.sub("", path.strip().strip("'\""))
     if not path or len(path) > _MAX_PATH or _NOT_THE_PROJECT.search(path):
         return ""
     if not is_absolute(path):
         return path.removeprefix("./")
-    inside = _HOME.sub("", path).lstrip("/\\")
-    return "/".join(re.split(r"[\\/]", inside)[-_COMPONENTS:])
+    return "/" + _HOME.sub("", path).lstrip("/\\").replace("\\", "/")
 
 
 def pointers(line: str) -> Iterator[str]:
