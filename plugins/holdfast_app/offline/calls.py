@@ -32,7 +32,7 @@ _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+)$", re.MULTILINE)
 _NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+)$", re.MULTILINE)
 _LOOKS: Final = ("view", "undo_edit")
 _COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
-_HOME: Final = Lazy(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
+_HOME: Final = Lazy(r"^(?:/users/[^/]+|/home/[^/]+|/root|[a-z]:[\\/]users[\\/][^\\/]+)[\\/]", re.IGNORECASE)
 #: A copy of the project that a client made for a sub-agent.
 _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 #: Folders where clients and systems keep their own files.

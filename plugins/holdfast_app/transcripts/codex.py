@@ -43,6 +43,11 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         if text := clean(payload.get("message")).strip():
             at = reading.at(row.get("timestamp"))
             reading.summary(text, key=row_key(None, position, "summary", text), at=at)
+    elif kind == "event_msg" and payload.get("type") == "patch_apply_end":
+        call = clean(payload.get("call_id"))
+        if call.startswith("exec-"):  # an edit by a script, whose own result does not name the files
+            failed, at = payload.get("success") is False, reading.at(row.get("timestamp"))
+            reading.answer(payload.get("stdout"), key=call, call_id=None, at=at, failed=failed, tool="apply_patch")
     elif kind == "response_item":
         return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
     return kind in _TYPES

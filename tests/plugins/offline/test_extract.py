@@ -238,6 +238,16 @@ def test_extract__edited_files__are_relative_and_without_those_of_the_client():
     assert found.commits == ["1a2b3c4 Add d"]
 
 
+def test_extract__files_outside_of_the_project__have_the_folders_that_tell_them_apart():
+    edited = (
+        r"C:\Users\dev\work\apps\shop\Lib\a.ts",
+        r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
+        r"C:\Users\dev\AppData\Local\Temp\x.php",
+    )
+    found = changes(messages(*(("assistant", f"Edit: {path}", "Edit") for path in edited)))
+    assert found.files == ["apps/shop/Lib/a.ts", "apps/shop/web/ui/nav/b.ts"]
+
+
 def test_extract__pointers__are_artifacts():
     draft = extract(
         (

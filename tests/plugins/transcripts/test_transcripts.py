@@ -92,6 +92,24 @@ def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summar
     assert not any("elided" in m.text for m in transcript.messages)
 
 
+def test_read__codex_script_that_edits__tells_the_files(tmp_path):
+    listed = "Success. Updated the following files:\nM src/a.rs\n"
+    edit = {"type": "patch_apply_end", "call_id": "exec-1", "stdout": listed, "success": True}
+    again = {**edit, "call_id": "call_2"}  # the call's own result tells it
+    path = write(
+        tmp_path / "rollout.jsonl",
+        codex({"type": "custom_tool_call", "name": "exec", "call_id": "c", "input": "await tools.apply_patch(p)"}),
+        codex(edit, kind="event_msg"),
+        codex({"type": "custom_tool_call_output", "call_id": "c", "output": "{}"}),
+        codex(again, kind="event_msg"),
+    )
+    assert said(read(path)) == [
+        ("assistant", "exec: await tools.apply_patch(p)"),
+        ("tool", listed.strip()),
+        ("tool", "{}"),
+    ]
+
+
 def test_read__opencode_dump__gives_call_and_result_of_a_tool_part():
     transcript = read(SAMPLES / "opencode.manual.jsonl")
     assert said(transcript)[:4] == [
