@@ -86,7 +86,7 @@ class Entry:
 class Copy:
     """What this machine keeps of a store. ``at`` is the server's clock as the last list began, ``whole_at`` as the last
     complete one did. ``listed`` is the invited users' list as last read, and ``recent`` the second from which
-    changes are new to it. ``swept`` is this machine's clock at ``at``. ``repository_id`` tells another repository that
+    changes are new to it. ``swept`` is this machine's clock at ``at``. ``repository_id`` shows another repository that
     gets the name, ``looked`` whether it was checked who can read the store, and ``elder`` is the lowest number of other
     users' issues with the store's own title, 0 without one. The fields before ``listed`` are filled when it is saved.
     """

@@ -95,7 +95,7 @@ def session_id(text: str) -> str:
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """The type of a whole number of at least ``least``. Raises: ArgumentTypeError."""
+    """An argument type for whole numbers from ``least`` on. Raises: ArgumentTypeError."""
 
     def whole(text: str) -> int:
         if not text.isascii() or not text.isdecimal() or int(text) < least:
@@ -283,7 +283,7 @@ class Call:
             )
 
     def agrees(self, question: str) -> bool:
-        """Whether ``--yes`` is given, or a person at the terminal answers yes. With ``--json`` nobody is asked."""
+        """Whether ``--yes`` is given, or a person at the terminal answers yes. Does not ask with ``--json``."""
         return self.args.yes or (not self.json and can_ask() and confirmed(question))
 
     def give(self, answer: Answer) -> int:

@@ -46,7 +46,7 @@ _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
 _ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
 _STEM_CHARS: Final = 6
-#: Words of other languages that tell what language a sentence is in.
+#: Words that show which other language a sentence is in.
 _ELSEWHERE: Final = Lazy(
     r"(?:d(?:er?|ie|as|en|em|es|el|ella|u|i)|und|nicht|ist|mit|auf|eine?|zum?|von|im|bei|wird|werden|l(?:e|a|es|os|as)"
     r"|est|pas|dans|pour|que|une|sur|avec|il|el|al|por|para|con|hay|che|una|sono|os|em|uma|nao|het|een|van|niet|dat|voor"

@@ -63,10 +63,9 @@ _LEAST_WORDS: Final = 3
 
 @define(eq=False, repr=False)
 class Statements:
-    """The statements in the messages read so far. ``kept`` has the newest of each kind, by key, in order of their last
+    """The statements in the messages read so far. ``kept`` has each kind's newest by key, in order of their last
     mention. ``next_step`` is the next task named in the user's newest message with a request or a statement; empty when
-    it names none. ``told`` has the keys of the user's sentences that are statements, also of those that newer ones
-    replaced."""
+    it names none. ``told`` has the keys of all the user's sentences that state something, also of replaced ones."""
 
     next_step: str = ""
     kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
@@ -75,7 +74,7 @@ class Statements:
     told: set[str] = field(factory=set)
 
     def of(self, kind: Kind) -> list[str]:
-        """The statements of a kind, oldest first."""
+        """One kind's statements, oldest first."""
         return list(self.kept[kind].values())
 
     def read(self, message: Message, *, point: bool = True) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _meaning(key: str) -> str:
-    """What a setting decides, for display."""
+    """A setting's meaning, for display."""
     head, _, rest = key.partition(".")
     name, _, option = rest.partition(".")
     if head == "plugins":

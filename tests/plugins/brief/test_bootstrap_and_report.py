@@ -393,6 +393,15 @@ def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_com
     assert "`holdfast install " not in str(memory.load(session="new"))
 
 
+def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
+    memory = flushed()
+    read = []
+    whole = type(memory.store.backend).read
+    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
+    assert memory.load().notes
+    assert len(read) == len(set(read))
+
+
 def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_session_fill_it(opened):
     memory = opened()
     memory.session("other").add("user", "Words of another session")

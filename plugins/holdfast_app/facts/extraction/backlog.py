@@ -191,7 +191,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     if item.covers and not flush:  # it may have run during the extraction
         flush = next((one.flush for one in queue.items() if one.id == item.id), "")
     pieces = [Extracted(plugin, item.covers, text) for plugin, text in said.items()]
-    result = evolve(result, summaries=tell(services, item.source, pieces, flush, item.since) if flush else ())
+    result = evolve(result, summaries=add_summaries(services, item.source, pieces, flush, item.since) if flush else ())
     if not found.failed:
         queue.remove([item.id])
         return result
@@ -216,10 +216,10 @@ def tell_pieces(services: Services, source: str, said: Sequence[Message], flush:
     ids = {m.id for m in said}
     Queue(services.state).flushed(source, ids, flush)
     account = _account(Journal(services.state, source))
-    tell(services, source, [one for one in account if {*one.covers} <= ids], flush, at)
+    add_summaries(services, source, [one for one in account if {*one.covers} <= ids], flush, at)
 
 
-def tell(
+def add_summaries(
     services: Services, source: str, pieces: Iterable[Extracted], flush: str, at: datetime
 ) -> tuple[tuple[str, str], ...]:
     """Put the pieces' summaries into the daily note of the time ``at``, which is the flush's, and into the journal of
