@@ -12,6 +12,7 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Receipt
+from holdfast.storage import Remove
 from holdfast_app.authorship.origin import origin_of
 from holdfast_app.config import IdentityConfig
 from holdfast_app.facts.store import origins
@@ -187,6 +188,26 @@ def test_remember__any_interleaving__what_each_machine_says_last_is_stored(said,
         for fact in facts:
             people = {person for (person, _), text in last.items() if text == fact.content}
             assert origins.places(fact.source) == {f"{person}@laptop" for person in people}
+
+
+def test_remember__another_machine_states_the_old_value_meanwhile__it_stays_for_that_machine(
+    project_folder, monkeypatch
+):
+    with machine(project_folder, "Ana") as ana, machine(project_folder, "Bob") as bob:
+        ana.facts.remember("The port is 8080")
+        backend = ana.store.backend
+        commit = backend.commit
+
+        def late(changes=(), **named):
+            if any(isinstance(one, Remove) for one in changes):
+                monkeypatch.setattr(backend, "commit", commit)
+                bob.facts.remember("The port is 8080")
+            return commit(changes, **named)
+
+        monkeypatch.setattr(backend, "commit", late)
+        ana.facts.remember("The port is 8443")
+        found = {fact.content: origins.of(fact.source) for fact in bob.facts.list()}
+    assert found == {"The port is 8080": "Bob@laptop", "The port is 8443": "Ana@laptop"}
 
 
 @pytest.fixture

@@ -241,13 +241,26 @@ class FactWriter:
     def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
         result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
-        gone = [[old.id for old in self._recorded(fact, older)] for fact, older in zip(facts, replaced, strict=True)]
-        results = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
+        leaving = [self._recorded(fact, older) for fact, older in zip(facts, replaced, strict=True)]
+        gone = [[old.id for old in some] for some in leaving]
+        results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
+        seen = {old.id: old for some in leaving for old in some}
+        for one in removed:
+            self._put_back(one, seen[one.id])
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
                 self.trail.evicted(result.evicted, fact.id, self.services.clock())
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
+
+    def _put_back(self, removed: Fact, seen: Fact) -> None:
+        """Store a removed fact again for those who stated it, too, after it was ``seen``."""
+        source = origins.left(removed.source, seen.source)
+        if origins.of(source):
+            again = evolve(removed, source=source)
+            (result,), _ = self.services.store.add_facts([again], self.services.config.facts.max_facts, [()])
+            if result is not None and result.duplicate_of:
+                self.sign(result.duplicate_of, partial(origins.joined, other=source))
 
     def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult | None:
         """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
@@ -297,7 +310,7 @@ class FactWriter:
         self.trail.replaced(fact, by, self.services.clock(), why=why)
         self._reject(fact)
         try:
-            delete_fact(self.services.store.backend, fact.id)
+            self._put_back(delete_fact(self.services.store.backend, fact.id), fact)
         except NotFound:
             return
         logger.info("fact %s was replaced", fact.id)
