@@ -135,7 +135,7 @@ def test_pull__an_evicted_fact__does_not_come_back(tmp_path):
             memory.store.add_facts([make_fact(number)], 3, [()])
     _exchange(one, two)
     with Holdfast.open(one) as memory:
-        [added] = memory.store.add_facts([make_fact(9)], 3, [()])
+        [added], _ = memory.store.add_facts([make_fact(9)], 3, [()])
         [evicted] = added.evicted
         old = make_fact(int(evicted.removeprefix("fact_"), 16))
         memory.store.backend.compact()
