@@ -83,7 +83,7 @@ def _flush() -> None:
 
 def _dispatch(words: list[str]) -> int:
     root, debug, rest = _leading(words)
-    if rest and rest[0] == _HOT:
+    if rest and rest[0] == _HOT and not debug:
         from holdfast_cli.table import load
 
         code: int | None = load(_HOT).quick(rest[1:], root)

@@ -240,7 +240,8 @@ class FactWriter:
 
     def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
-        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
+        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones, and
+        deleted facts that others have stated meanwhile."""
         leaving = [self._recorded(fact, older) for fact, older in zip(facts, replaced, strict=True)]
         gone = [[old.id for old in some] for some in leaving]
         results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
