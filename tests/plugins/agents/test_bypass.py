@@ -10,7 +10,6 @@ from tests.plugins.agents.hooking import NOTHING, Client, row, shrink
 
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
-from holdfast_app.transcripts import read
 
 Command = Callable[..., Said]
 MARK = "compacted past the gate"
@@ -71,15 +70,14 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports, project):
     assert (MARK in told) is ("start" in reports)
 
 
-@pytest.mark.parametrize("start_first", [True, False])
-def test_compaction__that_asked__is_not_marked(start_first, project):
+def test_compaction__that_asked__is_not_marked(project):
     client = Client(project)
     client.say("Fix the flaky login test", "Done.")
-    for number in range(2):
+    for start_first in (True, False):
         assert client.compact() == NOTHING
         if start_first:
             assert MARK not in restarted(client)
-        client.write(row("assistant", f"A row that came late, {number}.", f"late-{number}"))
+        client.write(row("assistant", f"A row that came late, {start_first}.", f"late-{start_first}"))
         compacted(client, "## Goal")
         compacted(client, "## Goal")  # both scopes are installed
         if not start_first:
@@ -89,24 +87,6 @@ def test_compaction__that_asked__is_not_marked(start_first, project):
     compacted(client, "")  # a module changed the client's own result
 
     assert marks(client) == []
-
-
-@pytest.mark.parametrize(
-    "spoken",
-    [
-        row("user", "MODULE", "m1", rowSource="hook"),
-        row("assistant", "MODULE", "m1", madeBy="other"),
-        {**row("user", "", "m1"), "type": "attachment", "attachment": {"type": "plugin_note", "content": ["MODULE"]}},
-        {**row("user", "", "m1"), "type": "attachment",
-         "attachment": {"type": "queued_command", "prompt": "MODULE", "rowSource": "hook"}},
-    ],
-    ids=["user", "assistant", "note", "queued"],
-)  # fmt: skip
-def test_row__put_in_by_a_module__is_nobodys_words(spoken, project):
-    client = Client(project)
-    client.write(row("user", "Fix the login test", "u1", rowSource="local"), spoken)
-
-    assert [m.text for m in read(client.transcript).kept if m.role != "system"] == ["Fix the login test"]
 
 
 def named(command: Command) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
-from tests.support import distributions, processes
+from tests.support import distributions
 from tests.support.trusting import trusted
 
 from holdfast.journal.safety import all_unsafe
@@ -19,21 +19,6 @@ from holdfast.hooks import hookimpl
 def on_flush(receipt):
     {act}
 """
-#: An extractor that takes as long as a model may: longer than any client waits for its hook.
-SLOW = """
-import os, time
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, FactCandidate
-
-@hookimpl
-def on_extract(turns):
-    with open(os.environ["ASKED"], "a") as file:
-        file.write("asked\\n")
-    time.sleep(float(os.environ["TAKES_S"]))
-    said = " ".join(m.text for turn in turns for m in turn.messages)
-    fact = FactCandidate(content="The login test is flaky", category="knowledge", confidence=0.9)
-    return Extraction(summary="The slow one says: " + said, facts=[fact])
-"""
 #: Holds the interpreter's lock: no thread of Python's runs until it is over.
 STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 
@@ -45,8 +30,8 @@ def enable(project: Path) -> None:
 
 def install(tmp_path: Path, act: str) -> dict[str, str]:
     folder = tmp_path / "installed"
-    source = SLEEPER.format(act=act) if act else SLOW
-    distributions.install(folder, "sleeper", "[holdfast.plugins]\nsleeper = sleeper\n", sleeper=source)
+    entries = "[holdfast.plugins]\nsleeper = sleeper\n"
+    distributions.install(folder, "sleeper", entries, sleeper=SLEEPER.format(act=act))
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
     return {"PYTHONPATH": path}
 
@@ -60,7 +45,7 @@ def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_witho
     env = install(tmp_path, "time.sleep(600)")
     began = time.monotonic()
 
-    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **env)
+    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "1", **env)
 
     assert time.monotonic() - began < 20
     assert "did not answer in time" in answer.stderr
@@ -104,39 +89,6 @@ def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_ta
     client.break_store()
     client.say("More work")
     assert client.send(*asked, "--allow", "10").code == 2
-
-
-@pytest.mark.req("R033", "R083")
-def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_facts_come_later_once(
-    project, tmp_path
-):
-    asked = tmp_path / "asked"
-    env = {**install(tmp_path, ""), "ASKED": str(asked), "TAKES_S": "55"}
-    client = Client(project)
-    client.write(row("user", "Fix the flaky login test", "u1"))
-    client.say("Fix the flaky login test")
-    enable(project)
-    with (project / "holdfast.toml").open("a") as settings:
-        settings.write("[extract]\ncalls_a_day = 0\n")  # nothing is asked in the background either
-
-    for event in ("PreCompact", "SessionStart", "PreCompact", "SessionEnd"):
-        more = {"PreCompact": {"trigger": "auto"}, "SessionStart": {"source": "compact"}}.get(
-            event, {"reason": "other"}
-        )
-        answer = client.send(client.payload(event, **more), "--deadline", "20", **env)
-        assert answer.code == 0, answer
-        if event == "PreCompact":
-            assert answer == NOTHING
-    assert not asked.exists()  # no model is asked in a hook
-    assert client.notes().count("**Objective:** Fix the flaky login test") == 1
-    assert "The slow one says" not in client.notes()
-
-    for words in (["extract", "--queued"], ["extract", "--queued"], ["flush", "--session", client.session]):
-        processes.run(*words, cwd=project, env={**os.environ, **env, "TAKES_S": "0.1"})
-    assert asked.read_text() == "asked\n"
-    facts = (project / ".holdfast" / "facts.jsonl").read_text()
-    assert facts.count("The login test is flaky") == 1
-    assert client.notes().count("The slow one says: Fix the flaky login test") == 1
 
 
 @pytest.mark.req("R083", "R087")

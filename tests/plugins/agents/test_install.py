@@ -420,10 +420,10 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
     done = sh(guard(project, client), str(folder), project=project)
     assert (done.returncode, done.stdout) == (0, "")
     write(folder / "holdfast-memory", "#!/bin/sh\nwhile :; do :; done\n")
-    short = guard(project, client).replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1")
+    short = guard(project, client).replace("alarm 55", "alarm 1")
     script = project / ".claude/hooks/holdfast-guard.sh"
     if script.exists():
-        script.write_text(script.read_text().replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1"))
+        script.write_text(script.read_text().replace("KILL 55", "KILL 0.2"))
     done = sh(short, str(folder), project=project)
     told = done.stderr if client == "claude-code" else json.loads(done.stdout)["stopReason"]
     assert "gave no answer in 55 seconds" in told

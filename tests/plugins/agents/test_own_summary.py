@@ -77,13 +77,6 @@ def test_compaction__by_holdfast__not_wanted_or_not_taken_or_of_a_sub_agent__lea
     assert asked(client) == NOTHING
 
 
-def test_compaction__by_holdfast__store_broken__is_blocked(client):
-    client.say("Fix the flaky login test", "Done.")
-    client.break_store()
-    answer = asked(client)
-    assert (answer.code, answer.stdout) == (2, "")
-
-
 @pytest.mark.parametrize("large", [False, True])
 def test_module__the_summary_is_holdfasts__keeps_the_rows_of_the_last_request_that_fit(large, client, command):
     node = shutil.which("node")

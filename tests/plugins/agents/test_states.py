@@ -113,7 +113,7 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
 #: What the program does -> a part of the reason, and the state on the page.
 FAULTS = {
     None: (f"Install it with {program.INSTALL}", "program missing"),
-    "sleep 2": ("gave no answer in", "program hangs"),
+    "sleep 1": ("gave no answer in", "program hangs"),
     "exit 0": ("ended without", ""),
     "kill -9 $$": ("holdfast-memory doctor", ""),
     "exit 1": ("einstall it", ""),
@@ -125,14 +125,15 @@ FAULTS = {
 def test_gate__the_program_is_missing_hangs_or_fails__blocks_and_says_what_to_do(gate, tmp_path):
     tool = tmp_path / "bin/holdfast-memory"
     tool.parent.mkdir()
-    for file in (gate.file, gate.client.project / ".claude/hooks/holdfast-guard.sh"):
-        if file.exists():  # a hang ends sooner
-            text = file.read_text().replace("KILL 55", "KILL 1").replace("compacting: 60_000", "compacting: 1_000")
-            file.write_text(text)
+    files = [gate.file, gate.client.project / ".claude/hooks/holdfast-guard.sh"]
+    texts = {file: file.read_text() for file in files if file.exists()}
     for script, (told, state) in FAULTS.items():
         if script is not None:
             tool.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
             tool.chmod(0o755)
+        for file, text in texts.items():
+            short = text.replace("KILL 55", "KILL 0.3").replace("compacting: 60_000", "compacting: 300")
+            file.write_text(short if script == "sleep 1" else text)  # a hang ends sooner
         blocked, reason = gate.ask(tool.parent)
         if state:
             gate.is_on_page(state, blocked, reason)

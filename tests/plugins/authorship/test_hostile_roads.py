@@ -88,15 +88,6 @@ def test_flush__a_stated_rule_that_only_a_tool_returned__is_a_fact_of_the_note_a
     assert any("lasting memory" in warning for warning in receipt.warnings)
 
 
-def test_flush__a_curated_line_is_the_users_own__is_kept(opened, payload):
-    memory = opened()
-    session = memory.session("s")
-    session.add("user", f"remember this for the docs: {HOSTILE[0]}")
-    receipt = session.flush(payload(curated={"memory": [HOSTILE[0]]}))
-    assert HOSTILE[0] in core_memory(memory)
-    assert not any("instructs an agent" in warning for warning in receipt.warnings)
-
-
 def test_flush__a_line_that_replaces_a_hostile_one__takes_its_place(opened, payload, project):
     memory = opened()
     memory.session("s").flush(payload())

@@ -1,22 +1,7 @@
 """Each derived field names the message it quotes, and a receipt says what was found and what was not."""
 
-import pytest
-
 from holdfast import Holdfast
 from holdfast.flush import handoff
-from holdfast_app.config import Config
-
-
-def say(session, rows):
-    for number, (role, text) in enumerate(rows):
-        session.add(role, text, message_id=f"{number}{number}{number}{number}-{role}-of-the-session")
-
-
-@pytest.fixture
-def memory(project):
-    with Holdfast.open(project, config=Config(zone="UTC")) as opened:
-        yield opened
-
 
 ROWS = [
     ("user", "Replace the CSV reader in src/import.py by the one of the standard library."),
@@ -26,18 +11,20 @@ ROWS = [
 ]
 
 
-def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
-    session = memory.session("s")
-    say(session, ROWS)
-    session.flush()
-    text = memory.store.read("continuity/active.md").text
-    [work] = handoff.parse(text)
-    assert "objective 0000-use" in work.sources
-    assert "next_step 3333-ass" in work.sources
-    assert not any(source.startswith("decisions") for source in work.sources)
-    assert f"- **Quoted from messages:** {'; '.join(work.sources)}\n" in text
-    session.add("user", "thanks, bye!")
-    session.flush()
-    memory.work.close("s", "done")
-    [closed] = handoff.parse(memory.store.read("continuity/active.md").text)
-    assert closed.sources == ()
+def test_flush__handoff_entry__names_the_messages_that_it_quotes(project):
+    with Holdfast.open(project) as memory:
+        session = memory.session("s")
+        for number, (role, text) in enumerate(ROWS):
+            session.add(role, text, message_id=f"{number}{number}{number}{number}-{role}-of-the-session")
+        session.flush()
+        text = memory.store.read("continuity/active.md").text
+        [work] = handoff.parse(text)
+        assert "objective 0000-use" in work.sources
+        assert "next_step 3333-ass" in work.sources
+        assert not any(source.startswith("decisions") for source in work.sources)
+        assert f"- **Quoted from messages:** {'; '.join(work.sources)}\n" in text
+        session.add("user", "thanks, bye!")
+        session.flush()
+        memory.work.close("s", "done")
+        [closed] = handoff.parse(memory.store.read("continuity/active.md").text)
+        assert closed.sources == ()

@@ -1,7 +1,7 @@
 """A stand-in for each program: an executable that answers in the program's own format, as its file ``mode`` says.
 
 The formats are those of recorded runs of Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Gemini CLI
-0.61.0; the text is made up. What it was given is in ``seen.json``.
+0.61.0; the text is made up. What it was given is in ``seen.jsonl``.
 """
 
 import json
@@ -16,14 +16,6 @@ ANSWER = {
     "summary": "Agreed on pytest.",
     "decisions": ["Tests run with pytest -q"],
     "rejected": [{"what": "nose", "why": "it is not maintained"}],
-}
-TEXTS = {
-    "good": json.dumps(ANSWER),
-    "fenced": f"Sure, here it is:\n```json\n{json.dumps(ANSWER, indent=2)}\n```\nAnything else?",
-    "think": f"<think>They said {{pytest}}.</think>\n{json.dumps(ANSWER)}",
-    "empty": "",
-    "nonsense": "I am only a program and cannot help with that.",
-    "dream": "[MEMORY]\n- Deploys need two reviewers\n\n[DREAM]\nA quiet day.\n",
 }
 #: program -> what it says when it fails so, and the exit status. Recorded.
 FAILURES: dict[str, dict[str, tuple[str, int | None, int]]] = {
@@ -85,14 +77,9 @@ def claude(text: str, status: int | None = None, *, failed: bool = False) -> str
         "api_error_status": status,
         "result": text,
         "stop_reason": "end_turn",
-        "usage": {
-            "input_tokens": 21,
-            "cache_creation_input_tokens": 100,
-            "cache_read_input_tokens": 200,
-            "output_tokens": 12,
-        },
     }
-    return json.dumps(row)
+    usage = {"input_tokens": 21, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 200}
+    return json.dumps({**row, "usage": {**usage, "output_tokens": 12}})
 
 
 def codex(text: str, status: int | None = None, *, failed: bool = False) -> str:
@@ -122,11 +109,7 @@ def opencode(text: str, status: int | None = None, *, failed: bool = False) -> s
         {"type": "step_start", "sessionID": "ses_1", "part": {"type": "step-start"}},
         {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[:half]}},
         {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": text[half:]}},
-        {
-            "type": "step_finish",
-            "sessionID": "ses_1",
-            "part": {"type": "step-finish", "reason": "stop", "tokens": tokens},
-        },
+        {"type": "step_finish", "part": {"type": "step-finish", "reason": "stop", "tokens": tokens}},
     ]
     return "\n".join(map(json.dumps, rows))
 
@@ -162,8 +145,8 @@ def _main() -> None:
     with open(folder / "seen.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     say = {"claude": claude, "codex": codex, "opencode": opencode, "gemini": gemini}[program]
-    if mode in TEXTS:
-        print(say(TEXTS[mode]))
+    if mode == "good":
+        print(say(json.dumps(ANSWER)))
     elif mode == "exit 1":
         print("error: unknown option '--nonsense'; the user said pytest", file=sys.stderr)
         sys.exit(1)
@@ -173,11 +156,6 @@ def _main() -> None:
         child = subprocess.Popen(["sleep", "600"])
         (folder / "child").write_text(str(child.pid))
         child.wait()
-    elif mode == "flood":
-        piece = b"x" * 1_000_000
-        for _ in range(100):
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
     else:
         said, status, code = FAILURES[program][mode]
         print(say(said, status, failed=True), file=sys.stderr if program == "gemini" else sys.stdout)

@@ -4,7 +4,6 @@ driver leaves what was there."""
 import os
 import signal
 import subprocess
-import sysconfig
 
 import pytest
 from tests.plugins.doctor.test_merge_driver import _clones, _exchange
@@ -33,11 +32,16 @@ def _commit(clone):
     git(clone, "commit", "-qm", "memory")
 
 
-def _pull(clone, other, **env):
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "pull", "-q", "--no-rebase", "--no-edit"]
-    words += [str(other), "main"]
-    return finished(words, cwd=clone, env=os.environ | {"PATH": path} | env)
+@pytest.fixture
+def pull(scripts):
+    """``pull(into, other)``: a git pull that may fail."""
+
+    def run(clone, other):
+        words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "pull", "-q", "--no-rebase", "--no-edit"]
+        env = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+        return finished([*words, str(other), "main"], cwd=clone, env=env)
+
+    return run
 
 
 def _note(clone):
@@ -59,7 +63,7 @@ def _cut_at_a_line(data):
 
 
 @pytest.mark.parametrize(("damage", "pulls"), [(_cut_in_a_line, "damaged"), (_cut_at_a_line, "intact")])
-def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, damage, pulls):
+def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, pull, damage, pulls):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")
     _remember(two, "The owner is Ana")
@@ -70,7 +74,7 @@ def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, dam
     _remember(two, "The queue is Redis")
     _commit(two)
     into, other = (two, one) if pulls == "intact" else (one, two)
-    done = _pull(into, other)
+    done = pull(into, other)
     assert done.returncode != 0
     said = " ".join((done.stdout + done.stderr).split())
     assert "on one side of the merge" in said
@@ -80,11 +84,11 @@ def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, dam
     facts, note = _told(into)
     assert facts == {"The port is 8080", "The owner is Ana", "The queue is Redis"}
     assert note.count("holdfast:block") == 3
-    assert _pull(other, into).returncode == 0
+    assert pull(other, into).returncode == 0
     assert _told(other) == (facts, note)
 
 
-def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_status_say_so(tmp_path):
+def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_status_say_so(tmp_path, pull):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")
     _exchange(one, two)
@@ -93,7 +97,7 @@ def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_statu
     for path in (one / _FACTS, _note(one)):
         path.write_bytes(b"")
     _commit(one)
-    assert _pull(two, one).returncode == 0  # git asks no driver here
+    assert pull(two, one).returncode == 0  # git asks no driver here
     bad = [check for check in examine(str(two)) if check.outcome is Outcome.FAIL]
     assert any("facts.jsonl' is empty" in check.message for check in bad)
     assert any(f"{_note(two).name} is empty" in check.message for check in bad)
@@ -177,7 +181,7 @@ def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path)
     assert b"Redis" in text
 
 
-def test_pull__the_disk_is_full__nothing_is_lost(tmp_path):
+def test_pull__the_disk_is_full__nothing_is_lost(tmp_path, pull):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=False)
@@ -193,12 +197,12 @@ def test_pull__the_disk_is_full__nothing_is_lost(tmp_path):
         _commit(two)
         before = {path: path.read_bytes() for path in (two / _FACTS, _note(two))}
         subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filler"], check=False, capture_output=True)
-        done = _pull(two, one)
+        done = pull(two, one)
         assert done.returncode != 0
         assert {path: path.read_bytes() for path in before} == before
         (disk / "filler").unlink()
         subprocess.run(["git", "merge", "--abort"], cwd=two, check=False, capture_output=True)
-        assert _pull(two, one).returncode == 0
+        assert pull(two, one).returncode == 0
         assert _told(two)[0] == {"The port is 8080", "The owner is Ana", "The queue is Redis"}
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -73,7 +73,8 @@ class TestContract(ForgeContract):
     }  # fmt: skip
 
     @pytest.fixture
-    def forge(self, server, tmp_path) -> GitHub:
+    def forge(self, server, tmp_path, monkeypatch) -> GitHub:
+        monkeypatch.setattr(github, "PATIENCE_S", 0.3)
         self.server = server
         server.issue("Webhooks are delivered twice")
         server.issue("Deliver once", pull=True)

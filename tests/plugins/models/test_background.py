@@ -146,16 +146,6 @@ def test_session_end__two_at_once__dream_once_and_lose_nothing(project):
     assert all(f"service {n}" in memory_md(project) for n in (1, 2))
 
 
-def test_session_start__dream_is_due_and_a_session_was_killed__is_dreamt_of(project):
-    client = Client(project)
-    client.hook("SessionStart", source="startup")
-    client.say("DECISION: prices are in cents", "Understood.")  # and no end
-    other = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e99")
-    process = other.start(other.payload("SessionStart", source="startup"), **AUTO)
-    process.communicate(timeout=60)
-    until(lambda: "prices are in cents" in memory_md(project))
-
-
 def test_background__calls_of_the_day_are_used_up__rest_waits_for_another_day(project, clock):
     answers = [
         json.dumps({"facts": [{"content": f"Fact {n}", "category": "context", "confidence": 0.9}]}) for n in "123"
