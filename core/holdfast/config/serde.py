@@ -143,8 +143,8 @@ def fact_out(fact: Fact) -> dict[str, object]:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """``value`` as a ``kind`` without cattrs: strings, numbers, times, tuples and classes of them, as records are.
-    Raises: KeyError, TypeError and ValueError for any other."""
+    """``value`` as a ``kind`` without cattrs, if it has no mistake: the types that settings and records have.
+    Raises: HoldfastError, KeyError, TypeError and ValueError for a mistake, or another type."""
     if kind in _KINDS:
         return value if type(value) is kind else _exactly(value, kind)
     if kind in (Any, object):
@@ -156,21 +156,35 @@ def _plain(value: Any, kind: Any) -> Any:
         return None if value is None else _plain(value, kinds[0])
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(_plain(one, kinds[0]) for one in value)
-    if origin is dict and isinstance(value, dict):
+    if origin in (dict, Mapping) and isinstance(value, dict):
         return {_plain(key, kinds[0]): _plain(one, kinds[1]) for key, one in value.items()}
     if attrs.has(kind) and isinstance(value, Mapping):
-        types = _types(kind)
-        return kind(**{key: _plain(one, types[key]) for key, one in value.items()})
+        fields = _fields(kind)
+        given = _with_rest(value, fields).items()
+        return kind(**{key: one if _is_raw(fields[key]) else _plain(one, fields[key].type) for key, one in given})
     raise TypeError(kind)
 
 
 @cache
-def _types(cls: Any) -> Mapping[str, Any]:
-    """The types of a class's fields. Raises: TypeError when reading one takes more than its type."""
-    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
-    if any(one.metadata for one in fields):
-        raise TypeError(cls)
-    return {one.name: one.type for one in fields}
+def _fields(cls: Any) -> Mapping[str, attrs.Attribute[Any]]:
+    """The fields of a class that its constructor takes, with their types resolved, by name."""
+    return {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
+
+
+def _is_raw(field: attrs.Attribute[Any]) -> bool:
+    """Whether the class converts the value itself, and lists the choices if it cannot."""
+    is_enum = isinstance(field.type, type) and issubclass(field.type, Enum)
+    return "raw" in field.metadata or (is_enum and field.converter is not None)
+
+
+def _with_rest(table: Mapping[str, Any], fields: Mapping[str, attrs.Attribute[Any]]) -> Mapping[str, Any]:
+    """``table`` with the keys that are not ``fields`` in the one for other keys, if the class has such a field."""
+    rest = next((name for name, one in fields.items() if REST in one.metadata), "")
+    if not rest:
+        return table
+    known = fields.keys() - {rest}
+    others = {key: item for key, item in table.items() if key not in known}
+    return {key: item for key, item in table.items() if key in known} | {rest: others}
 
 
 @cache
@@ -214,22 +228,16 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
     """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
     from cattrs.gen import make_dict_structure_fn
 
-    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
-    rest = next((one.name for one in fields if REST in one.metadata), "")
-    known = {one.name for one in fields} - {rest}
-    checked = {one.name: _checked(one, converter) for one in fields}
+    fields = _fields(cls)
+    checked = {name: _checked(one, converter) for name, one in fields.items()}
     read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
 
     def hook(value: Any, _: object) -> object:
-        if isinstance(value, str) and fields[0].name == "text":
+        if isinstance(value, str) and next(iter(fields)) == "text":
             return cls(text=value)
         if not isinstance(value, Mapping):
             raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
-        if rest:
-            value = {key: item for key, item in value.items() if key in known} | {
-                rest: {key: item for key, item in value.items() if key not in known}
-            }
-        return read(value, cls)
+        return read(_with_rest(value, fields), cls)
 
     return hook
 
@@ -239,8 +247,8 @@ def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> An
     import cattrs
 
     def hook(value: object, kind: Any) -> object:
-        if "raw" in field.metadata or (field.converter and isinstance(kind, type) and issubclass(kind, Enum)):
-            return value  # the class converts it, and lists the choices if it cannot
+        if _is_raw(field):
+            return value
         made: object = converter.structure(value, kind)
         if ABOUT in field.metadata:
             field.metadata[ABOUT].check(made)

@@ -26,6 +26,7 @@ from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, ownwords, sources, strangers
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
+from holdfast_app.records.ownlines import is_filler
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload
@@ -62,8 +63,8 @@ class Witness:
         user's own words."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
-        strange = (form for form in _forms(text) if self._stranger(form, is_rule=is_rule))
-        return any(not hostile.by_user(form, (*self._earlier(form), *self.said)) for form in strange)
+        others = (form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said)))
+        return any(self._stranger(form, is_rule=is_rule) for form in others)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -85,7 +86,7 @@ class Witness:
         lines = []
         for line in text.split("\n"):
             body = hostile.body_of(line)
-            if not hostile.is_marked(body):
+            if not hostile.is_marked(body) and not is_filler(line):
                 said = (one for one in strangers.sentences(body) if _may_direct(one) and self.is_hostile(one))
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
@@ -205,19 +206,20 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
         with suppress(OSError):
             names = sorted(os.listdir(folder))
         for name in (path, *(os.path.join(folder, one) for one in names if one.endswith(".jsonl"))):
-            calls: dict[bytes, bytes] = {}
+            calls: dict[bytes, list[bytes]] = {}
             rows = []
             with suppress(OSError), open(name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - left))
                 left = max(0, left - size)
                 for row in file:
-                    for call, tool, told in _CALL.findall(row):
-                        is_fetched = strangers.FETCHES.search(told.decode("utf-8", "replace"))
-                        calls[call] = tool + b" fetched" if is_fetched else tool
-                    if _RESULT.search(row) and (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row):
+                    for call, *told in _CALL.findall(row):
+                        calls[call] = told
+                    if (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row) and _RESULT.search(row):
                         called = _CALLED.search(row)
-                        rows.append(calls.get(called[1] if called else b"", b"") + b"\t" + row)
+                        tool, given = calls.get(called[1] if called else b"", [b"", b""])
+                        is_fetched = strangers.FETCHES.search(given.decode("utf-8", "replace"))
+                        rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
             yield b"".join(rows)
 
 

@@ -394,7 +394,8 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
         The budget cap is $800 total            From now on keep the budget under five hundred dollars
         The launch deadline is 2027-03-01       The launch moved to April 4
     """
-    if old := [one for one in known if relation(new, one) is not Relation.DIFFERENT]:
+    old = [one for one in known if relation(new, one) is not Relation.DIFFERENT]
+    if old or not known:
         return old
     values = _values(new)
     changes = read(new).changes or not {"new", "rather"}.isdisjoint(new.casefold().split())

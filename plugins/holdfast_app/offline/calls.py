@@ -31,7 +31,8 @@ _UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following file
 _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+)$", re.MULTILINE)
 _NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+)$", re.MULTILINE)
 _LOOKS: Final = ("view", "undo_edit")
-_COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
+#: At a line's start. The bracket comes first, so the search can skip to it.
+_COMMIT: Final = Lazy(r"\[(?<!.\[)[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
 _HOME: Final = Lazy(r"^(?:/users/[^/]+|/home/[^/]+|/root|[a-z]:[\\/]users[\\/][^\\/]+)[\\/]", re.IGNORECASE)
 #: A copy of the project that a client made for a sub-agent.
 _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
@@ -54,6 +55,8 @@ _POINTER: Final = Lazy(
     r"|\b(?:commit(?:ted)?|pushed|merged)(?: (?:as|in|at|is|sha|hash|id))?:? `?(?P<sha>(?=[a-f]*\d)[0-9a-f]{7,40})\b",
     re.IGNORECASE,
 )
+#: Text without any of these, in any case, has no pointer.
+_POINTS: Final = ("#", "://", "commit", "pushed", "merged")
 _LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
 _MAX_PATH: Final = 300
 #: How many of the folders that all files outside of the project share are shown.
@@ -138,7 +141,8 @@ def _shown(path: str) -> str:
 
 def pointers(line: str) -> Iterator[str]:
     """Pointers from a line, in order. Loopback URLs are left out, because they work only on this machine."""
-    for found in _POINTER.finditer(line):
+    lower = line.lower()
+    for found in _POINTER.finditer(line) if any(mark in lower for mark in _POINTS) else ():
         text = found[found.lastgroup or 0]
         if found.lastgroup == "number" and len(text) == 4 and len({*text[1:]}) == 1:
             continue  # a colour

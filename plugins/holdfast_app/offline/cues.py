@@ -79,9 +79,12 @@ _LABEL: Final = Lazy(
 
 
 def _any(forms: str) -> str:
-    """One expression for all ``forms``, one a line. A line goes on after a backslash at its end."""
-    lines = re.sub(r"\\\n\s*", "", forms).split("\n")
-    return "|".join(line.strip() for line in lines if line.strip())
+    """One expression for all ``forms``, one a line. A line goes on after a backslash at its end. Those that begin with
+    a word share its boundary, so that most places in a sentence are passed at once."""
+    lines = [line.strip() for line in re.sub(r"\\\n\s*", "", forms).split("\n")]
+    words = "|".join(line.removeprefix(r"\b") for line in lines if line.startswith(r"\b"))
+    others = [line for line in lines if line and not line.startswith(r"\b")]
+    return "|".join([rf"\b(?:{words})"] * bool(words) + others)
 
 
 _LEAD: Final = (
@@ -181,17 +184,19 @@ _FORMS: Final = (
         (?:the |our |my )?(?:[\w-]+ )?(?:budget|cap|ceiling|quota|spend\w*)\b[^?]*\d""",
         # The first is no report: "it never worked", "always fails".
         rf"""
-        (?<!\b(?:to|it|is|he|us|me) )(?<!\b(?:was|has|had|you|she) )(?<!\b(?:have|they|will|help) )\b(?:always|never) \
-            (?!(?:mind|ha[sd]|was|is|the|an?|got|knew|\w+(?:(?<!e)ed|(?<![su])s))\b)\w+\b(?=.*\w)
+        \b(?=always |never )(?<!\b(?:to|it|is|he|us|me) )(?<!\b(?:was|has|had|you|she) )\
+            (?<!\b(?:have|they|will|help) )\w+ (?!(?:mind|ha[sd]|was|is|the|an?|got|knew|\w+(?:(?<!e)ed|(?<![su])s))\b)\
+            \w+\b(?=.*\w)
         \b(?:from (?:now|here) on|going forward|as a rule|at all times|no exceptions|under no circumstances)\b
         \b(?:i|we)(?:['’]?d| would)?(?: much| really| \w+ly| always)* (?:prefer|rather|hate|dislike|can['’]t stand\
             |(?:do not|don['’]t) (?:like|want(?! to\b))|(?<!d )(?<!ld )like (?:my|our|all|(?=.* better))\b){_WORDS}
         \bi want (?:no|only|all|every|each|short|\w+ answers|.* (?:before|everywhere|rather|instead))\b
         \b(?:needs?|requires?) (?:\w+ )?(?:approval|sign-?off|review)\b|\b(?:we|i)(?:['’]?re| are|['’]?m) not allowed\b
         \b(?:nie(?:mals)?|immer|grundsätzlich|jamais|toujours|nunca|siempre|sempre|никогда|всегда|nooit|altijd|nigdy)\b
-        \b(?:zawsze|asla)\b|絶対|必ず|禁止|しないで|不要(?!紧)|务必|一律|永远|절대|항상|반드시
+        \b(?:zawsze|asla)\b
+        絶対|必ず|禁止|しないで|不要(?!紧)|务必|一律|永远|절대|항상|반드시|喜欢用|方が(?:好き|いい|良い|読みやすい)|좋아합니다|선호
         \b(?:mag es lieber|hätte (?:ich )?gerne?|ich .*\blieber|je préfère|prefiero|prefiro|preferisco|предпочитаю)\b
-        \b(?:heb liever|wolę|tercih ederim)\b|喜欢用|方が(?:好き|いい|良い|読みやすい)|좋아합니다|선호""",
+        \b(?:heb liever|wolę|tercih ederim)\b""",
     ),
     _Forms(
         Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
@@ -206,7 +211,8 @@ _FORMS: Final = (
         rf"""
         \b{_WE}(?:decided|agreed|settled|chose|opted)\b(?! (?:that )?(?:last|already|in|at|before|when)\b){_MORE}
         \b(?:beschlossen|wir (?:bleiben|nehmen)|nous avons décidé|c['’]est (?:tranché|décidé)|hemos decidido)\b
-        \b(?:decidimos|мы решили|besloten|postanowiliśmy|karar verdik)\b|决定|改用|就用|に決め|ことにし|하기로""",
+        \b(?:decidimos|мы решили|besloten|postanowiliśmy|karar verdik)\b
+        决定|改用|就用|に決め|ことにし|하기로""",
     ),
     _Forms(
         Cue(Kind.FACT, Category.CORRECTION, STATED, whole=True),
@@ -222,7 +228,8 @@ _FORMS: Final = (
         \b(?:(?:is|are|does|do)n['’]?t|(?:is|are) not) (?!work)[^,.;?]{2,60}(?:,|;| —) (?:but )?\
             (?:it|they|we|the|its)\b(?! (?:should|would|could|was|just)\b)
         \b(?:nicht .{2,40} sondern|und nicht|no (?:es|son) .{2,40}(?:, (?:es|son)| sino)|não é .{2,60}, é)\b
-        \b(?:non è .{2,40}, (?:è|ma)|не .{2,40}, а|niet .{2,40} maar|pas .{2,40}, (?:mais|c['’]est))\b|, а не\b
+        \b(?:non è .{2,40}, (?:è|ma)|не .{2,40}, а|niet .{2,40} maar|pas .{2,40}, (?:mais|c['’]est))\b
+        , а не\b
         不是.{1,20}是|是.{1,20}不是|ではなく|じゃなくて|아니라""",
     ),
     _Forms(

@@ -153,11 +153,13 @@ _TALK: Final = Lazy(
     r"|noted\b|got it\b|understood\b|thank|sorry\b|you['’]re (?:absolutely )?right|i['’]m doing)",
     re.IGNORECASE,
 )
-#: Differences and listings, and what clients put around a message.
+#: Differences, and what clients put around a message; listings and prompts, from a line's start.
 _NOISE: Final = Lazy(
-    r"\bcurrent (?:local |utc )?(?:date|time)\b|\b\d+ files? changed\b|caller\.type|\$ARGUMENTS"
-    r"|\A(?:\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
-    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ )",
+    r"\b(?:current (?:local |utc )?(?:date|time)|\d+ files? changed|caller\.type)\b|\$ARGUMENTS", re.IGNORECASE
+)
+_LISTS: Final = Lazy(
+    r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
+    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ ",
     re.IGNORECASE,
 )
 #: Parts of a moment or a count. A line of nothing else says nothing.
@@ -188,9 +190,10 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
         said = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_").removeprefix("- ")
-        if _says_little(said) or _NOISE.search(said) or (user and asked.is_pasted(said)):
+        if _says_little(said) or _LISTS.match(said) or _NOISE.search(said) or (user and asked.is_pasted(said)):
             continue
-        if not user and (_TALK.match(said) or same_key(_ECHO.sub("", said, count=1)) in echoed):
+        echo = _ECHO.match(said)
+        if not user and (_TALK.match(said) or same_key(said[echo.end() :] if echo else said) in echoed):
             continue
         found.append(Quote(clip(said, MAX_ITEM_CHARS), short_id(message.id)))
         if len(found) >= _MAX_LINES:
@@ -200,7 +203,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
 
 def _says_little(said: str) -> bool:
     """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
-    few = len(said) < _LEAST_CHARS or len(said.split()) < _LEAST_WORDS
+    few = len(said) < _LEAST_CHARS or len(said.split(None, _LEAST_WORDS)) < _LEAST_WORDS
     if few and (len(said) < _LEAST_NAMED or not _NAMES.search(said)):
         return True
     label = (said.endswith(":") and len(said) < 120) or (said.endswith(("!", "！")) and len(said) < 40)
