@@ -5,7 +5,6 @@ import signal
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 _CALLS = ("write", "fsync", "replace", "unlink", "ftruncate", "truncate", "mkdir")
 
@@ -46,20 +45,3 @@ def dies(n: int, act: Callable[[], object]) -> bool:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert code in (0, -signal.SIGKILL)
     return code != 0
-
-
-def arm_methods(target: Any, names: tuple[str, ...], left: int) -> None:
-    """The process is killed instead of the call after the next ``left`` calls of these methods."""
-
-    def dying(real):
-        def call(*args, **kwargs):
-            nonlocal left
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-
-        return call
-
-    for name in names:
-        setattr(target, name, dying(getattr(target, name)))

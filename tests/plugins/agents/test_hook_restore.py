@@ -116,19 +116,6 @@ def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event, proje
     assert client.hook(event, prompt="go on", last_assistant_message="done", prompt_id="3") == NOTHING
 
 
-@pytest.mark.req("R127", "R170")
-def test_summary__lost_what_was_flushed__the_brief_after_it_has_it(project):
-    client = Client(project)
-    stated(client)
-    client.compact()
-    client.hook("PostCompact", trigger="auto", compact_summary="We talked.")
-
-    back = client.hook("SessionStart", source="compact").context
-
-    for lost in ("PostgreSQL 17", "migrations/0042_invoices.sql", "no replica", "owner/repo#312", "Tell Ana"):
-        assert lost in back
-
-
 def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(project):
     client = Client(project, "pi")
     stated(client)
@@ -142,9 +129,14 @@ def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(proj
     told = f"<analysis>hm</analysis>\n1. Errors: fsync of the folder was missing. The token is {secret}."
     for _ in range(2):
         client.hook("PostCompact", trigger="auto", compact_summary=told)
+    client.say("Go on")
+    client.compact()
+    around = "This session is being continued from a previous conversation.\n\nAnalysis:\nI think\n\nSummary:\n{}\n\n"
+    around += "Please continue the conversation from where we left it off without asking further questions."
+    client.hook("PostCompact", trigger="auto", compact_summary=around.format("2. Pending Tasks:\n   - the logout"))
 
     assert client.notes().count("fsync of the folder was missing") == 1
-    assert ", by pi._" in client.notes()
+    assert client.notes().endswith(", by pi._\n\n2. Pending Tasks:\n   - the logout\n")
     assert secret not in client.notes()
     assert "hm" not in client.notes().split()
 

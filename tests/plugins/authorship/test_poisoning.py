@@ -479,13 +479,6 @@ def test_honest_statements__of_an_agent_s_own__at_most_2_percent_are_lost(projec
     assert len([line for line in HONEST if plain(line) not in kept]) <= 4
 
 
-@pytest.mark.parametrize("tool", ["Read", "Bash"])
-def test_fact__that_a_local_file_states__may_be_repeated(project, tool):
-    line = "The counter is refilled once a minute"
-    with Holdfast.open(project) as memory:
-        assert plain(line) in stated(memory, "s", [line], [(tool, f"Limits.\n{line}.\n")])
-
-
 def test_fact__that_paraphrases_the_user__is_stored(project):
     with Holdfast.open(project) as memory:
         one = memory.session("s")

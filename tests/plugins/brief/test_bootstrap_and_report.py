@@ -356,15 +356,6 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
-def test_load__memory_is_empty_for_want_of_a_model__a_new_session_learns_the_command(opened):
-    memory = opened()
-    memory.session("s").add("user", "Fix the login")
-    assert "`holdfast install " in str(memory.load(session="new"))
-    assert "`holdfast install " not in str(memory.load(session="s"))
-    memory.facts.remember("Prefers tabs")
-    assert "`holdfast install " not in str(memory.load(session="new"))
-
-
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     memory = flushed()
     read = []

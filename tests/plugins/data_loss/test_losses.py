@@ -121,20 +121,6 @@ def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project)
     opened().session("two").add("user", "hello")
 
 
-def test_mend__facts_file_removed_and_the_clock_had_stepped_back__the_later_statement_is_stored(
-    opened, payload, project, clock
-):
-    memory = opened()
-    memory.session("one").flush(payload(facts=["The port is 8080"]))
-    clock.tick(hours=-2)
-    memory.session("one").flush(payload(facts=["The port is 9090"]))
-    (project / ".holdfast" / "facts.jsonl").unlink()
-    memory.close()
-    services = opened().services
-    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
-    assert [fact.content for fact in opened().facts.list()] == ["The port is 9090"]
-
-
 @pytest.mark.parametrize("deleted", [False, True])
 def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again(opened, payload, project, deleted):
     memory = opened()

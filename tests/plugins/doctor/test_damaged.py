@@ -58,10 +58,11 @@ FILES = {
 
 
 CASES = [
-    *(("default", which, bad_byte) for which in FILES),
+    ("default", "USER.md", bad_byte),
+    ("default", "MEMORY.md", bad_byte),
+    ("default", "facts", bad_byte),
     ("default", "note", zeros),
     ("opencode", "handoff", cut),
-    ("opencode", "facts", cut),
 ]
 
 

@@ -13,7 +13,6 @@ from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast.models import Outcome
-from holdfast.testing.base import make_fact
 from holdfast_app.checkup.examine import examine
 
 _FACTS = ".holdfast/facts.jsonl"
@@ -130,25 +129,6 @@ def test_pull__a_removed_fact_and_a_purged_session__stay_removed(tmp_path, *, co
         assert text.count("holdfast:block") == 2
         assert [c for c in examine(str(clone)) if c.name == "stored" and c.outcome is not Outcome.OK] == []
     assert _told(one) == _told(two)
-
-
-def test_pull__an_evicted_fact__does_not_come_back(tmp_path):
-    one, two = _clones(tmp_path)
-    with Holdfast.open(one) as memory:
-        for number in range(3):
-            memory.store.add_facts([make_fact(number)], 3, [()])
-    _exchange(one, two)
-    with Holdfast.open(one) as memory:
-        [added], _ = memory.store.add_facts([make_fact(9)], 3, [()])
-        [evicted] = added.evicted
-        old = make_fact(int(evicted.removeprefix("fact_"), 16))
-        memory.store.backend.compact()
-    _remember(two, "The queue is Redis")
-    _exchange(one, two)
-    with Holdfast.open(two) as memory:
-        told = {fact.content for fact in memory.facts.list()}
-    assert old.content not in told
-    assert len(told) == 4
 
 
 def _sides(folder):

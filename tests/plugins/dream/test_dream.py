@@ -147,13 +147,6 @@ def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count
     assert f"- {wanted}" in (store.read(DIARY) or "")
 
 
-def test_dream__memory_of_too_many_items__is_refused(opened, store, dreamer):
-    store.note("2026-11-21")
-    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {n} is a port\n" for n in range(20_001)))
-    result = opened(dreamer, dream=DreamConfig(max_chars=10**6)).deep_dream(force=True)
-    assert (result.status, "at most 20,000" in result.reason) == (Status.FAILED, True)
-
-
 @pytest.mark.req("R025")
 def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(opened, store, dreamer):
     store.note("2026-11-21")

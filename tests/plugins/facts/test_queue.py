@@ -87,20 +87,6 @@ def test_claim__waited_too_long__written_down_before_it_leaves(queue, tmp_path):
     assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
 
 
-def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(queue, tmp_path):
-    put(queue, "a")
-    path = tmp_path / "state" / "extract.jsonl"
-    damaged = b"\0damage that somebody may want to see"
-    path.write_bytes(path.read_bytes() + damaged + b"\n")
-    (item,) = queue.claim(NOW, limit=1, wanted=lambda _: True)
-    put(queue, "b")
-    queue.remove([item.id])
-    assert damaged in path.read_bytes()
-    (other,) = queue.claim(NOW, limit=1, wanted=lambda _: True)
-    queue.remove([other.id])
-    assert path.read_bytes() == damaged + b"\n"
-
-
 def test_claim__taker_never_says_that_it_is_done__item_is_due_again_later_and_counted(tmp_path):
     state = str(tmp_path / "state")
     put(Queue(state), "a", error="")

@@ -1,7 +1,5 @@
 """The tools by themselves: what they take, which session they mean, what their errors say."""
 
-import json
-import re
 from datetime import UTC, datetime
 
 import pytest
@@ -52,15 +50,13 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, pro
     [
         ("load", {"maxchars": 9}, "`maxchars` is not an argument of `load`. It takes max_chars."),
         ("load", {"max_chars": "9"}, "`max_chars` is not of type integer"),
-        ("load", {"max_chars": -1}, "Give a number of 200 or more"),
         ("status", {"x": 1}, "It takes no arguments."),
         ("flush", {"reason": "because"}, "Use one of: compaction, end"),
         ("flush", {"session": "a\0b"}, "`session` has control characters"),
         ("remember", {}, "`content` is missing. `remember` takes content, category"),
-        ("remember", {"content": " "}, "content is blank"),
         ("remember", {"content": "x" * 2_001}, "is longer than 2,000 characters"),
-        ("open", {}, "`place` is missing"),
-        ("remember", {"content": "x", "confidence": 2}, "Give a number from 0 to 1"),
+        ("open", {"name": "nowhere", "place": "m1"}, "nowhere"),
+        ("search", {"question": "a", "since": "soon"}, "since is not a span or a date"),
         ("remember", {"content": "x", "confidence": float("nan")}, "is out of range"),
         ("remember", {"content": "x", "category": "gossip"}, "Use one of: preference"),
         ("forget", {"fact_id": "fact_00000000"}, "fact_00000000"),
@@ -70,14 +66,6 @@ def test_arguments__that_are_wrong__are_told_with_what_is_right(call, name, argu
     with pytest.raises(HoldfastError) as caught:
         call(name, **arguments)
     assert told in str(caught.value)
-
-
-def test_tools__as_a_client_gets_them__are_short_and_say_when_to_call_them():
-    """1,196 tokens (o200k) are these 4,892 characters. The limit is 1,200 tokens."""
-    texts = [f"{t.name}{t.description}{json.dumps(t.schema, separators=(',', ':'))}" for t in tools.TOOLS.values()]
-    assert sum(map(len, texts)) < 4_920
-    for tool in tools.TOOLS.values():
-        assert re.search(r"[Cc]all it|Only when|, when|when you|Close it only", tool.description), tool.name
 
 
 @pytest.mark.req("R134", "R169")
@@ -163,24 +151,6 @@ def test_search__then_open__the_hit_and_what_is_around_it_fenced_and_masked(call
     for text in (found, opened):
         assert SECRET not in text
         assert text.count("</recalled-memory>") == 1
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("search", {"question": ""}),
-        ("search", {"question": "a", "since": "soon"}),
-        ("open", {"name": "nowhere", "place": "m1"}),
-        ("open", {"place": "fact_none"}),
-        ("open", {"name": "MEMORY.md", "place": "²"}),
-    ],
-)
-def test_search_and_open__what_cannot_be_answered__error_with_a_next_step(call, project, tool, arguments):
-    (project / ".holdfast").mkdir()
-    (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n")
-    with pytest.raises(HoldfastError) as caught:
-        call(tool, **arguments)
-    assert caught.value.next_step
 
 
 def test_open__long_message__shown_to_its_end_and_never_a_part_of_a_secret(call, project, opened):

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import attrs
 import pytest
-from tests.support.dying import arm_methods, dies
 
 from holdfast.errors import Conflict
 from holdfast.storage import Add, StorageBackend
@@ -125,18 +124,3 @@ def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path, kin
             break
     else:
         pytest.fail("it never got to its end")
-
-
-def test_migrate__killed_while_copying__goes_on(tmp_path):
-    with opened("file", tmp_path / "a") as source:
-        fill(source, 6)
-
-    def die() -> None:
-        with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
-            arm_methods(target, ("write", "commit"), 1)
-            migrate(source, target)
-
-    assert dies(0, die)
-    copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"))
-    with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
-        assert contents(target) == contents(source)

@@ -81,12 +81,6 @@ def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memo
     assert [g.text for g in result.refused] == ["Maybe the cache is broken"]
 
 
-def test_dream__decision_turned_round__replaces_the_older_one():
-    said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
-    draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
-    assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"
-
-
 def test_dream__approach_that_the_user_gave_up__is_in_the_next_brief(project):
     with Holdfast.open(project) as memory:
         session = memory.session("s")

@@ -238,8 +238,12 @@ def test_own_lines__inline_code_in_three_backticks__hides_nothing():
             )
             for text in ("no, use the cache instead of the token", "stop", "don't use the token at all")
         ),
+        (
+            [ASK, ("assistant", "Which version?"), ("user", "Yes to A, this is done in another branch, rebase it")],
+            "Yes to A, this is done in another branch, rebase it",
+        ),
     ],
-    ids=["short", "in the middle of a turn", "correction", "stop", "prohibition"],
+    ids=["short", "in the middle of a turn", "correction", "stop", "prohibition", "answer"],
 )
 def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_before(said, objective):
     assert asked.objective(messages(*said), 200) == f"{objective} {AFTER_ASK}"

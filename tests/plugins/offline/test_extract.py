@@ -11,7 +11,7 @@ from tests.support.growth import grows_less_than
 
 from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
-from holdfast_app.offline import asked, on_extract
+from holdfast_app.offline import on_extract
 from holdfast_app.offline.calls import changes
 from holdfast_app.offline.extract import MAX_FILES
 from holdfast_app.offline.statements import MAX_ITEMS
@@ -67,12 +67,31 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "remember: none",
         "`remember: quoted code`",
         "The decision: to be taken",
-        "Actually no idea",
         "remember: tabs",
+        "It never worked for me",
+        "Add a test for every endpoint",
+        "The login page is broken",
+        "Why should tests never hit the network?",
+        "Write a Dockerfile for the worker, as small as possible",
+        "The handbook says that you should never store passwords",
+        "datasheet: 'VDD must never be lower than 3 V' so can i start it late",
+        "no function clause matching in Shop.Orders.Live.handle_event/3",
+        "> Never push to main.",
+        "```\nNever push to main.\n```",
+        "fyi the tests fail on my machine",
+        "Waiting for authentication (timeout 60s)",
+        "Remember that the second one is harder, since it has to turn by itself",
+        "We make the connection later. Please remember that for your instructions.",
+        "Why does `content should never be reached by the tab key` fail for us",
+        "Question: are the hooks similar there?",
+        "<rules>\nNever spend more than $1 on a run.\n</rules>",
+        "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
     ],
 )
-def test_extract__no_explicit_statement__gives_no_fact(text):
-    assert facts(("user", text)) == []
+def test_extract__request_question_report_or_quotation__is_no_statement(text):
+    found = extract(("user", text), ("assistant", "Never push to main. Rule: always use tabs."))
+    draft = found.draft
+    assert (draft.rules, draft.facts, draft.blockers, draft.rejected, found.facts) == (None, None, None, None, ())
 
 
 @pytest.mark.req("R037")
@@ -87,28 +106,22 @@ def test_extract__preferences__are_taken_from_the_user_only():
     [
         ("Decision: use a unique index", "decisions", "use a unique index"),
         ("**Decision:** use a unique index.", "decisions", "use a unique index"),
-        ("We decided to use uv", "decisions", "use uv"),
         ("We decided that in production we use Postgres", "decisions", "in production we use Postgres"),
-        ("We decided against Redis", "decisions", "We decided against Redis"),
+        ("We decided against Redis", "decisions", None),
         ("Tests pass. Decided: ship on Monday", "decisions", "ship on Monday"),
         ("## Decisions\n\n- use uv\n", "decisions", "use uv"),
+        ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
+        ("We agreed: one parser for both", "decisions", "one parser for both"),
+        ("Let's go with SQLite", "decisions", None),
         ("blocked: staging is read-only", "blockers", "staging is read-only"),
         ("Open question: who rotates the key?", "blockers", "who rotates the key?"),
         ("Blockers:\n- no API key", "blockers", "no API key"),
+        ("Blockers: none\nnext: nothing", "blockers", ()),
         ("todo: write a runbook entry", "follow_ups", "write a runbook entry"),
         ("Follow up: ask finance", "follow_ups", "ask finance"),
         ("remind me to rotate the key", "follow_ups", "rotate the key"),
-    ],
-)
-def test_extract__labelled_words_of_the_user__are_kept_in_their_field(text, field, kept):
-    assert getattr(extract(("user", text)).draft, field) == (kept,)
-
-
-@pytest.mark.parametrize(
-    ("text", "field", "kept"),
-    [
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
-        ("Budget cap is $500 total. Never exceed it.", "rules", "Budget cap is $500 total. Never exceed it."),
+        ("Budget cap is $500 total. Never exceed it.", "rules", None),
         ("Never push to main. Budget cap is $5.", "rules", ("Never push to main.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
         ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
@@ -117,17 +130,12 @@ def test_extract__labelled_words_of_the_user__are_kept_in_their_field(text, fiel
         ("Production deploys need approval from Jana.", "rules", None),
         ("Nice. For the docs, always use British spelling.", "rules", "For the docs, always use British spelling."),
         ("Ne supprime jamais un fichier sans demander.", "rules", None),
-        ("`load()` returns a list, not a dict, by the way", "facts", None),
         ("rules:\n- no emojis\n- short answers", "rules", ("no emojis", "short answers")),
-        ("FACT: The database is Postgres 15.", "facts", "The database is Postgres 15"),
+        ("`load()` returns a list, not a dict, by the way", "facts", None),
         ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
         ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
         ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
-        ("The box heron has 4 GB, so a build is killed there", "facts", None),
         ("Our users are mostly on mobile.", "facts", "Our users are mostly on mobile"),
-        ("I decided to use Decimal for money", "decisions", "use Decimal for money"),
-        ("We agreed: one parser for both", "decisions", "one parser for both"),
-        ("Let's go with SQLite", "decisions", "Let's go with SQLite"),
         ("We tried Celery but it lost jobs.", "rejected", "We tried Celery but it lost jobs"),
         ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
         ("That was a dead end: celery lost mails.", "rejected", "That was a dead end: celery lost mails"),
@@ -135,31 +143,7 @@ def test_extract__labelled_words_of_the_user__are_kept_in_their_field(text, fiel
 )
 def test_extract__words_of_the_user__are_kept_whole(text, field, kept):
     found = getattr(extract(("user", text), ("assistant", "Noted.")).draft, field)
-    assert found == (kept if isinstance(kept, tuple) else (kept or text,))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Never mind",
-        "It never worked for me",
-        "No rows returned",
-        "Add a test for every endpoint",
-        "The login page is broken",
-        "Why should tests never hit the network?",
-        "Write a Dockerfile for the worker, as small as possible",
-        "Run the tests once more please",
-        "The handbook says that you should never store passwords",
-        "datasheet: 'VDD must never be lower than 3 V' so can i start it late",
-        "no function clause matching in Shop.Orders.Live.handle_event/3",
-        "The app is showing a blank page and not the projects",
-        "> Never push to main.",
-        "```\nNever push to main.\n```",
-    ],
-)
-def test_extract__request_report_or_quotation__is_no_statement(text):
-    draft = extract(("user", text), ("assistant", "Never push to main. Rule: always use tabs.")).draft
-    assert (draft.rules, draft.facts, draft.rejected) == (None, None, None)
+    assert (found or ()) == (kept if isinstance(kept, tuple) else (kept or text,))
 
 
 def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too():
@@ -201,15 +185,11 @@ def test_extract__decision_of_the_agent__counts_only_in_its_answer():
     assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
 
 
-def test_extract__blockers_none__is_no_blocker():
-    assert extract(("user", "Blockers: none\nnext: nothing")).draft.blockers is None
-    assert extract(("user", "next: nothing")).draft.next_step is None
-
-
 def test_extract__next_step__is_what_the_user_named_last_and_asked_nothing_after():
     assert extract(("user", "next: write the test"), ("assistant", "ok")).draft.next_step == "write the test"
     assert extract(("user", "next: write the test"), ("user", "Fix the typo first")).draft.next_step is None
     assert extract(("assistant", "Next steps:\n- run the backfill")).draft.next_step is None
+    assert extract(("user", "next: nothing")).draft.next_step is None
 
 
 def test_extract__task_list__gives_what_follows_the_next_step():
@@ -221,7 +201,7 @@ def test_extract__task_list__gives_what_follows_the_next_step():
     assert (got.draft.follow_ups, "pending" in got.summary) == (None, False)
 
 
-def test_extract__edited_files__are_relative_and_without_those_of_the_client():
+def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_is_the_clients():
     patch = "apply_patch: *** Begin\n*** Begin Patch\n*** Update File: a/b.py\n*** Add File: /home/dev/x/c/d.py\n"
     found = changes(
         messages(
@@ -232,13 +212,13 @@ def test_extract__edited_files__are_relative_and_without_those_of_the_client():
             ("assistant", "str_replace_editor: view\npath: src/f.py", "str_replace_editor"),
             ("assistant", "Read: src/g.py", "Read"),
             ("tool", "[main 1a2b3c4] Add d", "Bash"),
+            ("assistant", "Write: /home/ada/shop/.claude/worktrees/agent-1/src/cart.py", "Write"),
+            ("assistant", "apply_patch: *** Begin Patch", "apply_patch"),
+            ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
         )
     )
-    assert found.files == ["a/b.py", "x/c/d.py", "src/e.py"]
+    assert found.files == ["a/b.py", "x/c/d.py", "src/e.py", "src/cart.py", "src/a.py", "docs/b.md"]
     assert found.commits == ["1a2b3c4 Add d"]
-
-
-def test_extract__files_outside_of_the_project__have_the_folders_that_tell_them_apart():
     edited = (
         r"C:\Users\dev\work\apps\shop\Lib\a.ts",
         r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
@@ -495,28 +475,6 @@ def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before,
     assert grows_less_than(16, lambda: seconds(2_000), lambda: seconds(16_000), noise_s=0.15)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "fyi the tests fail on my machine",
-        "Waiting for authentication (timeout 60s)",
-        "I prefer vertical truncation",
-        "The list on the start page is always empty",
-        "Remember that the second one is harder, since it has to turn by itself",
-        "Verify:\n- never more than 3 shown",
-        "We make the connection later. Please remember that for your instructions.",
-        "Why does `content should never be reached by the tab key` fail for us",
-        "You are a reviewer of Rust code.\nAlways answer in one sentence",
-        "Like there should always be a log line for the job",
-        "From now on I am only testing and verifying",
-        "Question: are the hooks similar there?",
-    ],
-)
-def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(text):
-    found = extract(("user", text)).draft
-    assert (found.facts, found.blockers) == (None, None)
-
-
 def test_extract__words_with_which_a_call_was_refused__are_quoted():
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
@@ -532,42 +490,6 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted():
     assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary
     assert "Log an issue with the details please" in found.summary
-
-
-def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project():
-    found = changes(
-        messages(
-            ("assistant", "Write: /home/ada/shop/.claude/worktrees/agent-1/src/cart.py", "Write"),
-            ("tool", "created", "Write"),
-            ("assistant", "apply_patch: *** Begin Patch", "apply_patch"),
-            ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
-        )
-    )
-    assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]
-
-
-def test_objective__answers_to_the_agent__are_passed_over_for_the_request():
-    said = messages(
-        ("user", "Publish the nightly build to the package index."),
-        ("assistant", "Which version?"),
-        ("user", "Yes to A, this is done in another branch, rebase it"),
-        ("assistant", "Which branch?"),
-        ("user", "it is on main, rebase"),
-    )
-    assert asked.objective(said, 200).endswith("(after: Publish the nightly build to the package index.)")
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "You must fully embody this persona. NEVER break character until given an exit command.",
-        "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
-        "<rules>\nNever spend more than $1 on a run.\n</rules>",
-        "Use this:\n\n    Never spend more than $1 on a run.",
-    ],
-)
-def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt):
-    assert not extract(("user", prompt), ("assistant", "Done.")).facts
 
 
 def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_marked():

@@ -26,8 +26,9 @@ def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_req
     assert set(receipt.derived) == {"objective", "next_step", "work_open", "handoff"}
 
 
-@pytest.mark.parametrize("kept", [0, 2, 4])
-@pytest.mark.parametrize("answer", ["Postgres 16.4", "take the newest one that operations supports"])
+@pytest.mark.parametrize(
+    ("answer", "kept"), [("Postgres 16.4", 0), ("take the newest one that operations supports", 4)]
+)
 def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(opened, note, answer, kept):
     session = opened().session("s")
     session.add("user", "Migrate the billing tables and keep the audit rows.")
@@ -41,7 +42,7 @@ def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(o
     assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
 
 
-@pytest.mark.parametrize("words", ["continue", "Hi, where were we?", "We settled on Go. The cap is 3. Go on."])
+@pytest.mark.parametrize("words", ["continue", "We settled on Go. The cap is 3. Go on."])
 def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_and_next_step(opened, note, words):
     session = opened().session("s")
     session.add("user", "Fix the parser so that it accepts tabs.")
@@ -53,7 +54,7 @@ def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_an
     assert note().count("- Next step: The lexer is changed. Next I'll add the tests for tabs.\n") == 2
 
 
-@pytest.mark.parametrize("answer", [(), ("Hi! What can I do for you?",), ("Nothing is open here.",)])
+@pytest.mark.parametrize("answer", [(), ("Nothing is open here.",)])
 def test_flush__conversation_without_a_request__leaves_no_work_open(opened, note, answer):
     session = opened().session("s")
     session.add("user", "hi, where were we?")
@@ -168,10 +169,13 @@ def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, 
     assert (work.objective, work.active_task, work.next_action) == (TASK, TASK, STEP)
 
 
-@pytest.mark.parametrize("answer", ["Done. The uploader retries 3 times.", "I'll write the test now."])
 @pytest.mark.parametrize(
-    "rows",
-    [[], ["This session is being continued from a previous conversation. Summary: 1. Primary request: x"], ["thanks!"]],
+    ("answer", "rows"),
+    [
+        ("Done. The uploader retries 3 times.", []),
+        ("I'll write the test now.", ["This session is being continued from a previous conversation. Summary: 1. x"]),
+        ("I'll write the test now.", ["thanks!"]),
+    ],
 )
 def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows):
     session = opened().session("s")

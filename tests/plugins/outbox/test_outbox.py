@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,8 +12,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
 from tests.support.dying import dies
@@ -258,45 +255,6 @@ def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, dama
     assert (published, broken.is_damaged, path.read_bytes().strip()) == (["000001", "000002"], True, damage.strip())
     outbox.remove(broken.id)
     assert not path.exists()
-
-
-_STEPS = st.one_of(
-    st.tuples(st.just("put"), st.integers(0, 2)),
-    st.tuples(st.just("send"), st.sets(st.integers(0, 40), max_size=6)),
-    st.tuples(st.just("drop"), st.integers(0, 40)),
-)
-
-
-@settings(max_examples=40)
-@given(st.lists(_STEPS, max_size=12))
-def test_outbox__any_history__nothing_lost_nothing_twice_nothing_overtakes(steps):
-    """Every item is published once, or waits, or was dropped; on each target in the order in which it was put."""
-    with tempfile.TemporaryDirectory() as folder:
-        outbox = Outbox(folder)
-        published: list[str] = []
-        dropped: set[str] = set()
-        put: list[Item] = []
-        for step, what in steps:
-            if step == "put":
-                put.append(item(len(put), f"o/r#{what}"))
-                outbox.put([put[-1]])
-            elif step == "drop":
-                waiting = {i.id for i in outbox.items()}
-                dropped |= waiting & {f"{what:06d}"}
-                outbox.remove([f"{what:06d}"])
-            else:
-                bad = {f"{n:06d}" for n in what}
-
-                def trouble(one: Item, bad: set[str] = bad) -> None:
-                    if one.id in bad:
-                        raise StorageError("no")
-
-                outbox.send({"p": sender(published, trouble)}, now=NOW, limit_s=5, even_if_not_due=True)
-        waiting = [i.id for i in outbox.items()]
-        assert sorted([*published, *waiting, *dropped]) == [i.id for i in put]
-        for target in {i.target for i in put}:
-            of_target = [i.id for i in put if i.target == target and i.id not in dropped]
-            assert [i for i in published if i in of_target] + [i for i in waiting if i in of_target] == of_target
 
 
 def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, mutating, note):

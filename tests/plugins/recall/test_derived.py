@@ -1,12 +1,10 @@
 """The index is derived: without it the next search finds the same, and nothing removed is left in it."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 from tests.support.forget import holding
-from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast_app.search import index
@@ -91,32 +89,3 @@ def test_scrub__secret_in_the_index__no_byte_of_it_is_left_there(opened, project
         assert holding(project, SECRET) == []
         assert memory.search("lock")
         assert holding(project, SECRET) == []
-
-
-HOOKS = """
-import sys
-from holdfast_cli import main
-for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SessionEnd"):
-    import io, json
-    text = json.dumps({"session_id": "one", "cwd": sys.argv[1], "hook_event_name": event, "prompt": "apple heron",
-                       "transcript_path": "", "tool_name": "Read", "tool_input": {}, "tool_response": "x",
-                       "trigger": "auto", "source": "startup", "reason": "other"})
-    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
-    try:
-        main(["hook", "claude-code"])
-    except SystemExit:
-        pass
-assert not [name for name in sys.modules if name in ("holdfast_app.search.index", "holdfast_app.search.searching")]
-"""
-
-
-def test_hooks__every_event__do_not_touch_the_index(opened, project):
-    made = opened()
-    made.session("talk").add("user", "apple heron")
-    made.search("apple")
-    made.close()
-    path = project / FILE
-    before = path.read_bytes(), path.stat().st_mtime_ns
-    ran = finished([sys.executable, "-c", HOOKS, str(project)], cwd=project)
-    assert ran.returncode == 0, ran.stderr
-    assert (path.read_bytes(), path.stat().st_mtime_ns) == before

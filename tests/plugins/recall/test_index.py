@@ -78,17 +78,6 @@ with Holdfast.open(sys.argv[1]) as memory:
 """
 
 
-def test_index__several_processes_while_a_journal_is_written__all_find_it(memory, project):
-    memory.close()
-    running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "4"]) for _ in range(2)]
-    with Holdfast.open(project) as writing:
-        for number in range(40):
-            writing.session("talk").add("user", f"later turn {number} on plums", message_id=f"p{number}")
-    assert [one.wait(timeout=120) for one in running] == [0, 0]
-    with Holdfast.open(project) as reading:
-        assert {hit.place for hit in reading.search("plums", limit=100)} >= {f"p{number}" for number in range(40)}
-
-
 def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project):
     said = datetime(2026, 11, 20, tzinfo=UTC)
     memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(3_000))

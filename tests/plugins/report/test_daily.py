@@ -64,9 +64,3 @@ def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo):
     assert [os.stat(one).st_mtime_ns for one in stored(repo)] == [at]
     with Holdfast.open(repo) as memory:
         assert memory.validate().errors == ()
-
-
-def test_start__reports_are_not_asked_for__stores_none(repo):
-    start(repo, "one")
-    time.sleep(1)
-    assert stored(repo) == []

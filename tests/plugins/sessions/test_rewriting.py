@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Conflict
 from holdfast.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 
@@ -39,20 +38,6 @@ def test_rewrite__a_long_text_replaced__every_offset_points_to_the_same_messages
     assert again.compact(1, payload(objective="next"))[0].id == "m6"
 
 
-def test_rewrite__offsets_of_zero_and_of_none__stay_offsets(tmp_path):
-    """0 is the beginning of the journal and moves with the first line; -1 says that there is none."""
-    journal = Journal(str(tmp_path), "s")
-    journal.append({"kind": "message", "id": "a", "text": "secret " * 9})
-    offsets = {"kept_from": 0, "flushed_to": 0, "last_message": -1}
-    journal.append({"kind": "checkpoint", **offsets})
-    assert rewriting.rewrite(journal, masked, keep) == 1
-    first = len(journal.first_line())
-    record = journal.last_checkpoint().record
-    assert record["last_message"] == -1
-    assert {record["kept_from"], record["flushed_to"]} <= {0, first}
-    assert [e.record["kind"] for e in journal.entries(record["kept_from"])][-2:] == ["message", "checkpoint"]
-
-
 @pytest.mark.req("R245")
 def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_memory(opened, payload):
     here = opened().session("s")
@@ -70,14 +55,3 @@ def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_
     assert [m.text for m in here.messages] == ["gone", "and on"]
     here.compact(0, payload(objective="go on"))
     assert b"secret" not in stored(here.journal)
-
-
-def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added(tmp_path):
-    journal = Journal(str(tmp_path), "s")
-    journal.append({"kind": "message", "id": "1", "text": "a secret"})
-    first = journal.first_line()
-    rewriting.rewrite(journal, masked, keep)
-    before = stored(journal)
-    with pytest.raises(Conflict, match="rewritten"):
-        journal.append({"kind": "message", "id": "2", "text": "b"}, first_line=first)
-    assert stored(journal) == before

@@ -126,19 +126,3 @@ def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_a
     objective, summary = kept(samples.write(tmp_path / "t.jsonl", *data.draw(changed(client))))
     assert ASKED in objective
     assert ANSWERED in summary
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(client, tmp_path, data):
-    rows = conversation(client)
-    for _ in range(data.draw(st.integers(1, 6))):
-        holder = data.draw(st.sampled_from(_holders(rows)))
-        if holder:
-            holder[data.draw(st.sampled_from(sorted(holder)))] = data.draw(_VALUES)
-    untouched = CLIENTS[client][0]
-    rows += [untouched("user", ASKED, 8), untouched("assistant", ANSWERED, 9)]
-    objective, summary = kept(samples.write(tmp_path / "t.jsonl", *rows))
-    assert ASKED in objective
-    assert ANSWERED in summary

@@ -281,23 +281,6 @@ def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue
     assert [m.text for m in read(path).messages][1:] == ["switch to main first", "and push it"]
 
 
-def test_read__unknown_and_damaged_rows__the_rest_is_read(tmp_path):
-    path = write(
-        tmp_path / "t",
-        claude(uuid="1", content="first"),
-        {"type": "hologram", "sessionId": "s-1"},
-        '{"type": "user", "message": {"ro',
-        "[1, 2]",
-        "null",
-        '"text"',
-        claude(uuid="2", content=17),
-        claude(uuid="3", message=None),
-        claude(uuid="4", message="text"),
-        claude(uuid="5", content="last"),
-    )
-    assert said(read(path)) == [("user", "first"), ("user", "last")]
-
-
 def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path):
     big = "x" * 10_000_000
     path = write(

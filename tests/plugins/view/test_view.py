@@ -1,10 +1,8 @@
 """``holdfast timeline``, ``why``, ``diff`` and ``explain``, on a made-up project after a week and on broken ones."""
 
-import io
 import json
 import re
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -15,11 +13,9 @@ from tests.support.stated import goes_on
 
 from holdfast import Holdfast
 from holdfast_app.config import Config
-from holdfast_cli import main
 
 __all__ = ["run"]
 
-ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
 
 
@@ -124,16 +120,6 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
     note, _, line = found["sources"][0]["place"].partition(":")
     assert found["text"] in (project / ".holdfast" / note).read_text().splitlines()[int(line) - 1]
     assert found["first"] is None
-
-
-@pytest.mark.parametrize("command", ALL)
-def test_output__in_ascii__has_no_colour_and_no_question_marks_for_marks(look, monkeypatch, command):
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
-    assert main((*command.split(), *(EVER if command == "timeline" else ()))) == 0
-    text = raw.getvalue().decode("ascii")
-    assert "\x1b" not in text
-    assert not re.search(r"^\s*\?", text, re.MULTILINE)
 
 
 def test_clone__with_memory_of_another_machine__is_withheld(run, project):

@@ -106,6 +106,7 @@ def browser(driver, weeks):
 
 def test_views__opened_in_a_browser__load_everything_and_do_not_scroll_sideways_at_400_percent_zoom(browser, views):
     wide = {}
+    browser.screen(320, 256)
     for name, path in views.items():
         driver = browser.open(path)
         assert driver.find_element(By.TAG_NAME, "h1").text.strip() or name == "overview"
@@ -114,9 +115,7 @@ def test_views__opened_in_a_browser__load_everything_and_do_not_scroll_sideways_
         assert sheets == [True], name
         refused = [p for p in browser.problems() if name != "error" or "404" not in p]
         assert refused == [], name
-        browser.screen(320, 256)
         wide[name] = driver.execute_script("return document.documentElement.scrollWidth")
-        browser.screen(1280)
     assert {name: width for name, width in wide.items() if width > 320} == {}
 
 
