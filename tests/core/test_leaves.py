@@ -1,12 +1,13 @@
 """Every string of a row that is dropped is in the journal, or its digest is, whichever the row and the importer."""
 
+import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.rows import FORMS, kept, strings, values
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
@@ -17,57 +18,9 @@ from holdfast_app.transcripts import claude_code, codex, opencode, read
 
 FEW = settings(max_examples=20)
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
-
-
-def text_of(kept: Any) -> str:
-    return "\n".join(m.text for m in kept)
-
-
-def lost(rows: list[Any], journal: str) -> list[str]:
-    return [text for row in rows for text in strings(row) if not kept(text, journal)]
-
-
-@pytest.mark.parametrize("form", ["messages", "responses"])
-@FEW
-@given(data=st.data())
-def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
-    rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
-    try:
-        journal = text_of(parse(rows))
-    except FlushRefused:
-        return
-    assert lost(rows, journal) == []
-
-
-@FEW
-@given(st.lists(st.dictionaries(st.sampled_from(("role", "content", "text", "type", "x")), values(), max_size=4)))
-def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows):
-    try:
-        journal = text_of(parse(rows))
-    except FlushRefused:
-        return
-    assert lost(rows, journal) == []
-
-
-@pytest.mark.parametrize("form", sorted(READERS))
-@FEW
-@given(data=st.data())
-def test_take__any_row_of_a_client__keeps_each_string(form, data):
-    rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
-    reading = Reading()
-    for position, row in enumerate(rows):
-        if not READERS[form].take(row, position, reading):
-            reading.unknown(row, position)
-    assert lost(rows, text_of(reading.kept)) == []
-
-
-def test_leaves__nested_as_deep_as_json_can_be__are_all_found():
-    value: Any = "bottom"
-    for _ in range(5_000):
-        value = [value]
-    assert list(leaves(value)) == [("", "bottom")]
-
-
+#: Members that link or steer a row or block, and are not content.
+LINKS = {"type", "id", "role", "call_id", "tool_use_id", "tool_call_id", "callID", "sessionId", "sessionID", "status"}
+LINKS |= {"name"}
 CASES: dict[str, dict[str, Any]] = {
     "strings": {"content": ["the only text"]},
     "an object": {"content": {"answer": "the only text"}},
@@ -105,44 +58,153 @@ CASES: dict[str, dict[str, Any]] = {
     "words in Chinese": {"content": "a", "model": "\u552f\u4e00\u7684\u6587\u5b57"},
     "a nested result": {"content": [{"type": "tool_result", "content": [{"x": ["the only text", {"y": "and more"}]}]}]},
 }
+ITEMS: list[dict[str, Any]] = [
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}], "note": "and more"},
+    {"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "https://example.com/a.png"}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a", "annotations": []}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "the only text"}]},
+    {"type": "function_call", "call_id": "c1", "name": "edit", "arguments": "the only text"},
+    {"type": "function_call_output", "call_id": "c1", "output": "the only text"},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "the only text"}]},
+    {"type": "web_search_call", "action": {}, "query": "the only text"},
+    {"type": "hologram", "payload": "the only text"},
+]
+PARTS: list[dict[str, Any]] = [
+    {"type": "text", "text": "a", "metadata": {"note": "the only text"}},
+    {"type": "reasoning", "text": "the only text"},
+    {"type": "file", "mime": "text/plain", "url": "https://example.com/a", "filename": "the only text"},
+    {"type": "tool", "tool": "edit", "callID": "c1", "state": {"status": "completed", "input": {}, "output": "a"}},
+    {"type": "tool", "tool": "edit", "callID": "c1", "state": {"status": "error", "input": {}, "error": "a"}},
+    {"type": "tool", "tool": "edit", "callID": "c1", "state": {"status": "running", "input": {"a": "the only text"}}},
+    {"type": "hologram", "payload": "the only text"},
+]
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "messages": [{"role": "assistant", **content} for content in CASES.values()],
+    "responses": ITEMS,
+    "claude-code": [
+        *({"type": "user", "sessionId": "s", "message": {"role": "user", **content}} for content in CASES.values()),
+        {"type": "hologram", "sessionId": "s-1", "message": {"x": "the only text"}, "content": "and more"},
+    ],
+    "codex": [{"type": "response_item", "payload": item} for item in ITEMS],
+    "opencode": [{"info": {"role": "user", "sessionID": "s", "note": "and more"}, "parts": [part]} for part in PARTS],
+}
+#: Often several lines, and sometimes too long to be kept whole.
+WORDS = st.text("abc \u00e9\u4e2d\U0001f469\n\t:.{[<", min_size=1, max_size=30).map(lambda s: f"leaf {s} end")
+VALUES = st.recursive(
+    WORDS | st.integers(4_001, 9_000).map(lambda n: f"leaf {'x' * n}") | st.integers() | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places in a row where any value may stand, each table's further member among them."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if key not in {*LINKS, "tool", "state"}:
+            yield (*path, key)
+        if isinstance(inner, dict | list | tuple):
+            yield from places(inner, (*path, key))
+    if isinstance(value, dict):
+        yield (*path, "further")
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """The value with ``new`` at that place."""
+    key, *rest = path
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[key] = put(value[key], tuple(rest), new) if rest else new
+    return copy
+
+
+@st.composite
+def rows(draw: st.DrawFn, form: str) -> list[Any]:
+    """One to three known rows of that form, each with any value in one place."""
+    made = draw(st.lists(st.sampled_from(ROWS[form]), min_size=1, max_size=3))
+    envelope = form in READERS  # whose members are the client's own
+    found = [[path for path in places(row) if len(path) > envelope] for row in made]
+    return [put(row, draw(st.sampled_from(paths)), draw(VALUES)) for row, paths in zip(made, found, strict=True)]
+
+
+def strings(row: object) -> Iterator[str]:
+    """The strings that must not be lost: all but blank ones and single words under :data:`LINKS`."""
+    if isinstance(row, str):
+        if row.strip():
+            yield row
+    elif isinstance(row, Mapping):
+        for name, value in row.items():
+            if name not in LINKS or not isinstance(value, str) or len(value.split()) > 1:
+                yield from strings(value)
+    elif isinstance(row, list | tuple):
+        for value in row:
+            yield from strings(value)
+
+
+def text_of(kept: Any) -> str:
+    return "\n".join(m.text for m in kept)
+
+
+def lost(rows: list[Any], journal: str) -> list[str]:
+    """The strings of which the journal holds neither the text nor its SHA-256 digest."""
+    wanted = [text for row in rows for text in strings(row) if text.strip() not in journal]
+    return [text for text in wanted if hashlib.sha256(text.encode()).hexdigest() not in journal]
+
+
+@pytest.mark.parametrize("form", ["messages", "responses"])
+@FEW
+@given(data=st.data())
+def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form, data):
+    drawn = data.draw(rows(form))
+    try:
+        journal = text_of(parse(drawn))
+    except FlushRefused:
+        return
+    assert lost(drawn, journal) == []
+
+
+@FEW
+@given(st.lists(st.dictionaries(st.sampled_from(("role", "content", "text", "type", "x")), VALUES, max_size=4)))
+def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows):
+    try:
+        journal = text_of(parse(rows))
+    except FlushRefused:
+        return
+    assert lost(rows, journal) == []
+
+
+@pytest.mark.parametrize("form", READERS)
+@FEW
+@given(data=st.data())
+def test_take__any_row_of_a_client__keeps_each_string(form, data):
+    drawn, reading = data.draw(rows(form)), Reading()
+    for position, row in enumerate(drawn):
+        if not READERS[form].take(row, position, reading):
+            reading.unknown(row, position)
+    assert lost(drawn, text_of(reading.kept)) == []
+
+
+def test_leaves__nested_as_deep_as_json_can_be__are_all_found():
+    value: Any = "bottom"
+    for _ in range(5_000):
+        value = [value]
+    assert list(leaves(value)) == [("", "bottom")]
 
 
 def test_guard__content_of_any_form__is_in_the_journal(tmp_path):
+    for row in ROWS["messages"]:
+        assert lost([row], text_of(parse([row]))) == [], row
     with Holdfast.open(tmp_path) as memory:
-        for case, content in CASES.items():
-            row = {"role": "assistant", **content}
-            assert memory.guard(lambda rows: [], session=case, messages=lambda rows: rows)([row]) == []
-            session = memory.session(case)
-            assert session.last_receipt is not None
-            journal = "\n".join(e.record["text"] for e in session.journal.of_kinds("message"))
-            assert lost([row], journal) == [], case
-            assert "4711" in journal or case != "a number"
+        assert memory.guard(lambda rows: [], session="s", messages=lambda rows: rows)(ROWS["messages"]) == []
+        journal = [e.record["text"] for e in memory.session("s").journal.of_kinds("message")]
+    assert journal == [m.text for m in parse(ROWS["messages"])]
+    assert "4711" in "".join(journal)
 
 
 def test_import__content_of_any_form__is_kept(tmp_path):
     path = tmp_path / "t.jsonl"
-    for case, content in CASES.items():
-        rows = [{"role": "user", "content": "first"}, {"role": "assistant", **content}]
-        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        assert lost(rows, text_of(read(path).kept)) == [], case
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "a", "note": "the only text"}},
-        {
-            "type": "response_item",
-            "payload": {"type": "message", "role": "user", "content": [], "note": "the only text"},
-        },
-        {"info": {"role": "user", "note": "the only text"}, "parts": []},
-        {"info": {"role": "user"}, "parts": [{"type": "text", "text": "a", "metadata": {"note": "the only text"}}]},
-    ],
-)
-def test_read__member_beside_the_content__its_text_is_kept(row, tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text(json.dumps(row), encoding="utf-8")
-    assert lost([row], text_of(read(path).kept)) == []
+    for form in ("messages", *READERS):
+        for row in ROWS[form]:
+            path.write_text(f"{json.dumps(ROWS[form][0])}\n{json.dumps(row)}", encoding="utf-8")
+            assert lost([row], text_of(read(path).kept)) == [], row
 
 
 def test_image__in_base64__is_kept_as_its_type_length_and_digest():
