@@ -58,14 +58,14 @@ def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_c
 
 
 def test_flush__line_was_archived_since__is_not_written_again(full, payload):
-    memory = full(19, most=20)
+    memory = full(8, most=9)
     memory.session("old").flush(decided(payload, "The first decision names the queue 12"))
-    for n in range(12):
+    for n in range(4):
         lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(4))
         memory.session(f"s{n}").flush(decided(payload, *lines))
     document = memory.store.read("MEMORY.md")
     assert "The first decision" not in document.text
-    assert len(bullets(document.text)) <= 20
+    assert len(bullets(document.text)) <= 9
     assert memory.session("old").flush().repeated
 
 

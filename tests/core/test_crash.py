@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is
 SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, were seen to pass.
-EVERY = 19
+EVERY = 31
 
 PAYLOAD = goes_on(
     "Fix the login test",

@@ -184,7 +184,7 @@ def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_ne
 @pytest.mark.req("R070")
 def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "KEPT", 1)
-    for n in range(1, 500, 6):
+    for n in range(1, 500, 11):
         root = tmp_path / str(n)
         state = root / ".holdfast" / "state"
         root.mkdir()
@@ -204,4 +204,4 @@ def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeyp
         if not is_killed:
             break
     assert packed(state) >= {"a", "b"}
-    assert n > 12
+    assert n > 11

@@ -107,21 +107,14 @@ def test_compact__keep_last__keeps_so_many_and_all_of_them_when_there_are_fewer(
     assert session.compact(keep_last=0) == []
 
 
-def test_compact__kept_part_would_begin_with_a_tool_result__keeps_its_call_too(opened):
+def test_compact_and_trim__kept_part_would_begin_with_a_tool_result__it_stays_or_goes_with_its_call(opened):
     session = opened().session("s")
+    call = "x" * 400
     session.add("user", "go")
-    session.add("assistant", "ls", tool="bash")
+    session.add("assistant", call, tool="bash")
     session.add("tool", "a.py", tool="bash")
     session.add("assistant", "done")
-    assert [m.text for m in session.compact(keep_last=2)] == ["ls", "a.py", "done"]
-
-
-def test_trim__kept_part_would_begin_with_a_tool_result__drops_it_with_its_call(opened):
-    session = opened().session("s")
-    session.add("user", "go")
-    session.add("assistant", "x" * 400, tool="bash")
-    session.add("tool", "a.py", tool="bash")
-    session.add("assistant", "done")
+    assert [m.text for m in session.compact(keep_last=2)] == [call, "a.py", "done"]
     assert [m.text for m in session.trim(20)] == ["done"]
 
 

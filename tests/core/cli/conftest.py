@@ -45,6 +45,21 @@ def run(project, monkeypatch, capsys):
 
 
 @pytest.fixture
+def answer(monkeypatch, capsys):
+    """``answer("y", "purge", ...)``: the command on a terminal, where a person says that."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def run(text, *words):
+        monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
+        return called(capsys, *words)
+
+    return run
+
+
+@pytest.fixture
 def talked(run):
     """A project in which session ``s1`` has one turn that is not flushed."""
     assert run("add", "user", "Fix the flaky login test", "--session", "s1").code == 0

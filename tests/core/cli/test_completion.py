@@ -3,13 +3,11 @@
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support.processes import finished
+from tests.support.processes import finished, programs
 
-BIN = os.path.dirname(sys.executable)
 #: The words typed so far, and one that must be offered.
 TYPED = [
     ("unins", "uninstall"),
@@ -37,37 +35,30 @@ def used(run, project):
     return re.search(r"fact_\w+", stored.out)[0]
 
 
-def environment():
-    return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "TERM": "dumb"}
-
-
-def script(shell, folder):
-    done = finished([os.path.join(BIN, "holdfast"), "completion", shell], cwd=folder, check=True)
-    (folder / f"completion.{shell}").write_text(done.stdout)
-    return folder / f"completion.{shell}"
-
-
-def in_bash(line, file, project):
+def in_bash(line):
     words = line.split()
-    text = f"source {file}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
-    text += "printf '%s\\n' \"${COMPREPLY[@]}\""
-    return finished(["bash", "-uc", text], cwd=project, env=environment(), check=True).stdout
+    text = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
+    return ["bash", "-uc", f"source completion.bash; {text}printf '%s\\n' \"${{COMPREPLY[@]}}\""]
 
 
-def in_fish(line, file, project):
-    text = f"source {file}; complete -C '{line}'"
-    return finished(["fish", "--no-config", "-c", text], cwd=project, env=environment(), check=True).stdout
+def in_fish(line):
+    return ["fish", "--no-config", "-c", f"source completion.fish; complete -C '{line}'"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, used, project):
+def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, run, used, project, tmp_path):
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
-    offer = {"bash": in_bash, "fish": in_fish}[shell]
-    file = script(shell, project)
-    assert used in offer(f"holdfast --root {project} facts show fact", file, project)
-    assert "--objective" in offer("holdfast flush --obj", file, project)
-    assert "touch" not in offer("holdfast show me", file, project)
+    (project / f"completion.{shell}").write_text(run("completion", shell).out)
+    path = f"{programs(tmp_path / 'programs')}{os.pathsep}{os.environ['PATH']}"
+
+    def offer(line):
+        command = {"bash": in_bash, "fish": in_fish}[shell](line)
+        return finished(command, cwd=project, env={**os.environ, "PATH": path, "TERM": "dumb"}, check=True).stdout
+
+    assert used in offer(f"holdfast --root {project} facts show fact")
+    assert "--objective" in offer("holdfast flush --obj")
+    assert "touch" not in offer("holdfast show me")
     assert not (project / "pwned").exists()
     assert not Path("pwned").exists()
 

@@ -1,11 +1,8 @@
 """``holdfast purge``, ``scrub`` and ``retention``: asking, telling, exit codes."""
 
-import io
 import json
-import sys
 
 import pytest
-from tests.core.cli.conftest import called
 from tests.support.git import git
 
 NAME = "Jane Doe"
@@ -18,21 +15,6 @@ def said(run):
     assert run("add", "user", f"write to {NAME}", "--session", "s1").code == 0
     done = run("flush", "--session", "s1", "--reason", "end", *words)
     assert done.code == 0, done.err
-    return run
-
-
-@pytest.fixture
-def answer(monkeypatch, capsys):
-    """``answer("y", "purge", ...)``: the command on a terminal, where a person says that."""
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    def run(text, *words):
-        monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
-        return called(capsys, *words)
-
     return run
 
 
