@@ -39,8 +39,6 @@ _KINDS: Mapping[type, str] = {
     str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
 
-_origin: Callable[[Any], Any] = cache(get_origin)
-_arguments: Callable[[Any], Any] = cache(get_args)
 T = TypeVar("T")
 _Hook = Callable[[Any, Any], Any]
 
@@ -55,8 +53,9 @@ def structure(
 ) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
+    kind: Any = cls
     with suppress(HoldfastError, KeyError, TypeError, ValueError):
-        return cast("T", _plain(value, cls))
+        return cast("T", _reader(kind)(value))
     import cattrs  # for settings and payloads, and to name each mistake
 
     try:
@@ -142,27 +141,44 @@ def fact_out(fact: Fact) -> dict[str, object]:
 # reading
 
 
-def _plain(value: Any, kind: Any) -> Any:
-    """``value`` as a ``kind`` without cattrs, if it has no mistake: the types that settings and records have.
-    Raises: HoldfastError, KeyError, TypeError and ValueError for a mistake, or another type."""
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """A function that reads a ``kind`` without cattrs: the types that settings and records have. It raises
+    HoldfastError, KeyError, TypeError or ValueError for a mistake. Raises: TypeError for another type."""
+    origin, kinds = get_origin(kind), get_args(kind)
     if kind in _KINDS:
-        return value if type(value) is kind else _exactly(value, kind)
+        return lambda value: value if type(value) is kind else _exactly(value, kind)
     if kind in (Any, object):
-        return value
+        return lambda value: value
     if kind is datetime:
-        return moment(value)
-    origin, kinds = _origin(kind), _arguments(kind)
+        return moment
     if origin is UnionType and kinds[1:] == (NoneType,):
-        return None if value is None else _plain(value, kinds[0])
-    if origin is tuple and isinstance(value, list | tuple):
-        return tuple(_plain(one, kinds[0]) for one in value)
-    if origin in (dict, Mapping) and isinstance(value, dict):
-        return {_plain(key, kinds[0]): _plain(one, kinds[1]) for key, one in value.items()}
-    if attrs.has(kind) and isinstance(value, Mapping):
-        fields = _fields(kind)
-        given = _with_rest(value, fields).items()
-        return kind(**{key: one if _is_raw(fields[key]) else _plain(one, fields[key].type) for key, one in given})
+        inner = _reader(kinds[0])
+        return lambda value: None if value is None else inner(value)
+    if origin is tuple:
+        inner = _reader(kinds[0])
+        return lambda value: tuple(map(inner, _a((list, tuple), value)))
+    if origin in (dict, Mapping):
+        inner, outer = _reader(kinds[1]), _reader(kinds[0])
+        return lambda value: {outer(key): inner(one) for key, one in _a(dict, value).items()}
+    if attrs.has(kind):
+        return lambda value: kind(**{key: _member(kind, key)(one) for key, one in _table(kind, value).items()})
     raise TypeError(kind)
+
+
+def _a(kind: Any, value: Any) -> Any:
+    """``value``, which must be a ``kind``. Raises: TypeError."""
+    if not isinstance(value, kind):
+        raise TypeError(type(value))
+    return value
+
+
+@cache
+def _member(cls: Any, name: str) -> Callable[[Any], Any]:
+    """A reader for a field. Few of the settings are set, so each is made for its first value."""
+    field = _fields(cls)[name]
+    kind: Any = field.type
+    return (lambda value: value) if _is_raw(field) else _reader(kind)
 
 
 @cache
@@ -177,14 +193,21 @@ def _is_raw(field: attrs.Attribute[Any]) -> bool:
     return "raw" in field.metadata or (is_enum and field.converter is not None)
 
 
-def _with_rest(table: Mapping[str, Any], fields: Mapping[str, attrs.Attribute[Any]]) -> Mapping[str, Any]:
-    """``table`` with the keys that are not ``fields`` in the one for other keys, if the class has such a field."""
-    rest = next((name for name, one in fields.items() if REST in one.metadata), "")
+def _table(cls: Any, value: Any) -> Mapping[str, Any]:
+    """A table with the keys that are no fields of ``cls`` in the field for other keys, if it has one. Raises:
+    TypeError."""
+    table: Mapping[str, Any] = value if type(value) is dict else _a(Mapping, value)
+    rest = _rest(cls)
     if not rest:
         return table
-    known = fields.keys() - {rest}
+    known = _fields(cls).keys() - {rest}
     others = {key: item for key, item in table.items() if key not in known}
     return {key: item for key, item in table.items() if key in known} | {rest: others}
+
+
+@cache
+def _rest(cls: Any) -> str:
+    return next((name for name, one in _fields(cls).items() if REST in one.metadata), "")
 
 
 @cache
@@ -237,7 +260,7 @@ def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
             return cls(text=value)
         if not isinstance(value, Mapping):
             raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
-        return read(_with_rest(value, fields), cls)
+        return read(_table(cls, value), cls)
 
     return hook
 
