@@ -14,7 +14,7 @@ from holdfast import Holdfast
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take ten seconds; they were all seen to pass.
-EVERY = 6
+EVERY = 10
 
 OLD = "# Memory\n\n- The API lives in services/api\n"
 NOTE = """# Daily Memory: {day}
@@ -57,7 +57,7 @@ def killed(template: Path, act: Callable[[Holdfast], object]) -> Iterator[tuple[
         yield root, texts(root)
         if not is_killed:
             break
-    assert number > 5 * EVERY
+    assert number > 3 * EVERY
 
 
 def texts(root: Path) -> dict[str, str]:

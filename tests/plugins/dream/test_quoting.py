@@ -29,13 +29,11 @@ class Dreamer:
 def dream(project, clock) -> Callable[..., tuple[DreamResult, list[str]]]:
     """``dream(note, *draft)``: the result of a dream of a note with these items, and the items of the new memory."""
 
-    def run(said: list[str], *draft: str, memory: str = "") -> tuple[DreamResult, list[str]]:
+    def run(said: list[str], *draft: str) -> tuple[DreamResult, list[str]]:
         folder = project / ".holdfast"
         Holdfast.open(project, clock=clock).close()  # what is typed from now on is the user's own
         (folder / "memory").mkdir(parents=True, exist_ok=True)
         (folder / NOTE).write_text("# Daily Memory: 2026-11-20\n\n" + "".join(f"- {line}\n" for line in said))
-        if memory:
-            (folder / "MEMORY.md").write_text(f"# Memory\n\n{memory}")
         config = Config(zone="UTC", dream=DreamConfig(plugin="scripted"))
         with Holdfast.open(project, config=config, clock=clock, plugins=[("scripted", Dreamer(*draft))]) as opened:
             result = opened.deep_dream()
@@ -70,23 +68,28 @@ def test_dream__line_without_proof__its_source_is_kept_word_for_word(dream, proj
     )
 
 
-def test_dream__source_is_already_kept__is_not_quoted_again(dream):
-    said = "Elif reviews what Jonas writes"
-    result, items = dream([said, "The queue runs on Postgres 16"], said, "Jonas reviews what Elif writes")
-    assert (items, result.quoted) == ([said], ())
+QUEUE = "The queue runs on Postgres 16"
 
 
-def test_dream__source_contradicts_a_kept_line__is_not_quoted(dream):
-    old, new = "The lease time is 60 seconds", "The lease time is 15 seconds"
-    result, items = dream([f"Fact: {old}", f"Fact: {new}"], new, "The lease time is always 60 seconds")
-    assert (items, result.quoted) == ([new], ())
-
-
-def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(dream):
-    draft = "Domenica bought 14 printers for Oslo"
-    result, items = dream(["Fact: The queue runs on Postgres 16"], "The queue runs on Postgres 16", draft)
-    assert [one.text for one in result.refused] == [draft]
-    assert (items, result.quoted) == (["The queue runs on Postgres 16"], ())
+@pytest.mark.parametrize(
+    ("said", "draft"),
+    [
+        (
+            ["Elif reviews what Jonas writes", QUEUE],
+            ["Elif reviews what Jonas writes", "Jonas reviews what Elif writes"],
+        ),
+        (
+            ["Fact: The lease time is 60 seconds", "Fact: The lease time is 15 seconds"],
+            ["The lease time is 15 seconds", "The lease time is always 60 seconds"],
+        ),
+        ([f"Fact: {QUEUE}"], [QUEUE, "Domenica bought 14 printers for Oslo"]),
+    ],
+    ids=["it is kept already", "it contradicts a kept line", "the notes say nothing of it"],
+)
+def test_dream__line_without_proof__no_source_is_quoted(dream, said, draft):
+    result, items = dream(said, *draft)
+    assert (items, result.quoted) == (draft[:1], ())
+    assert [one.text for one in result.refused] == draft[1:]
 
 
 @pytest.mark.parametrize(

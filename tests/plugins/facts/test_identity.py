@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
@@ -167,27 +165,6 @@ def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(pro
         assert origins.unsigned(memory.facts.list()[0].source).startswith("flush_")
         memory.purge(session="one")
         assert memory.facts.list() == []
-
-
-PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
-
-
-@settings(max_examples=8)
-@given(said=st.lists(st.tuples(PEOPLE, st.sampled_from(["port", "branch"]), st.integers(1, 3)), max_size=12))
-def test_remember__any_interleaving__what_each_machine_says_last_is_stored(said, tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    last: dict[tuple[str, str], str] = {}
-    with contextlib.ExitStack() as stack:
-        machines = {person: stack.enter_context(machine(root, person)) for person in {one for one, _, _ in said}}
-        for person, subject, value in said:
-            machines[person].facts.remember(f"The {subject} is {value}")
-            last[person, subject] = f"The {subject} is {value}"
-    with Holdfast.open(root) as memory:
-        facts = memory.facts.list()
-        assert {fact.content for fact in facts} == set(last.values())
-        for fact in facts:
-            people = {person for (person, _), text in last.items() if text == fact.content}
-            assert origins.places(fact.source) == {f"{person}@laptop" for person in people}
 
 
 def test_remember__another_machine_states_the_old_value_meanwhile__it_stays_for_that_machine(

@@ -101,18 +101,6 @@ def test_prompt__no_fact_fits_beside_the_profile__they_are_counted(memory):
     assert memory.prompt(40) == "User Context:\n- Work: Builds compilers\n\nFacts:\n1 more fact: holdfast facts"
 
 
-def test_prompt__facts_that_a_rule_refuses_now__are_not_counted_as_cut(project):
-    rule = LateRule()
-    with Holdfast.open(project, plugins=[("late", rule)]) as memory:
-        for n in range(4):
-            memory.facts.create(f"forbidden {n}", "goal", 0.9)
-        for n in range(8):
-            memory.facts.create(f"this is a fact of some length {n}", "goal", 0.8)
-        rule.on = True
-        text = memory.prompt(70)
-        assert text.endswith(f"\n{8 - len(_rows(text))} more facts: holdfast facts")
-
-
 @pytest.mark.req("R066")
 def test_prompt__fenced__tags_and_escapes_within_the_budget(memory):
     memory.update_profile(work="A & B")
@@ -149,6 +137,10 @@ def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project):
         assert memory.prompt() == (
             "User Context:\n- Work: [SECRET]\n\nFacts:\n- [goal | 0.90] say [SECRET]\n- [goal | 0.70] fine"
         )
+        for n in range(8):
+            memory.facts.create(f"this is a fact of some length {n}", "goal", 0.8)
+        text = memory.prompt(70)
+        assert text.endswith(f"\n{10 - len(_rows(text))} more facts: holdfast facts")
 
 
 def _counted(text: str) -> tuple[str, int]:

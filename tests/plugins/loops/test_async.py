@@ -10,21 +10,6 @@ from holdfast.journal.safety import State
 
 
 @pytest.mark.req("R184", "R166")
-def test_session__async_with__flushes_and_ends(project):
-    async def main() -> None:
-        async with Holdfast.open(project) as memory:
-            async with memory.session("s") as session:
-                session.add("user", "Fix it")
-                receipt = await session.aflush()
-                assert receipt == session.last_receipt
-            assert session.ended
-
-    asyncio.run(main())
-    with Holdfast.open(project) as memory:
-        assert memory.session("s").state is State.SAFE
-
-
-@pytest.mark.req("R184", "R166")
 def test_aflush__cancelled_at_random__is_reported_whole_or_not_at_all(project):
     moments = random.Random(7)
     seen = set()

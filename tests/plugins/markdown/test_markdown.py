@@ -85,29 +85,28 @@ def test_read_line__as_people_and_models_write__is_read_leniently(line, kind, te
     assert (found.kind, found.text) == (kind, text)
 
 
-HOSTILE = ("- ", "- \n", "`", "```\n", "```x`\n", "<!--", "<!--\n", "<!---->", "-->", "[", "#", "1", "> ", "\t", "**")
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(piece):
-    begun = time.process_time()
-    deque(Lines(piece * (1_000_000 // len(piece)) + "x"), maxlen=0)
-    assert time.process_time() - begun < 5.0
-
-
 @pytest.mark.parametrize(
-    "text",
+    "piece",
     [
-        "- " * 60_000 + "x",
-        "> " * 60_000,
-        "-" + " -" * 60_000 + "x",
-        "<!--\n" * 20_000,
-        "- a\n  ## b\n" * 10_000,
-        "[a]: b\n" * 15_000,
+        "- ",
+        "- \n",
+        "`",
+        "```\n",
+        "```x`\n",
+        "<!--",
+        "<!--\n",
+        "-->",
+        "> ",
+        " -",
+        "- a\n  ## b\n",
+        "[a]: b\n",
+        "**",
+        "[",
     ],
-    ids=["lists", "quotes", "breaks", "comments", "indented", "references"],
 )
-def test_outline__hostile_text__takes_no_longer_than_its_length_asks_for(text):
+def test_lines_and_outline__hostile_text__take_no_longer_than_its_length_asks_for(piece):
+    text = piece * (100_000 // len(piece)) + "x"
     begun = time.process_time()
+    deque(Lines(text), maxlen=0)
     outline(text)
     assert time.process_time() - begun < 5.0

@@ -165,14 +165,12 @@ _STATUS = "{0}: The {0} endpoint answered with HTTP status "
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        pytest.param(Reply(status=500), _STATUS + f"500. {_AGAIN}", id="500"),
         pytest.param(Reply(status=429), _STATUS + f"429. The quota is used up for now. {_AGAIN}", id="429"),
         pytest.param(
             Reply(status=401),
             _STATUS + f"401. Set a valid key: `holdfast auth set {{0}} --origin {{1}}`. {_AGAIN}",
             id="401",
         ),
-        pytest.param(Reply(status=404), _STATUS + f"404. Check `model` and `base_url`. {_AGAIN}", id="404"),
         pytest.param(
             Reply(delay_s=0.6),
             "{0}: The {0} endpoint took too long to answer. Check `base_url` and the network. " + _AGAIN,
@@ -199,8 +197,6 @@ PAGE = b"<!doctype html><title>Sign in</title><p>Welcome to the hotel.</p>"
     ("body", "kind"),
     [
         pytest.param(PAGE, "text/html; charset=utf-8", id="a page"),
-        pytest.param(json.dumps({"status": "ok"}).encode(), "application/json", id="another API"),
-        pytest.param(json.dumps({"choices": "x", "content": "x"}).encode(), "application/json", id="wrong types"),
         pytest.param(json.dumps({"choices": [{}], "content": [{}]}).encode(), "application/json", id="nothing inside"),
     ],
 )

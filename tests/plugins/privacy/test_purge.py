@@ -129,8 +129,6 @@ def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, pa
 @pytest.mark.req("R245")
 def test_purge__place_that_cannot_be_written__told_as_left_and_completed_later(full, project, monkeypatch):
     blocked = project / ".holdfast/state/status.json"
-    from holdfast.fs import durable
-
     real = durable.replace
 
     def refuse(path, data, **kwargs):
@@ -311,16 +309,6 @@ def test_purge__nothing_or_too_much_said__refused_and_nothing_written(opened, pr
     with pytest.raises(BadValue):
         memory.purge(**what)
     assert snapshot(project) == {}
-
-
-def test_purge__at_the_time_of_another__refused(opened, project):
-    from holdfast.errors import Unavailable
-    from holdfast.fs import durable
-
-    memory = opened()
-    memory.session("s").add("user", "x")
-    with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
-        memory.purge(subject="anybody")
 
 
 APPENDER = """

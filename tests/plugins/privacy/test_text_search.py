@@ -39,14 +39,6 @@ def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut):
     assert needle.in_text(excerpt) == needle.in_bytes(excerpt.encode()) == (cut not in range(5, 8))
 
 
-@given(st.text(max_size=30))
-def test_fold__any_text__is_the_form_of_the_whole(text):
-    import unicodedata
-
-    whole = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    assert fold(text) == " ".join(whole.replace("&lt;!--", "<!--").split())
-
-
 def test_in_file__of_2_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path):
     path = tmp_path / "big"
     for at in (1_048_570, 1_799_000):

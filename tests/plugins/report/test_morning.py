@@ -1,15 +1,11 @@
 """The morning report, and that no summary is ever the only place of a fact or stands in for what it tells of."""
 
 import re
-import tempfile
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.plugins.outbox.test_outbox import Board, said
 
-from holdfast import Holdfast
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
@@ -136,16 +132,6 @@ def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_ar
     after = flushed().morning()
     assert after.sections["What happened"] == before.sections["What happened"]
     assert "the change is missing from" in after.sections["What does not fit together"][0].text
-
-
-@settings(max_examples=25)
-@given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=3))
-def test_validate__after_a_flush_of_any_texts__nothing_is_wrong(config, payload, clock, texts):
-    with tempfile.TemporaryDirectory() as folder:
-        changes = [{"kind": "status", "target": "o/r#1", "summary": text} for text in texts]
-        with Holdfast.open(folder, config=config(), clock=clock) as memory:
-            said(memory).flush(payload(state_mutations=changes))
-            assert memory.validate().findings == ()
 
 
 @pytest.mark.req("R165")

@@ -8,7 +8,7 @@ import pytest
 from tests.support.dying import dies
 
 from holdfast import Holdfast
-from holdfast.config.layout import PRESETS, Layout
+from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
@@ -310,23 +310,6 @@ def test_update__secret__reaches_neither_files_nor_private_state(memory, project
     written = [p for p in project.rglob("*") if p.is_file()]
     assert [p for p in written if b"hunter2" in p.read_bytes()] == []
     assert b"[SECRET]" in (project / FOLDER / "patterns.md").read_bytes()
-
-
-@pytest.mark.parametrize(("preset", "backend"), [("default", "sqlite"), ("timmy", "file"), ("opencode", "file")])
-def test_workflow__any_layout_and_backend__has_the_same_memory(opened, preset, backend):
-    from holdfast.config.values import StorageConfig
-
-    storage = StorageConfig(backend=backend, path=PRESETS[preset].path, facts="f.jsonl")
-    memory = opened(layout=Layout(preset=preset), storage=storage, plugins={})
-    if preset == "opencode":
-        assert [f.rule for f in memory.validate().errors] == ["document/missing"] * 3
-        update.create(memory.services)
-    assert memory.validate().ok
-    update.create(memory.services)
-    memory.workflow("build").start()
-    memory.workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
-    assert memory.validate().findings == ()
-    assert len(memory.validate().checked) == 3
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"name": "build", "state": "opened", "started": "2026-11-23T04:36:26Z"}'])
