@@ -16,7 +16,7 @@ from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
 from holdfast.text.plain import cut
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
-from holdfast_app.facts.rejected import REASON
+from holdfast_app.facts.rejected import REASON, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.writer import (
@@ -130,7 +130,7 @@ class Facts(FactWriter):
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
-            category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
+            category = check_category(candidate.category)
             confidence, source = check_confidence(as_number(candidate.confidence)), check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
@@ -221,7 +221,8 @@ class Facts(FactWriter):
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         if fields:
-            self._reject(old, stays=content)
+            if content is not None and key_of(content) != key_of(old.content):
+                self._reject(old)
             self.rejected.lift(content or "")
         new = self.services.store.update_fact(
             fact_id, is_own=content is not None, content=content, category=category, confidence=confidence

@@ -75,24 +75,23 @@ def share(source: str, other: str) -> bool:
 
 def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     """The conflicts among ``facts``, the newest first. Takes time in proportion to their number."""
-    rest = {fact.id: fact for fact in facts if of(fact.source)}
-    known = Known[str]()
-    for key, fact in rest.items():
-        known.add(key, fact.content)
+    known = Known[Fact]()
+    rest = sorted((fact for fact in facts if of(fact.source)), key=lambda fact: (fact.created_at, fact.id))
+    for fact in rest:
+        known.add(fact, fact.content)
     found: list[Conflict] = []
-    for newest in sorted(rest.values(), key=lambda fact: (fact.created_at, fact.id), reverse=True):
-        if newest.id not in rest:
-            continue
-        del rest[newest.id]
-        known.remove(newest.id)
-        related = islice(known.related(newest.content), _COMPARED)
-        old = [rest[key] for key, what in related if what is Relation.REPLACES]
-        if others := [fact for fact in old if not share(newest.source, fact.source)]:
-            others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
-            found.append(Conflict((newest, *others)))
-            for fact in others:
-                del rest[fact.id]
-                known.remove(fact.id)
+    gone = set[Fact]()
+    for newest in reversed(rest):
+        if newest not in gone:
+            known.remove(newest)
+            related = islice(known.related(newest.content), _COMPARED)
+            old = [fact for fact, what in related if what is Relation.REPLACES]
+            if others := [fact for fact in old if not share(newest.source, fact.source)]:
+                others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
+                found.append(Conflict((newest, *others)))
+                gone.update(others)
+                for fact in others:
+                    known.remove(fact)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NamedTuple
@@ -13,13 +13,12 @@ from typing import Final, NamedTuple
 from attrs import evolve
 
 from holdfast.errors import BadValue, Conflict, NotFound
-from holdfast.fs import durable, private
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut
-from holdfast.text.stored import CATEGORIES, duplicate_key
+from holdfast.text.stored import CATEGORIES
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import FactTrail, Rejected, key_of
 from holdfast_app.facts.relation import Known, Relation
@@ -56,14 +55,12 @@ def check_content(value: object) -> str:
     return value.strip()
 
 
-def check_category(value: object, *, other: str = "") -> str:
-    """Normalise a category's name, or ``other`` for an unknown one. Case and outer whitespace are ignored.
+def check_category(value: object) -> str:
+    """Normalise a category's name. Case and outer whitespace are ignored.
 
-    Raises: BadValue. Source: R037, R038, reading A08.
+    Raises: BadValue for an unknown one. Source: R037, R038, reading A08.
     """
     name = value.strip().casefold() if isinstance(value, str) else None
-    if name not in CATEGORIES and other:
-        return other
     if name not in CATEGORIES:
         raise BadValue(
             "category", f"cannot be {cut(repr(value), 40)}", next_step=f"Use one of: {', '.join(CATEGORIES)}."
@@ -119,6 +116,31 @@ class Value(NamedTuple):
         return fact.created_at > self.at if after is None else after
 
 
+class _Placed(NamedTuple):
+    """A value to store; the facts that it replaces; and those that others state, too, which lose only its origin."""
+
+    value: Value
+    leaving: Sequence[Fact]
+    shared: Sequence[Fact]
+
+
+def _placed(value: Value, known: Known[Fact]) -> _Placed | AddResult:
+    """The value with the facts in its place, which leave ``known``; the refusal if one of them is newer."""
+    value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
+    for fact, how in known.related(value.content):
+        if how is Relation.SAME:
+            value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
+        elif value.is_about(fact):
+            older.append(fact)
+    if newer := next(filter(value.is_before, older), None):
+        return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
+    for fact in older:
+        known.remove(fact)
+    by = value.source
+    shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
+    return _Placed(value, [fact for fact in older if fact not in shared], shared)
+
+
 class FactWriter:
     """Writes one project's facts. ``new_id`` draws ids. All methods may raise the store's Unavailable and Corrupt."""
 
@@ -136,11 +158,16 @@ class FactWriter:
         """Statements removed or replaced on this machine, read now."""
         return Rejected(self.services)
 
-    def _reject(self, *facts: Fact, stays: str | None = "") -> None:
-        """Record facts that leave, before they do. The content that ``stays`` is none of them."""
-        if stays is not None:
-            keys = {key_of(fact.content) for fact in facts} - {key_of(stays)}
-            self.rejected.add(keys, self.services.clock())
+    def _reject(self, *facts: Fact) -> None:
+        """Record facts that leave, before they do."""
+        if facts:
+            self.rejected.add({key_of(fact.content) for fact in facts}, self.services.clock())
+
+    def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
+        """Record facts that leave for the fact ``by``, with their content in the trail."""
+        for fact in replaced:
+            self.trail.replaced(fact, by, self.services.clock(), why=why)
+        self._reject(*replaced)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
@@ -152,21 +179,14 @@ class FactWriter:
             for one in values
         ]  # fmt: skip
         replaced = list(older) or [()] * len(facts)
-        if self.services.config.facts.rank_union:
-            added = [self._ranked(fact, old) for fact, old in zip(facts, replaced, strict=True)]
-        else:
-            added = self._add(facts, replaced)
         results = []
-        for fact, old, result in zip(facts, replaced, added, strict=True):
+        for fact, old, result in zip(facts, replaced, self._add(facts, replaced), strict=True):
             result = result or self._redrawn(fact)
             if result.outcome is AddOutcome.ADDED:
                 logger.debug("fact %s was added", fact.id)
             else:
                 logger.info("a fact was skipped: %s", result.reason or f"duplicate of {result.duplicate_of}")
-            if result.outcome is not AddOutcome.REFUSED:
-                stays = result.duplicate_of or (result.fact.id if result.fact else "")
-                result = evolve(result, replaced=[one.id for one in old if one.id != stays])
-            results.append(result)
+            results.append(evolve(result, replaced=[one.id for one in old]))
         return results
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
@@ -176,59 +196,35 @@ class FactWriter:
         leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or
         machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
         None reads them. Raises: errors of the store."""
-        results: dict[int, AddResult] = {}
-        waiting: dict[int, Value] = {}
-        said = Known[int]()  # the waiting values
-        leaving: dict[int, list[Fact]] = {}
-        unsaid: list[tuple[str, str]] = []  # facts that a source no longer states while others do: id and source
-        known = Known[str]()  # the stored facts, by id
-        by_id: dict[str, Fact] = {}
-
-        def learn(found: Iterable[Fact]) -> None:
-            for fact in found:
-                known.add(fact.id, fact.content)
-                by_id[fact.id] = fact
-
-        def add_waiting() -> None:
-            added = self.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
-            learn(result.fact for result in added if result.fact is not None)
-            results.update(zip(waiting, added, strict=True))
-            for (at, value), result in zip(waiting.items(), added, strict=True):
-                said.remove(at)
-                if not self._cosign(value, result):  # who stated it first has just taken it back
-                    results[at] = self.add_all([value])[0]
-            for fact_id, by in unsaid:
-                self.sign(fact_id, partial(origins.left, other=by))
-            unsaid.clear()
-            waiting.clear()
-
         if stored is None:
             stored = list(self.services.store.backend.facts()) if any(isinstance(one, Value) for one in values) else []
-        learn(self.services.store.known_facts(stored))
-        for at, value in enumerate(values):
-            if isinstance(value, AddResult):
-                results[at] = value
-                continue
-            value = value._replace(at=value.at.astimezone(UTC))
-            if any(said.related(value.content)):
-                add_waiting()
-            related = [(by_id[key], how) for key, how in known.related(value.content)]
-            for fact in (fact for fact, how in related if how is Relation.SAME):
-                value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
-            older = [fact for fact, how in related if how is Relation.REPLACES and value.is_about(fact)]
-            if newer := next((fact for fact in older if value.is_before(fact)), None):
-                results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
-                continue
-            by = value.source  # a fact that others state, too, loses only this origin
-            shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
-            unsaid += [(fact.id, value.source) for fact in shared]
-            leaving[at] = [fact for fact in older if fact not in shared]
-            for fact in older:
-                known.remove(fact.id)
-            waiting[at] = value
-            said.add(at, value.content)
-        add_waiting()
-        return [results[at] for at in range(len(values))]
+        known = Known[Fact]()
+        for fact in self.services.store.known_facts(stored):
+            known.add(fact, fact.content)
+        results, waiting, said = list[AddResult](), list[_Placed | AddResult](), Known[int]()
+        for value in values:
+            if isinstance(value, Value) and any(said.related(value.content)):
+                results += self._store_together(waiting, known)
+                waiting, said = [], Known()
+            placed = _placed(value, known) if isinstance(value, Value) else value
+            if isinstance(placed, _Placed):
+                said.add(len(waiting), placed.value.content)
+            waiting.append(placed)
+        return results + self._store_together(waiting, known)
+
+    def _store_together(self, waiting: Sequence[_Placed | AddResult], known: Known[Fact]) -> list[AddResult]:
+        """The results, in order; ``known`` gets the new facts."""
+        placed = [one for one in waiting if isinstance(one, _Placed)]
+        added = self.add_all([one.value for one in placed], older=[one.leaving for one in placed])
+        for fact in (result.fact for result in added if result.fact is not None):
+            known.add(fact, fact.content)
+        for at, one in enumerate(placed):
+            if not self._cosign(one.value, added[at]):  # who stated it first has just taken it back
+                added[at] = self.add_all([one.value])[0]
+            for fact in one.shared:
+                self.sign(fact.id, partial(origins.left, other=one.value.source))
+        new = iter(added)
+        return [next(new) if isinstance(one, _Placed) else one for one in waiting]
 
     def _cosign(self, value: Value, result: AddResult) -> bool:
         """Add another origin to a value already stored by someone else. Returns False when the fact is gone."""
@@ -242,10 +238,11 @@ class FactWriter:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
         result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones, and
         deleted facts that others have stated meanwhile."""
-        leaving = [self._recorded(fact, older) for fact, older in zip(facts, replaced, strict=True)]
-        gone = [[old.id for old in some] for some in leaving]
+        for fact, older in zip(facts, replaced, strict=True):
+            self._record(older, fact.id)
+        seen = {old.id: old for older in replaced for old in older}
+        gone = [[old.id for old in older] for older in replaced]
         results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
-        seen = {old.id: old for some in leaving for old in some}
         for one in removed:
             self._put_back(one, seen[one.id])
         for fact, result in zip(facts, results, strict=True):
@@ -262,30 +259,6 @@ class FactWriter:
             (result,), _ = self.services.store.add_facts([again], self.services.config.facts.max_facts, [()])
             if result is not None and result.duplicate_of:
                 self.sign(result.duplicate_of, partial(origins.joined, other=source))
-
-    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult | None:
-        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
-        a duplicate. Only this machine's processes take turns."""
-        private.make(self.services.state)
-        with durable.lock(self.services.private("facts.lock")):
-            stored = self.services.store.known_facts(self.services.store.backend.facts())
-            is_weakest = all(fact.confidence < one.confidence for one in stored)
-            is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
-            if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
-                return self._add([fact], [older])[0]
-        reason = "the store is full of facts that are at least as strong"
-        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-
-    def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> list[Fact]:
-        """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
-        key = duplicate_key(fact.content)
-        by = next((old.id for old in replaced if duplicate_key(old.content) == key), fact.id)
-        leaving = [old for old in replaced if old.id != by]
-        for old in leaving:
-            self.trail.replaced(old, by, self.services.clock(), why=_NEWER)
-        if leaving:
-            self._reject(*leaving, stays=fact.content)
-        return leaving
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
@@ -308,8 +281,7 @@ class FactWriter:
         error."""
         if fact.id == by:
             return
-        self.trail.replaced(fact, by, self.services.clock(), why=why)
-        self._reject(fact)
+        self._record([fact], by, why)
         try:
             self._put_back(delete_fact(self.services.store.backend, fact.id), fact)
         except NotFound:
