@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import ownership_mark, private
@@ -118,27 +118,10 @@ class Departure:
 
 
 class FactTrail:
-    """One project's trail. Appended without a disk sync, except for replaced facts, which the store forgets next."""
+    """One project's trail."""
 
     def __init__(self, state: str) -> None:
         self._path = os.path.join(state, _TRAIL)
-
-    def evicted(self, ids: Sequence[str], by: str, at: datetime) -> None:
-        """Facts were evicted because the store was full."""
-        self._write([Departure(at=at, event="evicted", id=one, why="the store was full", by=by) for one in ids])
-
-    def changed(self, old: Fact, fields: Iterable[str], at: datetime) -> None:
-        """These fields of ``old`` were overwritten."""
-        self._write([_of(old, at, "updated", f"{' and '.join(fields)} changed by hand")])
-
-    def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
-        """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
-        event = evolve(_of(old, at, "replaced", why), by=by, content=old.content, source=old.source)
-        self._write([event], durably=True)
-
-    def deleted(self, fact: Fact, at: datetime) -> None:
-        """The fact was deleted on request."""
-        self._write([_of(fact, at, "deleted", "deleted by hand")])
 
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
@@ -147,15 +130,15 @@ class FactTrail:
         known = set(self.entries())
         new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
         if new:
-            self._write(new, durably=True)
+            self.add(*new, durably=True)
         return len(new)
 
     def entries(self) -> Iterator[Departure]:
         """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
         yield from filter(None, map(_event, private.rows(self._path)))
 
-    def _write(self, events: Sequence[Departure], *, durably: bool = False) -> None:
-        """Raises: Unavailable."""
+    def add(self, *events: Departure, durably: bool = False) -> None:
+        """Add events, ``durably`` when the store forgets next what they hold. Raises: Unavailable."""
         given = (asdict(one, filter=lambda _, value: value not in ("", None)) for one in events)
         rows = ({**row, "at": stamp(row["at"].astimezone(UTC))} for row in given)
         durable_queue.log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=durably)
@@ -169,6 +152,7 @@ def _event(row: Mapping[str, Any]) -> Departure | None:
         return None
 
 
-def _of(fact: Fact, at: datetime, event: str, why: str) -> Departure:
+def departure(fact: Fact, at: datetime, event: str, why: str, **more: str) -> Departure:
     """An event with its fact's fields, without the content."""
-    return Departure(at=at, event=event, id=fact.id, why=why, category=str(fact.category), confidence=fact.confidence)
+    kind: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
+    return Departure(at=at, event=event, id=fact.id, why=why, **kind, **more)

@@ -67,7 +67,7 @@ def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_w
         source="s",
         plugins=["openai"],
     )
-    assert ([one for _, one in queue.given_up], other.given_up) == ([gone], [])
+    assert (queue.given_up, other.given_up) == ([gone], [])
     path = tmp_path / "state" / "extract.log.jsonl"
     assert path.stat().st_mode & 0o777 == 0o600
     assert "about" not in path.read_text()

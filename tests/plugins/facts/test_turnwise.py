@@ -79,7 +79,10 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, cloc
 
 @pytest.mark.parametrize(
     ("place", "asked"),
-    [("holdfast_app.facts.extraction.backlog._note", 2), ("holdfast_app.facts.extraction.queue.Queue.remove", 1)],
+    [
+        ("holdfast_app.facts.extraction.backlog.note_extracted", 2),
+        ("holdfast_app.facts.extraction.queue.Queue.remove", 1),
+    ],
 )
 def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(
     opened, clock, monkeypatch, place, asked

@@ -314,14 +314,14 @@ def test_purge__nothing_or_too_much_said__refused_and_nothing_written(opened, pr
 APPENDER = """
 import sys
 from datetime import UTC, datetime
-from holdfast_app.facts.rejected import FactTrail
+from holdfast_app.facts.rejected import Departure, FactTrail
 from holdfast.models import Fact
 from holdfast_models.retry import Completion, record
 state, count = sys.argv[1], int(sys.argv[2])
 trail = FactTrail(state)
 print("ready", flush=True)
 for number in range(count):
-    trail.evicted([f"fact_{number:08x}"], by="fact_ffffffff", at=datetime.now(UTC))
+    trail.add(Departure(at=datetime.now(UTC), event="evicted", id=f"fact_{number:08x}", why="it was full"))
     record(state, plugin="p", model=str(number), outcome=Completion(text=""), took_s=0.0)
 """
 

@@ -2,19 +2,18 @@
 
 The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
 call. In the background only one process works, bounded in time and in calls a day; its record is ``state/upkeep.json``.
-A session's journal has the account of its messages: one record of kind ``extracted`` for each piece and plugin,
-so that a purge, a scrub and retention treat it as they treat the messages. It is written after the facts are
-stored and before the piece leaves the queue. So a crash loses nothing, and a piece with a record is not asked again.
+What is extracted, the session's journal says after the facts are stored and before the piece leaves the queue. So a
+crash loses nothing, and a piece with a record is not asked again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from attrs import evolve
 
@@ -35,32 +34,22 @@ from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction.extract import ExtractResult
-from holdfast_app.facts.extraction.queue import FILE, MAX_ITEMS, Queue, Run, Waiting, calls_today
+from holdfast_app.facts.extraction.queue import (
+    FILE,
+    MAX_ITEMS,
+    Queue,
+    Run,
+    Waiting,
+    calls_today,
+    extracted_of,
+    note_extracted,
+)
 from holdfast_app.facts.store.writer import check_source
 from holdfast_app.records import blocks, recalled
 
 logger = log("holdfast.facts")
 
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
-
-
-class Extracted(NamedTuple):
-    """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
-    ``summary``; also an abandoned piece."""
-
-    plugin: str
-    covers: tuple[str, ...]
-    summary: str = ""
-
-
-def _account(journal: Journal) -> list[Extracted]:
-    """A session's record of extracted pieces, oldest first. Unreadable lines are skipped. Raises: Unavailable."""
-    rows = [entry.record for entry in journal.of_kinds("extracted")]
-    return [
-        Extracted(str(row.get("plugin", "")), tuple(map(str, row["covers"])), str(row.get("summary", "")))
-        for row in rows
-        if isinstance(row.get("covers"), list)
-    ]
 
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
@@ -89,18 +78,16 @@ def enqueue(
     """
     if not said or not plugins:
         return []
-    queue, journal = Queue(services.state), Journal(services.state, source)
-    put: list[str] = []
+    queue, put = Queue(services.state), list[str]()
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
-        known = set(chain(*pieces, *(one.covers for one in _account(journal))))
+        known = set(chain(*pieces, *(one.covers for one in extracted_of(services.state, source))))
         missing = turns_of([m for m in said if m.id not in known])
         for piece in extract.pieces(recalled.without_recalled(missing)):
             covers = [m.id for turn in piece for m in turn.messages]
             now = services.clock()
             put.append(queue.add(piece, plugins, error=error, source=source, now=now, flush=flush, covers=covers))
-        _account_dropped(services, queue)
     return put
 
 
@@ -108,23 +95,6 @@ def later(services: Services) -> list[str]:
     """The extractors that a flush does not wait for: models, and turn by turn all of them."""
     by_turn = services.config.extract.when == background.TURN
     return [name for name, is_quick in services.plugins.extractors().items() if by_turn or not is_quick]
-
-
-def _account_dropped(services: Services, queue: Queue) -> None:
-    """Note in the journals the items that the queue gave up, so they are not queued again."""
-    for item, _ in queue.given_up:
-        _note(services, item, item.plugins, {})
-
-
-def _note(services: Services, item: Waiting, plugins: Collection[str], said: Mapping[str, str]) -> None:
-    """Note in the session's journal that ``plugins`` have extracted the messages that ``item`` covers, with the
-    summaries that they ``said``. Nothing when the session was purged meanwhile. Raises: Unavailable, PluginError."""
-    journal = Journal(services.state, item.source)
-    if not item.covers or not plugins or not journal.exists():
-        return
-    told = {name: {"summary": said[name]} if said.get(name) else {} for name in plugins}
-    covers = list(item.covers)
-    journal.append(*({"kind": "extracted", "plugin": name, "covers": covers, **more} for name, more in told.items()))
 
 
 def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
@@ -168,11 +138,10 @@ def work_off(
         for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
             progress.report(result.retried, 0, "queued conversations extracted")
             result += evolve(_tried(services, queue, item, failing), retried=1)
-        _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
-    return result + ExtractResult(given_up=tuple(gone for _, gone in queue.given_up))
+    return result + ExtractResult(given_up=tuple(queue.given_up))
 
 
 def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -> ExtractResult:
@@ -184,14 +153,14 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     found = extract.ask(services, item.turns, plugins)
     heard = Witness(services, item.turns)
     result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
-    results = found.results if item.flush or item.covers else ()
-    said = {plugin: _summary(services, extraction, heard) for plugin, extraction in results}
-    _note(services, item, [name for name in plugins if name not in found.failed], said)
-    flush = item.flush
-    if item.covers and not flush:  # it may have run during the extraction
-        flush = next((one.flush for one in queue.items() if one.id == item.id), "")
-    pieces = [Extracted(plugin, item.covers, text) for plugin, text in said.items()]
-    result = evolve(result, summaries=add_summaries(services, item.source, pieces, flush, item.since) if flush else ())
+    if item.covers:
+        said = {plugin: _summary(services, extraction, heard) for plugin, extraction in found.results}
+        note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
+        # The flush may have run during the extraction.
+        flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
+        if flush:
+            told = _add_summaries(services, item.source, {*item.covers}, flush, item.since)
+            result = evolve(result, summaries=told)
     if not found.failed:
         queue.remove([item.id])
         return result
@@ -205,9 +174,9 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins or tuple(services.plugins.extractors())
-    account = _account(Journal(services.state, item.source))
-    read = {name: {i for one in account if one.plugin == name for i in one.covers} for name in item.plugins}
-    return tuple(name for name in item.plugins if not {*item.covers} <= read[name])
+    read = extracted_of(services.state, item.source)
+    known = {name: {i for one in read if one.plugin == name for i in one.covers} for name in item.plugins}
+    return tuple(name for name in item.plugins if not {*item.covers} <= known[name])
 
 
 def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
@@ -215,22 +184,21 @@ def tell_pieces(services: Services, source: str, said: Sequence[Message], flush:
     extracted."""
     ids = {m.id for m in said}
     Queue(services.state).flushed(source, ids, flush)
-    account = _account(Journal(services.state, source))
-    add_summaries(services, source, [one for one in account if {*one.covers} <= ids], flush, at)
+    _add_summaries(services, source, ids, flush, at)
 
 
-def add_summaries(
-    services: Services, source: str, pieces: Iterable[Extracted], flush: str, at: datetime
+def _add_summaries(
+    services: Services, source: str, ids: set[str], flush: str, at: datetime
 ) -> tuple[tuple[str, str], ...]:
-    """Put the pieces' summaries into the daily note of the time ``at``, which is the flush's, and into the journal of
-    the session ``source``, once however often this is called. Nothing is written if the session was purged meanwhile.
-    Returns those written, by flush. Raises: PluginError; Unavailable."""
+    """Put the summaries of the extracted pieces that cover only messages in ``ids`` into the daily note of the time
+    ``at``, which is the flush's, and into the journal of the session ``source``, once however often this is called.
+    Returns them, by flush. Raises: PluginError; Unavailable."""
     journal = Journal(services.state, source)
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
     told: list[tuple[str, str]] = []
-    for one in pieces:
-        if not one.summary or not journal.exists():
+    for one in extracted_of(services.state, source):
+        if not one.summary or not ids.issuperset(one.covers):
             continue
         part = sha256("\n".join(one.covers))[:16]
         block_id, block = blocks.later(flush, one.plugin, one.summary, session=source, at=at, part=part)

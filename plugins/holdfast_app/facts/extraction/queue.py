@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import private
+from holdfast.journal.journal import Journal
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
@@ -91,8 +92,9 @@ class Queue(DurableQueue[Waiting]):
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Waiting, what="A waiting turn", damaged=_unreadable)
         self._log = os.path.join(state, _LOG)
-        #: Items given up by this object, oldest first, with their record; :meth:`log` has those of all processes.
-        self.given_up: list[tuple[Waiting, GivenUp]] = []
+        self._state = state
+        #: What this object gave up, oldest first; :meth:`log` has it of all processes.
+        self.given_up: list[GivenUp] = []
 
     def add(
         self,
@@ -200,7 +202,9 @@ class Queue(DurableQueue[Waiting]):
         if gone:
             rows = (json.dumps(unstructure(one), ensure_ascii=False) for one in gone)
             durable_queue.log(self._log, rows, most_bytes=_MAX_LOG_BYTES)
-            self.given_up += zip(items, gone, strict=True)
+            self.given_up += gone
+            for item in items:  # so that they are not queued again
+                note_extracted(self._state, item, item.plugins, {})
             logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
 
@@ -212,6 +216,40 @@ def _unreadable(line: bytes) -> Waiting:
     logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)
     then = datetime.fromtimestamp(0, UTC)
     return Waiting(id=damaged_id(line), since=then, due=then, attempts=0, error="", source="", plugins=(), turns=())
+
+
+# the pieces that were extracted
+
+
+class Extracted(NamedTuple):
+    """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
+    ``summary``; also an abandoned piece."""
+
+    plugin: str
+    covers: tuple[str, ...]
+    summary: str = ""
+
+
+def extracted_of(state: str, session: str) -> list[Extracted]:
+    """A session's extracted pieces, oldest first. Its journal records them, so that a purge, a scrub and retention
+    treat them as they treat the messages. Unreadable lines are skipped. Raises: Unavailable."""
+    rows = [entry.record for entry in Journal(state, session).of_kinds("extracted")]
+    return [
+        Extracted(str(row.get("plugin", "")), tuple(map(str, row["covers"])), str(row.get("summary", "")))
+        for row in rows
+        if isinstance(row.get("covers"), list)
+    ]
+
+
+def note_extracted(state: str, item: Waiting, plugins: Collection[str], summaries: Mapping[str, str]) -> None:
+    """Record that ``plugins`` have extracted the messages that ``item`` covers, with their ``summaries``. Nothing when
+    the session was purged meanwhile. Raises: Unavailable."""
+    journal = Journal(state, item.source)
+    if not item.covers or not plugins or not journal.exists():
+        return
+    told = {name: {"summary": summaries[name]} if summaries.get(name) else {} for name in plugins}
+    covers = list(item.covers)
+    journal.append(*({"kind": "extracted", "plugin": name, "covers": covers, **more} for name, more in told.items()))
 
 
 # the last run in the background

@@ -16,7 +16,7 @@ from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
 from holdfast.text.plain import cut
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
-from holdfast_app.facts.rejected import REASON, key_of
+from holdfast_app.facts.rejected import REASON, departure, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.writer import (
@@ -228,7 +228,8 @@ class Facts(FactWriter):
             fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
         )
         if fields:
-            self.trail.changed(old, fields, self.services.clock())
+            why = f"{' and '.join(fields)} changed by hand"
+            self.trail.add(departure(old, self.services.clock(), "updated", why))
         logger.info("fact %s was updated", fact_id)
         return new
 
@@ -240,6 +241,6 @@ class Facts(FactWriter):
         fact = self.get(fact_id)
         self._reject(fact)
         fact = delete_fact(self.services.store.backend, fact.id)
-        self.trail.deleted(fact, self.services.clock())
+        self.trail.add(departure(fact, self.services.clock(), "deleted", "deleted by hand"))
         logger.info("fact %s was deleted", fact_id)
         return fact

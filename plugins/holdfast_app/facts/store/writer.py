@@ -20,7 +20,7 @@ from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.base import Services
-from holdfast_app.facts.rejected import FactTrail, Rejected, key_of
+from holdfast_app.facts.rejected import Departure, FactTrail, Rejected, departure, key_of
 from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.facts.store import origins
 
@@ -166,7 +166,8 @@ class FactWriter:
     def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
         """Record facts that leave for the fact ``by``, with their content in the trail."""
         for fact in replaced:
-            self.trail.replaced(fact, by, self.services.clock(), why=why)
+            at, kept = self.services.clock(), {"content": fact.content, "source": fact.source}
+            self.trail.add(departure(fact, at, "replaced", why, by=by, **kept), durably=True)
         self._reject(*replaced)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
@@ -247,7 +248,8 @@ class FactWriter:
             self._put_back(one, seen[one.id])
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
-                self.trail.evicted(result.evicted, fact.id, self.services.clock())
+                told = {"event": "evicted", "why": "the store was full", "by": fact.id}
+                self.trail.add(*(Departure(at=self.services.clock(), id=one, **told) for one in result.evicted))
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
 
