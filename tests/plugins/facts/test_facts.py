@@ -190,8 +190,6 @@ def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
     assert "secret content" not in caplog.text
 
 
-
-
 @pytest.mark.req("R049", "R050")
 @pytest.mark.parametrize("changes", [{"content": "new", "confidence": 0.0}, {"category": "goal"}, {}])
 def test_update__some_fields__only_those_change(facts, clock, changes):
