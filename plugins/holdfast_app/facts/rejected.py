@@ -152,7 +152,8 @@ def _event(row: Mapping[str, Any]) -> Departure | None:
         return None
 
 
-def departure(fact: Fact, at: datetime, event: str, why: str, **more: str) -> Departure:
-    """An event with its fact's fields, without the content."""
-    kind: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
-    return Departure(at=at, event=event, id=fact.id, why=why, **kind, **more)
+def departure(fact: Fact, at: datetime, event: str, why: str, *, by: str = "", is_kept: bool = False) -> Departure:
+    """An event with its fact's fields; ``is_kept`` adds the content and the source."""
+    kind, sure = str(fact.category), fact.confidence
+    kept: dict[str, Any] = {"content": fact.content, "source": fact.source} if is_kept else {}
+    return Departure(at=at, event=event, id=fact.id, why=why, by=by, category=kind, confidence=sure, **kept)

@@ -166,8 +166,8 @@ class FactWriter:
     def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
         """Record facts that leave for the fact ``by``, with their content in the trail."""
         for fact in replaced:
-            at, kept = self.services.clock(), {"content": fact.content, "source": fact.source}
-            self.trail.add(departure(fact, at, "replaced", why, by=by, **kept), durably=True)
+            event = departure(fact, self.services.clock(), "replaced", why, by=by, is_kept=True)
+            self.trail.add(event, durably=True)
         self._reject(*replaced)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
@@ -242,14 +242,15 @@ class FactWriter:
         for fact, older in zip(facts, replaced, strict=True):
             self._record(older, fact.id)
         seen = {old.id: old for older in replaced for old in older}
-        gone = [[old.id for old in older] for older in replaced]
-        results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, gone)
+        ids = [[old.id for old in older] for older in replaced]
+        results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, ids)
         for one in removed:
             self._put_back(one, seen[one.id])
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
-                told = {"event": "evicted", "why": "the store was full", "by": fact.id}
-                self.trail.add(*(Departure(at=self.services.clock(), id=one, **told) for one in result.evicted))
+                at, why = self.services.clock(), "the store was full"
+                gone = (Departure(at=at, event="evicted", id=one, why=why, by=fact.id) for one in result.evicted)
+                self.trail.add(*gone)
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
 
