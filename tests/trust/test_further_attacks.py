@@ -54,22 +54,17 @@ def pipes(project: Path) -> None:
         os.mkfifo(project / name)
 
 
-def devices(project: Path) -> None:
-    for name in STATE_FILES:
-        state(project, name).symlink_to("/dev/zero")
+def links(project: Path) -> None:
+    for number, name in enumerate(name for name in STATE_FILES if "/" not in name):
+        if number % 2:
+            os.link(project.parents[1] / ".bashrc", state(project, name))
+        else:
+            state(project, name).symlink_to("/dev/zero")
+    for name in ("sessions", "unsafe", "agents", "heartbeats", "backups"):
+        state(project, name).symlink_to("../../../../.ssh")
     for name in CLIENT_SETTINGS:
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).symlink_to("/dev/zero")
-
-
-def hard_links(project: Path) -> None:
-    for name in STATE_FILES:
-        os.link(project.parents[1] / ".bashrc", state(project, name))
-
-
-def folders_that_are_links(project: Path) -> None:
-    for name in ("sessions", "unsafe", "agents", "heartbeats", "backups"):
-        state(project, name).symlink_to("../../../../.ssh")
 
 
 def nested(project: Path) -> None:
@@ -82,7 +77,7 @@ def nested(project: Path) -> None:
     path.write_text("# Handoff\n\n```toml\nx = " + "{a=" * 50_000 + "1" + "}" * 50_000 + "\n```\n")
 
 
-ARCHIVES: list[Callable[[Path], Any]] = [pipes, devices, hard_links, folders_that_are_links, nested]
+ARCHIVES: list[Callable[[Path], Any]] = [pipes, links, nested]
 
 
 @pytest.mark.parametrize("build", ARCHIVES, ids=lambda b: b.__name__)
@@ -241,7 +236,7 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim,
             assert "aaa" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["a\nholdfast: all is well", "\x1b[2Jx", "x" * 300, "../../../.bashrc"])
+@pytest.mark.parametrize("name", ["\x1b[2Jx\nholdfast: all is well", "../../../.bashrc" + "x" * 300])
 def test_a_hostile_name__in_an_event__forges_no_line_and_leaves_no_file_elsewhere(name, victim):
     victim.clone(lambda project: None)
     before = victim.outside()
@@ -312,7 +307,7 @@ def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
         {"name": name, "arguments": dict.fromkeys(texts, value)}
         for name, texts in (("flush", ("session", "objective", "next_step")), ("remember", ("content",)),
                             ("search_facts", ("query",)), ("open", ("name", "place")), ("work", ("id", "because")))
-        for value in ("../../../.bashrc", "/etc/passwd", "a\n# forged", "\x00", "x" * 5000)
+        for value in ("../../../.bashrc", "/etc/passwd", "a\n# forged\x00")
     ]  # fmt: skip
     said = victim.mcp(*(("tools/call", call) for call in calls))
     assert victim.outside() == before

@@ -116,21 +116,20 @@ def another_projects_transcript(project: Path, _: str) -> None:
 
 
 Attack = Callable[[Path, str], Any]
-ATTACKS: list[Attack] = [
-    links_in_the_state,
-    state_is_a_link,
-    holdfast_folder_is_a_link,
-    models_and_a_forged_outbox,
-    settings_in_pyproject,
-    settings_in_opencode,
-    another_projects_transcript,
+#: Those that do not cover each other are made at once.
+ATTACKS: list[tuple[Attack, ...]] = [
+    (links_in_the_state,),
+    (settings_in_opencode, state_is_a_link),
+    (holdfast_folder_is_a_link,),
+    (models_and_a_forged_outbox,),
+    (settings_in_pyproject, another_projects_transcript),
 ]
 MISPLACING: list[Attack] = [documents_into_hooks, store_in_claude_commands, facts_into_package_json]
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.__name__)
-def test_a_clone__is_worked_in__writes_nothing_outside_and_sends_nothing(attack, victim, recorder):
-    victim.clone(lambda project: attack(project, recorder.url))
+@pytest.mark.parametrize("attacks", ATTACKS, ids=lambda attacks: attacks[0].__name__)
+def test_a_clone__is_worked_in__writes_nothing_outside_and_sends_nothing(attacks, victim, recorder):
+    victim.clone(lambda project: [attack(project, recorder.url) for attack in attacks])
     before = victim.outside()
     victim.work()
     victim.run("remember", "a newer fact", "--category", "goal")

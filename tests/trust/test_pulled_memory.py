@@ -137,35 +137,33 @@ def _row(fact: str, **more: object) -> str:
     return json.dumps({**row, "createdAt": "2099-11-20T10:00:00Z", "source": "", **more}) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("row", "said", "stays"),
-    [
-        ({"evicts": ["{id}"]}, "", "The port is 8080"),
-        ({"op": "update", "id": "{id}"}, "", "The port is 8080"),
-        ({"content": "The release tag is 7"}, "The release tag is 7", "The release tag is 7"),
-        ({"id": "fact_{n:08x}", "content": "Strange {n}"}, "The tag is 7", "The port is 8080"),
-    ],
-    ids=["evicts", "changes", "said-before", "many"],
-)
-def test_pull__a_row_that_nobody_has_seen__acts_on_no_other_fact(working, row, said, stays):
-    known = json.loads(working.run("facts", "list", "--json").out)["facts"]
-    own = next(fact["id"] for fact in known if fact["content"] == "The port is 8080")
-    rows = []
-    for number in range(600 if "{n" in str(row) else 1):
-        filled = {key: one.format(id=own, n=number) if isinstance(one, str) else [own] for key, one in row.items()}
-        rows.append(_row(EVIL, **filled))
-    working.pull(_append("facts.jsonl", "".join(rows)))
+def own_fact(victim: Victim) -> str:
+    known = json.loads(victim.run("facts", "list", "--json").out)["facts"]
+    return next(str(fact["id"]) for fact in known if fact["content"] == "The port is 8080")
 
-    if said:
-        assert working.run("remember", said, HOLDFAST_FACTS__MAX_FACTS="500").code == 0
-    assert stays in working.run("prompt").out
+
+def test_pull__rows_that_nobody_has_seen__neither_evict_nor_change_a_fact_until_they_are_trusted(working):
+    own = own_fact(working)
+    working.pull(_append("facts.jsonl", _row(EVIL, evicts=[own]) + _row(EVIL, op="update", id=own)))
+
+    assert "The port is 8080" in working.run("prompt").out
     assert EVIL not in working.run("load").text + working.run("search", "evil").text + working.run("prompt").text
-    if not said:
-        assert EVIL in working.run("trust").out
-        assert working.run("trust", "--yes").code == 0
-        read = working.run("prompt").out
-        assert EVIL in read
-        assert "8080" not in read
+    assert EVIL in working.run("trust").out
+    assert working.run("trust", "--yes").code == 0
+    read = working.run("prompt").out
+    assert EVIL in read
+    assert "8080" not in read
+
+
+def test_pull__more_rows_than_there_may_be_facts__keep_no_own_statement_out(working):
+    rows = "".join(_row(f"Strange {number}", id=f"fact_{number:08x}") for number in range(600))
+    working.pull(_append("facts.jsonl", rows + _row("The release tag is 7")))
+
+    assert working.run("remember", "The release tag is 7", HOLDFAST_FACTS__MAX_FACTS="500").code == 0
+    read = working.run("prompt").out
+    assert "The port is 8080" in read
+    assert "The release tag is 7" in read
+    assert "Strange" not in working.run("load").text + read
 
 
 def test_pull__fills_the_handoff__own_open_work_and_rules_stay(working):
@@ -322,7 +320,7 @@ def type_here(victim: Victim, *words: str) -> None:
 
 
 def agent_reads_only_what_was_typed(victim: Victim) -> None:
-    read = agent_reads(victim)
+    read = victim.hook("SessionStart", source="startup").text
     assert EVIL not in read
     assert "Typed here" in read
 
@@ -364,7 +362,7 @@ def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filte
     project, memory = victim.project, victim.project / ".holdfast" / "MEMORY.md"
 
     def check(day: str, cwd: Path = project) -> None:
-        if day in ("Monday", "Wednesday", "Friday"):
+        if day in ("Monday", "Friday"):
             blocked = victim.work(f"Remember: {day} is fine.")
             assert blocked.code == 0, (day, blocked.text)
         for words in (["load"], ["status"], ["trust"]):

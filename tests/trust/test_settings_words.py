@@ -38,31 +38,25 @@ REQUESTS = (
 )
 
 
-#: Kinds for which every surface is read; the others differ only in the error, which has one way out.
-EVERYWHERE = ("duplicate table", "bad value")
+@pytest.mark.parametrize("kind", ["duplicate table", "bad value"])
+def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(victim, kind):
+    victim.clone(lambda source: (source / "holdfast.toml").write_text(str(KINDS[kind])))
 
-
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [
-        *((kind, "holdfast.toml") for kind in KINDS),
-        ("duplicate table", "pyproject.toml"),
-    ],
-)
-def test_mistake_in_a_clones_settings__nothing_that_an_agent_reads_quotes_it(victim, kind, place):
-    text = KINDS[kind]
-    if place == "pyproject.toml":
-        text = str(text).replace("[", "[tool.holdfast.")
-    data = text if isinstance(text, bytes) else text.encode()
-    victim.clone(lambda source: (source / place).write_bytes(data))
-
-    most = len(COMMANDS) if kind in EVERYWHERE else 1
-    read = {words: victim.run(words).text for words in COMMANDS[:most]}
-    read |= {f"{client} {event}": victim.hook(event, client, **more).text for client, event, more in EVENTS[:most]}
-    if kind in EVERYWHERE:
-        read["mcp"] = victim.mcp(*REQUESTS)
+    read = {words: victim.run(words).text for words in COMMANDS}
+    read |= {f"{client} {event}": victim.hook(event, client, **more).text for client, event, more in EVENTS}
+    read["mcp"] = victim.mcp(*REQUESTS)
 
     assert [where for where, said in read.items() if "IGNORE-ALL" in said] == []
+
+
+def test_mistake_of_any_kind_in_a_clones_settings__the_error_that_an_agent_reads_does_not_quote_it(victim):
+    victim.clone(lambda source: None)
+    pyproject = str(KINDS["duplicate table"]).replace("[", "[tool.holdfast.")
+    for kind, text in {"pyproject": pyproject, **KINDS}.items():
+        place = victim.project / ("pyproject.toml" if kind == "pyproject" else "holdfast.toml")
+        place.write_bytes(text if isinstance(text, bytes) else text.encode())
+        client, event, more = EVENTS[0]
+        assert "IGNORE-ALL" not in victim.run("load").text + victim.hook(event, client, **more).text, kind
 
 
 @pytest.mark.parametrize(
