@@ -53,4 +53,4 @@ _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '
 class TestStore(OnPostgres, StorageContract):
     """Every clause."""
 
-    machine_examples = 10
+    machine_examples = 5

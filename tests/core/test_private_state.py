@@ -37,14 +37,6 @@ def journalled(state: Path) -> list[str]:
     return [e.record["text"] for e in Journal(str(state), "s").entries() if e.record["kind"] == "message"]
 
 
-def open_to_all(folder: Path, mode: int) -> None:
-    """Let every user come to ``folder``, and give it and those above it, as far as they are this test's, ``mode``."""
-    while folder.name and not folder.name.startswith("pytest-of-") and folder.stat().st_uid == os.geteuid():
-        os.chmod(folder, mode)
-        folder = folder.parent
-    os.chmod(folder, folder.stat().st_mode | 0o011)
-
-
 def forge(folder: Path) -> None:
     """State as an attacker, an older version or another machine would have it."""
     (folder / "sessions").mkdir(parents=True)
@@ -154,31 +146,6 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
         told, notice = ran.stdout.splitlines()
         assert told == repr(said[uid])
         assert ("state.foreign-" in notice) == (len(said["34567"]) > 0)
-
-
-@ROOT_ONLY
-@pytest.mark.parametrize(("mode", "problem"), [(0o755, "cannot be put aside"), (0o700, "closed to this one")])
-def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(project, state, mode, problem):
-    forge(state)
-    os.chown(state, 12345, 12345)
-    code = """if 1:
-        import os, sys
-        from holdfast.fs import private
-        from holdfast.errors import Unavailable
-        os.setgid(23456); os.setuid(23456)
-        os.environ["HOME"] = "/nonexistent"
-        try:
-            private.check(sys.argv[1])
-        except Unavailable as error:
-            print(error)
-    """
-    open_to_all(state.parent, 0o755)
-    os.chmod(state.parent, mode)
-    os.chmod(state, 0o700)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    ran = subprocess.run([sys.executable, "-c", code, state], capture_output=True, text=True, check=False, env=env)
-    assert problem in ran.stdout, ran.stderr
-    assert (state / "outbox.jsonl").exists()
 
 
 def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project, state):

@@ -1,7 +1,5 @@
 """A flush that goes on after a refusal: nothing said meanwhile is left out, and nothing is written a second time."""
 
-import re
-
 import pytest
 
 from holdfast.config.values import PluginConfig
@@ -9,7 +7,6 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, State
-from holdfast.models import Finding
 
 AT = "2026-11-21T14:30:00+00:00"
 GHOST = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False), "ghost": PluginConfig()}
@@ -107,27 +104,6 @@ def test_flush__pending_flush_but_its_journal_was_deleted__is_completed_from_the
 
     assert "paint the shed green" in note()
     assert opened().unsafe() == []
-
-
-def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_written_again(
-    opened, payload, project, note
-):
-    """Its text is not that of the receipt any more, but it is whole."""
-
-    class Masks:
-        @hookimpl
-        def on_validate(self, request):
-            found = re.finditer("plover", request.text)
-            return [Finding(rule="r", message="m", span=m.span(), replacement="***") for m in found]
-
-    opened().session("s").flush(payload(decisions=["call plover back"]))
-    opened(Masks()).scrub()
-    before = note()
-    assert "call *** back" in before
-    (project / ".holdfast" / "continuity" / "active.md").unlink()
-    opened().session("s").flush()
-    assert note() == before
-    assert (project / ".holdfast" / "continuity" / "active.md").exists()
 
 
 def test_flush__payload_was_kept_by_the_marker_of_another_process_and_overridden__does_not_come_back(

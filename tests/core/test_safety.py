@@ -74,27 +74,3 @@ def test_begin__a_file_named_unsafe_is_in_the_way__raises_or_the_marker_is_durab
         assert os.path.isfile(safety.path_of(state, "s"))
         assert [one.read_text() for one in tmp_path.glob("project/state.foreign-*/unsafe")] == ["in the way"]
         assert safety.read(state, "s") is not None
-
-
-def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush_is_not(state):
-    one, other = Stated(digest="a", at=AT, payload={}), Stated(digest="b", at=AT, payload={})
-    safety.begin(state, marker(stated=[one, other], key="k", pending={"at": AT}))
-    safety.clear(state, "s", settled=["a"])
-    left = safety.read(state, "s")
-    assert (left.stated, left.key, left.pending) == ((other,), "", None)
-    assert left.error == "A payload stated meanwhile by another process was refused."
-    safety.clear(state, "s", settled=["b"])
-    assert safety.read(state, "s") is None
-
-
-def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(state):
-    first, second = Stated(digest="a", at=AT), Stated(digest="b", at=AT)
-    safety.begin(state, marker(stated=[first]))
-    assert safety.begin(state, marker(stated=[second])).stated == (first, second)
-    assert safety.read(state, "s").stated == (first, second)
-
-
-def test_waive__stated_payloads__all_are_overridden_durably(state):
-    safety.begin(state, marker(stated=[Stated(digest=d, at=AT, payload={}, waived=d == "a") for d in "ab"]))
-    safety.waive(state, "s")
-    assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]

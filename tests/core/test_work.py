@@ -1,7 +1,6 @@
 """Work has an end and an owner: listed for all sessions, closed and reopened by command, shown to its owner first."""
 
 import shutil
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -172,19 +171,6 @@ def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many
     assert memory.work.get("session-00").branch == "branch-0"
 
 
-def test_close__killed_before_the_note__is_completed_by_the_next_call(many, note, monkeypatch):
-    memory = many(1)()
-    monkeypatch.setattr(
-        "holdfast_app.work.worklist.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
-    )
-    with pytest.raises(KeyboardInterrupt):
-        memory.work.close("session-00", "done")
-    monkeypatch.undo()
-    assert "Work Closed" not in note()
-    memory.work.close("session-00")
-    assert note().count("Because: done") == 1
-
-
 def test_reopen__closed_by_command__has_all_it_had(many, note):
     memory = many(2)()
     before = memory.work.get("session-00")
@@ -228,28 +214,6 @@ def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many,
         memory.work.close("session-00")
     monkeypatch.undo()
     assert memory.work.get("session-00").is_open
-
-
-def test_close__two_writers_at_once__both_are_closed_and_nothing_else_is_lost(many, opened, clock):
-    many(9)
-    names = [f"session-{n:02}" for n in range(6)]
-    errors: list[BaseException] = []
-
-    def close(mine: list[str]) -> None:
-        try:
-            memory = opened()
-            for name in mine:
-                memory.work.close(name, f"by {mine[0]}")
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=close, args=(part,)) for part in (names[::2], names[1::2], names[::2])]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert errors == []
-    assert [w.session for w in opened().work.list()] == [f"session-{n}" for n in ("08", "07", "06")]
-    ended = [w for w in opened().work.list(everything=True) if w.status == "closed"]
-    assert sorted(w.session for w in ended) == names
 
 
 def test_close__session_that_is_unsafe__stays_unsafe_and_its_turns_stay(many, payload, project):

@@ -46,6 +46,6 @@ def test_board__appends_without_fsync__only_a_power_cut_takes_them():
 
 
 def test_board__everything_is_synced_first__nothing_is_lost():
-    found = lost("holdfast_session", 2)
+    found = lost("holdfast_session", 1)
     assert len(found) == 7
     assert not any(found.values())

@@ -21,7 +21,7 @@ from holdfast_app.facts.store import origins
 
 _AGENT = Path(__file__).with_name("one_machine.py")
 _SUBJECTS = {"deploy branch": ["main", "release", "trunk"], "port": ["8080", "8443", "9443"]}
-_STEPS, _KILLS = 12, 3
+_STEPS, _KILLS = 8, 2
 
 
 def seeds(default: int) -> range:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -154,39 +154,6 @@ def test_disk__file_size_limit__unavailable_and_nothing_half_written(project):
     assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
 
 
-@contextlib.contextmanager
-def immutable(path: Path) -> Iterator[None]:
-    chattr = shutil.which("chattr")
-    if not chattr or subprocess.run([chattr, "+i", path], capture_output=True, check=False).returncode:
-        pytest.skip("this file system or user cannot make a file immutable")
-    try:
-        yield
-    finally:
-        subprocess.run([chattr, "-i", path], check=True)
-
-
-@pytest.mark.req("R167")
-@pytest.mark.parametrize("what", [DAY, "facts.jsonl", "MEMORY.md", ".", "memory"])
-def test_store__something_immutable__unavailable_then_fine(store, home, what):
-    store.append(DAY, make_block("one"), HEADER, "one")
-    store.write("MEMORY.md", "old")
-    store.add_fact(make_fact(1), 500)
-    acts: dict[str, Callable[[], object]] = {
-        DAY: lambda: store.append(DAY, make_block("two"), HEADER, "two"),
-        "facts.jsonl": lambda: store.add_fact(make_fact(2), 500),
-        "MEMORY.md": lambda: store.write("MEMORY.md", "new"),
-        ".": lambda: store.write("MEMORY.md", "new"),
-        "memory": lambda: store.append("memory/2026-03-02.md", make_block("two"), HEADER, "two"),
-    }
-    with immutable(home / what):
-        with pytest.raises(Unavailable, match="not permitted"):
-            acts[what]()
-        assert store.read(DAY).text == HEADER + make_block("one")
-        assert store.read("MEMORY.md").text == "old"
-        assert len(list(store.facts())) == 1
-    acts[what]()
-
-
 def torn(home: Path, store: FileBackend, tail: bytes) -> None:
     """As if a process had been killed while it appended block two, having written ``tail`` of it."""
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -258,21 +225,6 @@ def test_facts__added_and_then_deleted_or_changed__file_stays_small(store, home,
             delete_fact(store, make_fact(number).id)
     assert len(lines(home)) < 280
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000000"]
-
-
-@pytest.mark.parametrize("store_of_another", [True, False])
-def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_name_is_unchanged(
-    store, home, store_of_another
-):
-    store.append(DAY, make_block("one"), HEADER, "one")
-    os.link(home / DAY, home / "copy.md")
-    before = (home / "copy.md").read_bytes()
-    writer = FileBackend(home.parent) if store_of_another else store
-    writer.append(DAY, make_block("two"), HEADER, "two")
-    document = store.read(DAY)
-    assert document.text.startswith(before.decode())
-    assert document.text.endswith(make_block("two"))
-    assert (home / "copy.md").read_bytes() == before
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.errors import ConfigError, HoldfastError
-from holdfast_app.outbox.forge import Forge
+from holdfast.errors import ConfigError
 from holdfast_cli import main
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.wire.client import Gitea
@@ -72,25 +70,6 @@ def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_tr
         store = from_options(project, ".holdfast", options)
         store.write("MEMORY.md", "- kept\n")
         store.close()
-
-
-def test_trail__server_that_only_the_project_names__nothing_reaches_it(project, monkeypatch, capsys):
-    from holdfast.config.values import PluginConfig
-    from holdfast_app.config import Config
-
-    monkeypatch.setenv("GITEA_TOKEN", "t0ken")
-    with Recorder(body=b'{"version": "1.26.3"}') as server:
-        settings = {"server": server.url, "repository": REPO}
-        text = f'[plugins.gitea_trail]\nserver = "{server.url}"\nrepository = "{REPO}"\n'
-        (project / "holdfast.toml").write_text(text)
-        with Holdfast.open(project, config=Config(plugins={"gitea_trail": PluginConfig(settings=settings)})) as memory:
-            forge = memory.services.plugins.implementations_of(Forge)["gitea_trail"]
-            with pytest.raises(HoldfastError, match="only this project's own settings name"):
-                forge.check()  # type: ignore[attr-defined]
-        main(["--root", str(project), "report", "--morning"])
-        main(["--root", str(project), "doctor"])
-        assert server.requests == []
-    assert "t0ken" not in "".join(capsys.readouterr())
 
 
 def test_token__of_another_server_in_the_keyring__not_sent_and_the_command_is_told(project):

@@ -52,6 +52,15 @@ def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_on
     assert sum("issues?" in one or one.endswith("/issues") for one in warm) == 1
 
 
+def test_flush__of_a_known_project__makes_the_stated_requests(away):
+    """docs/forges.md states them: both records are read back by the backend, and both documents by the flush."""
+    for _ in range(2):
+        away.gitea.requests.clear()
+        away.flush("before")
+        assert [one.method for one in away.gitea.requests].count("POST") == 2
+        assert len(away.gitea.requests) == 13
+
+
 def test_start__on_a_machine_that_only_reads__keeps_its_index(away, gitea):
     shutil.rmtree(away.state)
     away.start("one")
@@ -77,9 +86,9 @@ def test_start__the_server_does_not_answer__says_so_with_the_last_brief(away, ho
     assert "holdfast" in answered.notice
 
 
-def test_start__each_answer_takes_a_second__is_the_brief_and_no_complaint(away):
+def test_start__each_answer_takes_a_while__is_the_brief_and_no_complaint(away):
     (away.state / "gitea-index.json").unlink()
-    slow = Fault(name="an answer after 1 s", reaches=True, answering="truth", delay_s=1.0)
+    slow = Fault(name="an answer after a while", reaches=True, answering="truth", delay_s=0.4)
     away.proxy.spoil("GET", "", slow, times=99)
     answered = away.start()
     assert NEXT in answered.context

@@ -17,9 +17,7 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast, Payload
 from holdfast.config.serde import unstructure
 from holdfast.config.values import PluginConfig
-from holdfast.errors import HoldfastError
 from holdfast.flush import notes
-from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
 from holdfast_app.config import Config
@@ -95,24 +93,6 @@ def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea,
     assert (proof.target, proof.published, proof.read_back) == (WORK, body, body)
     assert proof.pointer == f"{gitea.url}/{REPO}/issues/1#issuecomment-{number}"
     assert (receipt.pending, receipt.warnings) == (0, ())
-
-
-def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_second(gitea, opened):
-    class Fails:
-        left = 1
-
-        @hookimpl
-        def on_flush(self):
-            self.left -= 1
-            if self.left >= 0:
-                raise HoldfastError("not now")
-
-    memory = opened(Fails())
-    with pytest.raises(HoldfastError, match="not now"):
-        flushed(memory, changed((WORK, "in review")))
-    receipt = memory.session("s").flush(changed((WORK, "in review")))
-    assert (summaries(gitea.bodies(REPO, 1)), receipt.pending) == (["**status**: in review"], 0)
-    assert [seen.method for seen in gitea.requests] == ["GET", "POST", "GET", "GET"]
 
 
 @pytest.mark.req("R141", "R149", "R174")

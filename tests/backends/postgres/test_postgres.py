@@ -31,7 +31,7 @@ from holdfast_postgres.backend import PostgresBackend
 
 @pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
 def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowledged(answers, cluster, opened, proxy):
-    """Before each message of a call, and before every second one of its answers. The second try of a change finds its
+    """Before every second message of a call, and every third one of its answers. The second try of a change finds its
     own work, and does not take it for another process's."""
     store = opened(cluster, f"messages/{answers}", port=proxy.port)
     wanted = [make_fact(number) for number in range(60)]
@@ -77,7 +77,7 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     calls = (add, replace, delete, apply, write, remove, read)
     cuts = dict.fromkeys(calls, 0)
     for call in calls:
-        for message in range(0, 60, 1 + answers):
+        for message in range(0, 60, 2 + answers):
             before = proxy.cut
             len(list(store.facts()))  # connects
             proxy.cut_at(message, answers=answers)

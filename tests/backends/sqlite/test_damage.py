@@ -6,12 +6,10 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable, Unsupported
-from holdfast.models import AddOutcome
 from holdfast.storage import Add, FactOrder, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
@@ -146,26 +144,3 @@ def test_commit__disk_full_in_the_middle__all_of_it_undone_and_counted_right(pro
         sql.execute("PRAGMA max_page_count = 1000000")
         assert len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 41).evicted == ()
-
-
-def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(project, database, monkeypatch):
-    class Failing(sqlite3.Connection):
-        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-            if sql == "ROLLBACK":
-                raise sqlite3.OperationalError("disk I/O error")
-            return super().execute(sql, *values)
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=Failing, **named))
-    with contextlib.closing(SqliteBackend(project)) as store:
-
-        def interrupted() -> None:
-            with store._database.changing() as change:
-                change.sql.execute("DELETE FROM facts")
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            interrupted()
-        assert len(list(store.facts())) == 40
-        assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
-        assert len(list(store.facts())) == 41

@@ -55,9 +55,7 @@ def test_doctor__check_of_a_distribution_that_is_only_installed__is_not_imported
     [
         ("def checks(memory):\n    raise KeyError('gone')\n", "KeyError"),
         ("def checks(memory):\n    return ['text']\n", "str is not a Check"),
-        ("checks = None\n", "TypeError"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
-        ("def checks(memory):\n    open('/nowhere/at/all')\n", "Could not look at"),
     ],
 )
 def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(run, project, bring, source, told):
@@ -84,9 +82,7 @@ def on_validate(request):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("raise KeyError('gone')", "KeyError"),
         ("time.sleep(60)", "it took longer than 0.3 s"),
-        ("return 'all is well'", "it returned str, and this hook returns Sequence[Finding]"),
         ("return ['text']", "list of str"),
     ],
 )

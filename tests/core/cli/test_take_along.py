@@ -181,19 +181,6 @@ def test_import__memory_has_grown__only_the_new_statement_is_added(run, project,
     assert memory_of(project).count("Ana: Prefers tabs over spaces") == memory_of(project).count("Lives in Lisbon")
 
 
-def test_import__claude_mem_of_several_projects__takes_this_ones(run, project, tmp_path):
-    path = tmp_path / "claude-mem.db"
-    claude_mem(path)
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "INSERT INTO observations (project, type, title, created_at_epoch) VALUES (?, 'x', ?, ?)",
-            (project.name, "Of this project alone", AT),
-        )
-    database.close()
-    [session] = run("import", str(path), "--yes", "--json").json["sessions"]
-    assert session["statements"] == ["Of this project alone"], session
-
-
 def test_import__killed_before_its_flush__is_completed_by_the_next(run, project, tmp_path):
     path = written(tmp_path / "memory.jsonl", *MCP)
     script = (
@@ -243,14 +230,6 @@ def test_import__broken_file__is_named_and_the_others_are_imported(run, tmp_path
     if name not in ("x.png", "bad.zip"):
         assert [Path(one["name"]).name for one in done.json["skipped"]] == [name]
         assert done.code == 1
-
-
-def test_import__huge_file__is_named_and_not_read(run, tmp_path):
-    path = tmp_path / "conversations.json"
-    with path.open("wb") as file:
-        file.truncate((256 << 20) + 1)
-    done = run("import", str(path), "--json")
-    assert (done.code, done.json["skipped"][0]["why"]) == (1, "it is larger than 256 MiB")
 
 
 def test_import__database_that_runs_something__is_not_run(run, tmp_path):

@@ -103,14 +103,6 @@ def test_update__two_deliverables__each_with_its_own_proof(three, project):
     assert "- C (`pytest a` ended" in (project / FOLDER / "progress.md").read_text()
 
 
-@pytest.mark.req("R225")
-def test_update__with_a_session__takes_along_what_it_said(three, project):
-    assert three("add", "user", "Decision: we use a lock file", "--session", "s").code == 0
-    assert three("update", "--session", "s").code == 0
-    assert "lock file" in (project / FOLDER / "active_context.md").read_text()
-    assert three("update", "--session", "other").code == 1
-
-
 @pytest.mark.req("R219", "R220", "R222", "R223")
 def test_capture__counts_then_writes(three, project):
     assert "counted" in three("capture", "issue", "the port is taken").out
@@ -191,17 +183,3 @@ def test_opencode__every_operation__writes_nothing_outside_of_its_folder(run, pr
     assert [p.name for p in project.iterdir()] == [".opencode"]
     assert list(tmp_path.iterdir()) == [project]
     assert [p.name for p in Path.home().iterdir()] == [".config"]  # the key of private state
-
-
-@pytest.mark.req("R190")
-def test_pre_commit_hook__is_defined_and_runs_a_command_that_exists():
-    import re
-
-    text = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    assert re.search(r"^- id: holdfast-validate$", text, re.MULTILINE)
-    assert re.search(r"^  entry: holdfast validate$", text, re.MULTILINE)
-    pattern = re.search(r"^  files: (.*)$", text, re.MULTILINE)
-    assert pattern
-    for path in (f"{FOLDER}/patterns.md", ".holdfast/MEMORY.md", ".opencode/holdfast/memory/2026-11-21.md"):
-        assert re.search(pattern[1], path)
-    assert not re.search(pattern[1], "README.md")
