@@ -83,20 +83,6 @@ def test_start__memory_is_large__stays_below_what_the_client_takes_whole(name, t
     assert "Run migrations" in context
 
 
-@pytest.mark.req("R088")
-def test_start__a_session_is_unsafe__is_told_first_and_to_the_person(project):
-    client = Client(project)
-    client.say("Fix the flaky login test")
-    client.break_store()
-    client.compact()
-    client.repair_store()
-
-    started = Client(project, native="next").hook("SessionStart", source="startup")
-
-    assert started.context.startswith("holdfast: UNSAFE")
-    assert client.session in started.notice
-
-
 @pytest.mark.req("R088", "R166")
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
 def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event, project):

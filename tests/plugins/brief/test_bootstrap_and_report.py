@@ -152,19 +152,6 @@ def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_sta
     assert path.read_bytes() == DAMAGE[damage]
 
 
-@pytest.mark.parametrize("max_chars", [1, 100, 900, 100_000])
-def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushed, max_chars):
-    text = str(flushed().load(max_chars=max_chars))
-    assert len(text) <= max_chars
-    if max_chars >= 900:
-        assert "Run the tests" in text
-    if max_chars >= 100:
-        assert text.startswith("<recalled-memory>\n")
-        assert text.endswith("\n</recalled-memory>")
-    with pytest.raises(ValueError, match="max_chars"):
-        flushed().load(max_chars=0)
-
-
 @pytest.mark.req("R093", "R171")
 def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payload):
     session = flushed().session("s")
@@ -302,18 +289,6 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
     found = [p for p in project.rglob("*") if p.is_file() and str(project).encode() in p.read_bytes()]
     assert found == []
     assert "Sources are in src" in opened().load().memory
-
-
-def test_load__memory_with_an_empty_heading__leaves_it_out(project, opened):
-    (project / ".holdfast").mkdir(parents=True, exist_ok=True)
-    (project / ".holdfast" / "MEMORY.md").write_text(
-        "# Memory\n\n## Decisions\n\n\n## Facts\n\n### Ports\n\n- 80\n\n## Ideas\n"
-    )
-    seen(project)
-    text = opened().load().text
-    assert "## Facts\n\n### Ports\n\n- 80" in text
-    assert "## Decisions" not in text
-    assert "## Ideas" not in text
 
 
 @pytest.fixture

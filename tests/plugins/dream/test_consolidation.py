@@ -45,14 +45,6 @@ def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory
     assert "- The release is 2.2.0 (now: The current release is 2.3.0)\n  Last said on 2026-11-21.\n" in diary.text
 
 
-def test_dream__the_clock_stepped_back_within_the_session__the_later_statement_wins(memory, clock):
-    say(memory, "s", "The port is 8080")
-    clock.tick(hours=-2)
-    say(memory, "s", "The port is 9090")
-    memory.deep_dream()
-    assert items(memory) == ["The port is 9090"]
-
-
 def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_note(memory, project, clock):
     say(memory, "a", "The release is 2.2.0")
     memory.deep_dream()

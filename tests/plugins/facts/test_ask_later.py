@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import FlushRefused
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -70,20 +69,6 @@ def test_flush__a_model_sums_up__summary_is_in_the_note_the_callback_and_the_run
     assert opened().session("s").summary == "In short: hello"
 
 
-def test_flush__refused__no_model_is_asked_however_often_it_is_tried(opened, project):
-    model = Model()
-    session = opened(model).session("s")
-    session.add("user", "hello")
-    (project / ".holdfast" / "memory").write_text("in the way")
-    for _ in range(3):
-        with pytest.raises(FlushRefused):
-            session.flush()
-    assert model.asked == []
-    (project / ".holdfast" / "memory").unlink()
-    session.flush()
-    assert model.asked == [["hello"]]
-
-
 def test_flush__somebody_waits_for_the_answer__turns_wait_durably_and_come_once(opened, note):
     model = Model()
     memory = opened(model)
@@ -101,21 +86,6 @@ def test_flush__somebody_waits_for_the_answer__turns_wait_durably_and_come_once(
     assert later.session("s").summary == "In short: one\n\nIn short: two"
     assert session.state is State.SAFE
     assert session.flush().repeated
-
-
-def test_flush__models_sum_up_an_earlier_flush_too__receipt_has_only_the_summary_of_its_own(opened):
-    model = Model()
-    hurried = opened(model)
-    hurried.services.hurried = True
-    earlier = hurried.session("earlier")
-    earlier.add("user", "one")
-    earlier.flush()
-    session = opened(model).session("s")
-    session.add("user", "two")
-    receipt = session.flush()
-    assert sorted(model.asked) == [["one"], ["two"]]
-    assert receipt.summary.endswith("In short: two")
-    assert "In short: one" not in receipt.summary
 
 
 def test_flush__model_fails__flush_stands_warns_and_the_turns_wait(opened, clock):

@@ -64,12 +64,6 @@ def test_prompt__parts_missing__left_out_with_one_blank_line_between(memory):
     assert memory.prompt() == "User Context:\n- Personal: Lives in Oslo\n\nFacts:\n- [goal | 1.00] a"
 
 
-@pytest.mark.req("R066")
-def test_prompt__content_with_newlines_and_tabs__one_line(memory):
-    memory.facts.create("a\r\n\tb\u2028c  d <x> & y", "goal", 0.9)
-    assert memory.prompt() == "Facts:\n- [goal | 0.90] a b c d <x> & y"
-
-
 @pytest.mark.req("R067", "R068", "R069")
 @pytest.mark.parametrize("count", [tokens, len])
 def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memory, count):

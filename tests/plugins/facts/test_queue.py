@@ -28,15 +28,6 @@ def claim(queue: Queue, now: datetime):
     return queue.claim(now, limit=1, wanted=lambda item: item.due <= now)
 
 
-def test_put__then_read_by_another__whole(queue, tmp_path):
-    assert put(queue, "a")
-    (item,) = Queue(str(tmp_path / "state")).items()
-    assert item.turns == tuple(turns("a"))
-    assert (item.plugins, item.source, item.attempts, item.error) == (("openai",), "s", 1, "down")
-    assert item.due == NOW + timedelta(minutes=1)
-    assert (tmp_path / "state" / "extract.jsonl").stat().st_mode & 0o777 == 0o600
-
-
 def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue, monkeypatch):
     monkeypatch.setattr("holdfast_app.facts.extraction.queue.MAX_ITEMS", 5)
     for number in range(8):

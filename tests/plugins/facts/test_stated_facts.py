@@ -43,14 +43,6 @@ def test_flush__refused_after_the_note_and_tried_again__each_fact_is_stored_once
     assert contents(memory) == ["The queue is durable", "The queue has 4 workers"]
 
 
-def test_flush__derived_facts__are_not_stated(opened):
-    memory = opened()
-    session = memory.session("s")
-    session.add("user", "remember: the port is 8080")
-    session.flush()
-    assert contents(memory) == []
-
-
 def test_flush__a_newer_value__replaces_the_older_which_stays_in_the_log(opened, payload):
     memory = opened()
     memory.session("a").flush(payload(facts=["The current release is 2.2.0", "Deploys go out on Fridays"]))

@@ -3,16 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.support.forget import BACKENDS, storage
+from tests.plugins.facts.test_facts import Masker
 
-from holdfast.hooks import hookimpl
-from holdfast.models import Finding
 from holdfast_app.memorytool import MemoryTool
 
 
-@pytest.fixture(params=BACKENDS)
-def tool(opened, request):
-    return MemoryTool(opened(storage=storage(request.param)))
+@pytest.fixture
+def tool(opened):
+    return MemoryTool(opened())
 
 
 @pytest.fixture
@@ -137,22 +135,13 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(do
     assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
 
 
-class Gate:
-    @hookimpl
-    def on_validate(self, request):
-        if "forbidden" in request.text:
-            return [Finding(rule="no", message="says what is forbidden")]
-        at = request.text.find("hunter2")
-        return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
-
-
 @pytest.mark.req("R240")
 def test_gate__every_way_in__masks_and_refuses(opened, project):
-    tool = MemoryTool(opened(Gate()))
+    tool = MemoryTool(opened(Masker()))
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "pass hunter2\n"})
     tool.run({"command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "again hunter2"})
     tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": "again", "new_str": "hunter2"})
-    assert (project / ".holdfast" / "memories" / "a.md").read_text() == "pass [X]\n[X] [X]\n"
+    assert (project / ".holdfast" / "memories" / "a.md").read_text() == "pass [SECRET]\n[SECRET] [SECRET]\n"
     for command in (
         {"command": "create", "path": "/memories/b.md", "file_text": "forbidden"},
         {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "forbidden"},
@@ -160,5 +149,5 @@ def test_gate__every_way_in__masks_and_refuses(opened, project):
     ):
         answer = tool.answer(command)
         assert answer.failed
-        assert "says what is forbidden" in answer.text
+        assert "not here" in answer.text
     assert not (project / ".holdfast" / "memories" / "b.md").exists()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import AnswerUnusable
-from holdfast_models.answers import extraction, text_of
+from holdfast_models.answers import extraction
 
 FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence": 0.9}]
 
@@ -74,17 +74,3 @@ ANSWER = json.dumps({"facts": [{"content": "Uses tabs", "category": "preference"
 def test_extraction__answer_in_another_dress__its_fact_is_found(text):
     (fact,) = extraction(text).facts
     assert fact.content.endswith("tabs")
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("a", "a"),
-        ([{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "b"}, {"type": "text", "text": "c"}], "a\nc"),
-        (["a", "b", {"type": "text", "text": "c"}, "d", "e"], "ab\nc\nde"),
-        (None, ""),
-        ([None, 3, {"type": "text", "text": None}], ""),
-    ],
-)
-def test_text_of__answers_of_providers__their_text(content, text):
-    assert text_of(content) == text

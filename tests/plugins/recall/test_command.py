@@ -7,7 +7,6 @@ import pytest
 from tests.support import processes
 
 from holdfast import Holdfast
-from holdfast_app.search.hits import excerpt
 from holdfast_cli import main
 
 
@@ -48,17 +47,6 @@ def test_search__turn_found__shown_with_the_line_before_and_after_it(search):
         "> SQLite, because it needs no server",
         "  user: Then the certificate: who renews it?",
     ]
-
-
-@pytest.mark.parametrize("at", [0, 30, 59])
-def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at):
-    text = " ".join(f"word{n:03}" for n in range(60)).replace(f"word{at:03}", "zanzibar")
-    match, before, after = excerpt(text, "zanzibar", "the one before", "the one after")
-    assert "zanzibar" in match
-    whole = " ".join(part.replace("…", "").strip() for part in (before, match, after))
-    assert whole.removeprefix("the one before ").removesuffix(" the one after") in text
-    assert ("the one before" in before) == match.startswith(text[:20])
-    assert ("the one after" in after) == match.endswith(text[-20:])
 
 
 def test_search__short__grouped_and_at_most_1500_characters(search, opened):

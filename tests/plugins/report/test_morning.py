@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 
 import pytest
+from tests.plugins.facts.test_facts import Masker
 from tests.plugins.outbox.test_outbox import Board, said
 
 from holdfast.errors import FlushRefused, Unavailable
-from holdfast.hooks import hookimpl
-from holdfast.models import Finding, Severity
+from holdfast.models import Severity
 from holdfast_app.outbox.forge import Activity
 from holdfast_app.report.report import SECTIONS
 
@@ -113,16 +113,10 @@ def test_morning__forge_fails__is_made_all_the_same_and_says_so(flushed, board, 
 
 
 def test_morning__secret_in_a_comment__is_masked(flushed, board):
-    class Masks:
-        @hookimpl
-        def on_validate(self, request):
-            at = request.text.find("hunter2")
-            return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
-
     board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", f"say hunter2 {n}", since) for n in "ab"]
-    text = str(flushed(board, Masks()).morning())
-    assert "say [gone] a" in text
-    assert "say [gone] b" in text
+    text = str(flushed(board, Masker()).morning())
+    assert "say [SECRET] a" in text
+    assert "say [SECRET] b" in text
 
 
 @pytest.mark.req("R160", "R177")
@@ -212,15 +206,3 @@ def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(ope
         session.compact(0, payload())
     assert refused.value.target == "daily summary"
     assert (session.unsafe, len(session.messages)) == (True, 1)
-
-
-def test_report__of_one_note__says_each_thing_once_with_one_path_for_all(flushed, board, payload):
-    memory = flushed(board)
-    session = memory.session("again")
-    session.add("user", "Go on")
-    session.flush(payload(facts=["CI is green", "ci is green.", "It has two jobs"]))
-    text = str(memory.report())
-    assert text.lower().count("ci is green") == 1
-    happened = text.partition("## What happened\n\n")[2].partition("\n\n##")[0].splitlines()
-    full = memory.report().markdown(paths=True).partition("## What happened\n\n")[2].partition("\n\n##")[0].splitlines()
-    assert sum(line.endswith(")") for line in happened) < len(full) == sum(line.endswith(")") for line in full)

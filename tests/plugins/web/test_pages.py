@@ -69,16 +69,6 @@ def test_next_start__of_weeks__has_a_source_a_date_and_no_markdown_for_each_stor
     assert [row for row in rows if row.count("<a ") > 1] == []
 
 
-def test_note__with_fields_of_none__shows_them_only_as_stored(weeks):
-    memory, client = weeks
-    name = next(n for n in memory.services.store.names() if "Blockers: none" in memory.services.store.read(n).text)
-    shown, stored = client.get(f"documents/{name}").text, client.get(f"documents/{name}?as=stored").text
-    assert ": none" not in plain(shown)
-    assert "What is blocked" not in shown
-    assert "Next step:" in shown
-    assert "- Blockers: none" in unescape(stored)
-
-
 def test_charts__wide_and_narrow__show_all_values_of_the_span_on_one_scale(weeks):
     _, client = weeks
     for days in (30, 90, 730):

@@ -39,13 +39,6 @@ def test_insert__every_shape_of_section__adds_one_line_and_keeps_the_rest(before
     assert put(before, "n") == after
 
 
-@pytest.mark.req("R237")
-@pytest.mark.parametrize("again", ["n", " N ", "- n", "n\n"])
-def test_insert__entry_that_is_there__is_not_added_twice(again):
-    text = put("## A\n", "n")
-    assert put(text, again) == text
-
-
 @pytest.mark.req("R227", "R228", "R242")
 @pytest.mark.parametrize(
     ("text", "said"),

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.plugins.facts.test_facts import Masker
 from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
-from holdfast.hooks import hookimpl
-from holdfast.models import Finding
 from holdfast.storage import StorageBackend
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
@@ -287,18 +286,9 @@ def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_p
     assert [c.known for c in again.files][1] == (("## Gotchas", "a"),)
 
 
-class Masks:
-    @hookimpl
-    def on_validate(self, request: Any) -> list[Finding]:
-        at = request.text.find("hunter2")
-        return (
-            [] if at < 0 else [Finding(rule="t/secret", message="a secret", span=(at, at + 7), replacement="[SECRET]")]
-        )
-
-
 @pytest.mark.req("R240")
 def test_update__secret__reaches_neither_files_nor_private_state(memory, project):
-    opened = memory(Masks())
+    opened = memory(Masker())
     opened.workflow("build").start()
     opened.update(MemoryUpdate(decisions=["the word is hunter2"]))
     opened.capture("issue", "login with hunter2 fails")
@@ -365,15 +355,3 @@ def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(memory, got
     memory().capture("issue", "something else")
     assert gotchas() == words
     assert observations.waiting(opened.services) == ()
-
-
-@pytest.mark.req("R239")
-def test_between_start_and_end__no_trigger__the_files_are_not_touched(memory, texts):
-    opened = memory()
-    opened.workflow("debug").start()
-    before = texts()
-    opened.capture("issue", "seen once")
-    opened.capture("pattern", "seen once")
-    with opened.session("s") as session:
-        session.add("user", "hello")
-    assert texts() == before
