@@ -33,9 +33,7 @@ class Bar:
     def _drawn(self, done: int, total: int) -> str:
         if not total:
             return f"{done:,}"
-        full, rest = ("█", "░") if self._out.unicode else ("#", ".")
-        cells = min(done, total) * _CELLS // total
-        return f"{full * cells}{rest * (_CELLS - cells)} {done:,} of {total:,}"
+        return f"{self._out.bar(min(done, total), total, _CELLS):<{_CELLS}} {done:,} of {total:,}"
 
     def clear(self) -> None:
         """Take the line away."""

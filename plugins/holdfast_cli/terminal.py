@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
 from typing import TextIO
 
 from holdfast.errors import HoldfastError
@@ -39,9 +40,10 @@ class Term:
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = sys.stdout if stream is None else stream
         self.is_tty = bool(getattr(self.stream, "isatty", bool)())
-        self.colour = _wants_colour(self.is_tty) and _understands_colour(self.is_tty)
+        self.colour = _wants_colour(self.is_tty)
         self.unicode = _can_encode(self.stream)
-        self.width = _width(self.stream, self.is_tty)
+        columns = get_terminal_size((DEFAULT_WIDTH, 0)).columns if self.is_tty or "COLUMNS" in os.environ else 0
+        self.width = min(max(columns or DEFAULT_WIDTH, MIN_WIDTH), MAX_WIDTH)
 
     # output; printing raises OutputLost, or BrokenPipeError when the reader has left
 
@@ -266,19 +268,9 @@ def _wants_colour(is_tty: bool) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return is_tty and os.environ.get("TERM") != "dumb"
-
-
-def _understands_colour(is_tty: bool) -> bool:
-    if sys.platform != "win32" or not is_tty:
-        return True
-    import ctypes
-
-    # The console prints escape codes as text until this mode is set. Source: SetConsoleMode,
-    # STD_OUTPUT_HANDLE = -11, ENABLE_VIRTUAL_TERMINAL_PROCESSING = 4.
-    kernel = ctypes.windll.kernel32
-    handle, mode = kernel.GetStdHandle(-11), ctypes.c_ulong()
-    return bool(kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4))
+    # An old console of Windows prints escape codes as text; Windows Terminal names itself.
+    understands = sys.platform != "win32" or "WT_SESSION" in os.environ
+    return is_tty and understands and os.environ.get("TERM") != "dumb"
 
 
 class OutputLost(HoldfastError):
@@ -304,16 +296,3 @@ def _can_encode(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def _width(stream: TextIO, is_tty: bool) -> int:
-    width = 0
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal():
-        width = int(columns)
-    elif is_tty:
-        try:
-            width = os.get_terminal_size(stream.fileno()).columns
-        except (OSError, ValueError):
-            width = 0
-    return min(max(width or DEFAULT_WIDTH, MIN_WIDTH), MAX_WIDTH)

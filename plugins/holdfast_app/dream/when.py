@@ -8,9 +8,6 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure
-from holdfast.errors import Corrupt
-from holdfast.fs import private
 from holdfast_app.base import Services
 from holdfast_app.records import json_file
 
@@ -35,10 +32,7 @@ class Mark:
 
 def mark(state: str) -> Mark:
     """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm."""
-    try:
-        return structure(private.table(os.path.join(state, MARK)), Mark, what=MARK, error=Corrupt)
-    except Corrupt:
-        return Mark()
+    return json_file.found(os.path.join(state, MARK), Mark) or Mark()
 
 
 def set_mark(state: str, value: Mark) -> None:

@@ -80,8 +80,7 @@ def purge(
     with alone(services):
         digest = _digest(services, kind, value)
         report = _purged(services, kind, edit, forget)
-        searched = {"files_searched": report.files, "bytes_searched": report.size}
-        bury(services, kind, {"digest": digest, "changed": report.counts, **searched, "left": len(report.left)})
+        bury(services, kind, report, digest=digest)
     return report
 
 
@@ -148,9 +147,10 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
+def bury(services: Services, kind: str, report: Report, **more: object) -> None:
     """Leave a tombstone with the time, the kind and the counts. Raises: Unavailable."""
-    stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **counts}
+    stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **more, "changed": report.counts}
+    stone |= {"files_searched": report.files, "bytes_searched": report.size, "left": len(report.left)}
     durable.append(services.private(TOMBSTONES), json.dumps(stone).encode("utf-8") + b"\n")
     logger.info("a tombstone was set for a purge or scrub by %s", kind)
 
@@ -191,8 +191,7 @@ def scrub(services: Services, forget: Callable[[], None], *, dry_run: bool = Fal
         return _scrubbed(services, forget, dry_run=dry_run)
     with alone(services):
         report = _scrubbed(services, forget, dry_run=False)
-        searched = {"files_searched": report.files, "bytes_searched": report.size}
-        bury(services, "scrub", {"changed": report.counts, "rules": report.rules, **searched, "left": len(report.left)})
+        bury(services, "scrub", report, rules=report.rules)
         return report
 
 

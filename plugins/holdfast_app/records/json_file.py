@@ -26,6 +26,14 @@ def load(path: str, cls: type[T]) -> T | None:
         raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
 
 
+def found(path: str, cls: type[T]) -> T | None:
+    """The object of a record that only informs: None also when it is unreadable."""
+    try:
+        return structure(private.table(path), cls, what=os.path.basename(path), error=Corrupt)
+    except Corrupt:
+        return None
+
+
 def save(path: str, value: object) -> None:
     """Write the object, durably. Raises: Unavailable."""
     durable.replace(path, json.dumps(unstructure(value), ensure_ascii=False).encode("utf-8"))

@@ -275,16 +275,10 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
 
 
 def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
-    for key, value in (
-        ("zone", wanted.get("zone")),
-        ("layout.preset", wanted.get("layout", {}).get("preset")),
-        ("flush.policy", wanted.get("flush", {}).get("policy")),
-    ):
-        current: Any = settled
-        for part in key.split("."):
-            current = current.get(part) if isinstance(current, Mapping) else None
-        if value is not None and current != value:
+    there = dict(resolved.leaves(settled))
+    for key, value in resolved.leaves(wanted):
+        if there.get(key) != value:
             raise Refused(
-                f"The project is already set up, and its {key} is {current or 'the default'}, not {value}.",
+                f"The project is already set up, and its {key} is {there.get(key) or 'the default'}, not {value}.",
                 next_step=f"Change it with `holdfast config {key} {value}`.",
             )

@@ -274,10 +274,7 @@ class Run:
 
 def last_run(services: Services) -> Run | None:
     """The record. None without one, or when it is unreadable, because it only informs."""
-    try:
-        return structure(private.table(services.private(_RUN)), Run, what=_RUN, error=Corrupt)
-    except Corrupt:
-        return None
+    return json_file.found(services.private(_RUN), Run)
 
 
 def calls_today(services: Services) -> int:
