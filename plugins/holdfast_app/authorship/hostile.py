@@ -55,9 +55,10 @@ class _Form:
 _FORMS: Final = (
     # put the instructions aside
     _Form(
-        "ignor,disregard,forget,override,bypass,vergiss,oubli,olvid",
+        "ignor,disregard,forget,override,bypass,vergiss,oubli,olvid,obey,is your,is now your",
         r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
-        r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
+        r".{0,30}\b(?:instructions?|prompts?|rules|guid(?:elines|ance)|directives|constraints)\b"
+        r"|(?:[.;,:>]|\band)\s*obey\s|\bis (?:now )?your (?:new )?(?:operator|master|owner|administrator)\b"
         r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
         r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
         r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
@@ -81,19 +82,27 @@ _FORMS: Final = (
         rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
         rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
         rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
-        r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
+        r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)"
+        rf"|\b(?:send|upload|exfiltrate|forward|e-?mail|transmit|leak)\b.{{0,60}}(?:{_KEYS}).{{0,60}}"
+        r"\bto\s+(?:[\w-]{1,60}\.){1,4}(?!(?:toml|ya?ml|json|md|env|txt|ini|py|sh)\b)[a-z]{2,20}\b",
     ),
     # run a script from the internet, always or as a duty
     _Form(
-        "curl,wget,iwr,pipe",
+        "curl,wget,iwr,pipe,decode",
         r"\bpipe\b.{0,60}https?://.{0,120}\b(?:to|into|through)\s+(?:sudo\s+)?(?:ba|z|da)?sh\b"
         r"|\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
-        r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
+        r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
+        r"|\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b.{0,60}\brun it\b"
+        r"|\bdecode\b.{0,40}\b(?:and|then)\s+(?:do|run|execute|follow|obey)\b",
     ),
     # keep it from the user
     _Form(
-        "tell,inform,mention,notify,alert",
-        r"\b(?:do not|don['’]?t|never|without)\s+"
+        "tell,inform,mention,notify,alert,silent,secret,covert,<!--,display,visib",
+        r"\bwithout (?:telling|informing|mentioning|notifying|alerting)\b.{0,15}\b(?:it|this|that|any(?:one|body))\b"
+        r"|\b(?:push|send|upload|forward|post|copy)\b.{0,60}\b(?:silently|secretly|covertly)\b"
+        r"|<!--(?:(?!-->).){0,200}\b(?:agents?|assistants?|ai|llm|run|send|obey|ignore|must|always|never|hidden)\b"
+        r"|<[^<>]{0,200}\bstyle\s*=[^<>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden)"
+        r"|\b(?:do not|don['’]?t|never|without)\s+"
         r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
     ),
     # take on another identity
@@ -104,12 +113,14 @@ _FORMS: Final = (
     ),
     # address the model
     _Form(
-        "inst,prompt,directive,important,attention,note,message,system,agent,assist,model",
+        "inst,prompt,directive,important,attention,note,message,system,agent,assist,model,if you ",
         r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
         r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
         r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
         r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
         r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
+        r"|\bthe (?:assistant|agent|model)\b.{0,20}\b(?:must|should|shall|has to)\s+(?:always\s+)?(?:comply|obey)\b"
+        r"|\bif you (?:are |can )?(?:read|see)(?:ing)? this\b"
         r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
     ),
 )

@@ -92,6 +92,11 @@ _ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted")
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The head of a mail, which is quoted to its end.
 _MAIL: Final = Lazy(r"^(?:From|Von|De|Da): [^\n]*\n(?:[A-Z][\w-]{1,12}: [^\n]*\n){1,8}", re.MULTILINE)
+#: The time or the level that begins a program's line.
+_LOGGED: Final = Lazy(
+    r"\s*\[?(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} +\d{1,2} )?\d\d:\d\d:\d\d"
+    r"|(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\b)"
+)
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
 
@@ -169,7 +174,7 @@ def outside(text: str) -> Iterator[str]:
 
 def own_lines(text: str) -> Iterator[str]:
     """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor of a
-    mail, nor lines of holdfast's layout.
+    mail or a log, nor lines of holdfast's layout.
 
     An unclosed block extends to the text's end.
     """
@@ -183,7 +188,7 @@ def own_lines(text: str) -> Iterator[str]:
                     fence = mark
                 elif mark.startswith(fence):
                     fence = ""
-            elif not fence and not line.lstrip().startswith(">") and not is_filler(line):
+            elif not fence and not line.lstrip().startswith(">") and not _LOGGED.match(line) and not is_filler(line):
                 yield line
 
 

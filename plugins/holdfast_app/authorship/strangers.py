@@ -7,8 +7,8 @@ directs its reader, rewording a part of them does not help.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +31,6 @@ _MOST_CHARS: Final = 4_000
 _OF_OWN: Final = ("AskUserQuestion", "summary")
 #: A noun phrase for the agent's own words.
 AGENT: Final = "an answer of the agent"
-#: Words compared at once, as a multiple of the sentence's.
-_WINDOW: Final = 2
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
 _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
@@ -132,27 +130,19 @@ class Heard:
         """Whether this is a call that prints strangers' text."""
         return FETCHES.search(self.message.text) is not None
 
-    @cached_property
-    def foreign(self) -> list[str]:
-        """The sentences in a language other than English."""
-        return list(filter(_is_foreign, sentences(self.plain)))
-
     def may_translate(self, said: _Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, and two words begin alike,
         unless other letters leave none to compare."""
-        ours = [] if said.is_foreign and self.foreign else sentences(self.plain) if said.is_foreign else self.foreign
+        if not (said.is_foreign or said.directs):
+            return False
+        foreign = _foreign(self.plain)
+        ours = foreign if not said.is_foreign else [] if foreign else sentences(self.plain)
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
-        found = any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
-        return found and (said.is_foreign or said.directs)
+        return any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
 
-    @cached_property
-    def _words(self) -> list[str]:
-        """Its words in a row, without what tools put around lines."""
-        return _undressed(self.plain).split()
-
-    @cached_property
+    @property
     def letters(self) -> str:
-        return "".join(self._words)
+        return _letters(self.plain)
 
     def may_have(self, said: _Sentence) -> bool:
         """Whether it holds most stems of the sentence."""
@@ -173,15 +163,13 @@ class Heard:
         if len(said.stems) < _FEWEST_STEMS:
             return False
         enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
-        words, size, most = self._words, _WINDOW * len(said.words), 0
-        for at in range(0, max(1, len(words) - size // 2), size // 2):
-            window = " ".join(words[at : at + size])
-            if sum(stem in window for stem in said.stems) >= least:
-                most = max(most, len(_stems(window) & said.stems))
+        most = max(_shared(_by_word(self.plain), said.stems, len(said.words)).values(), default=0)
         if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
             return most >= least
-        parts = (one for one in sentences(self.plain) if 2 * len(_stems(one) & said.stems) >= len(said.stems))
-        return any(map(directs if self.is_outside or most >= enough else orders, parts))
+        parts, places = _by_sentence(self.plain)
+        shared = _shared(places, said.stems).items()
+        alike = (parts[at] for at, count in shared if 2 * count >= len(said.stems))
+        return any(map(directs if self.is_outside or most >= enough else orders, alike))
 
 
 class _Sentence:
@@ -199,6 +187,47 @@ class _Sentence:
     @cached_property
     def directs(self) -> bool:
         return self._is_rule or directs(self._text)
+
+
+def _shared(places: Mapping[str, Sequence[int]], stems: Iterable[str], size: int = 0) -> Counter[int]:
+    """How many of ``stems`` each place has; with ``size``, each window of two times as many places."""
+    found = Counter[int]()
+    for stem in stems:
+        at = places.get(stem, ())
+        found.update({one // size for one in at} | {one // size - 1 for one in at if one >= size} if size else at)
+    return found
+
+
+@lru_cache(20)  # a page is compared with each sentence that an agent said
+def _letters(plain: str) -> str:
+    """Folded text's words in a row, without what tools put around lines."""
+    return "".join(_undressed(plain).split())
+
+
+@lru_cache(20)
+def _foreign(plain: str) -> list[str]:
+    """The sentences in a language other than English."""
+    return list(filter(_is_foreign, sentences(plain)))
+
+
+@lru_cache(20)
+def _by_word(plain: str) -> dict[str, list[int]]:
+    return _places(_undressed(plain).split())
+
+
+@lru_cache(20)
+def _by_sentence(plain: str) -> tuple[list[str], dict[str, list[int]]]:
+    parts = sentences(plain)
+    return parts, _places(parts)
+
+
+def _places(parts: Iterable[str]) -> dict[str, list[int]]:
+    """The numbers of the parts with each stem."""
+    places: dict[str, list[int]] = {}
+    for at, part in enumerate(parts):
+        for stem in _stems(part):
+            places.setdefault(stem, []).append(at)
+    return places
 
 
 @lru_cache(500)  # a journal's messages are compared with several sentences
@@ -247,18 +276,31 @@ def _is_foreign(text: str) -> bool:
     if _is_lettered(text):
         return True
     words = _WORD.findall(text.casefold())
-    other = sum(_ELSEWHERE.match(word) is not None for word in words)
+    other = sum(map(_is_elsewhere, words))
     return other > 1 and 5 * other >= len(words) and other > sum(_COMMON.match(word) is not None for word in words)
+
+
+@lru_cache(50_000)
+def _is_elsewhere(word: str) -> bool:
+    return _ELSEWHERE.match(word) is not None
 
 
 def _is_lettered(text: str) -> bool:
     """Whether a sentence has letters of another script."""
-    return sum(c > hostile.LATIN and c.isalpha() for c in text) > _LETTERS
+    return not text.isascii() and sum(c > hostile.LATIN and c.isalpha() for c in text) > _LETTERS
 
 
-def _stems(plain: str) -> set[str]:
-    words = [word for word in _WORD.findall(plain) if not _COMMON.match(word) and len(word) > 1]
-    return {_ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word for word in words}
+@lru_cache(50_000)
+def _stems(plain: str) -> frozenset[str]:
+    return frozenset(filter(None, map(_stem, _WORD.findall(plain))))
+
+
+@lru_cache(50_000)
+def _stem(word: str) -> str:
+    """The stem of a word with content; empty for another."""
+    if _COMMON.match(word) or len(word) < 2:
+        return ""
+    return _ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word
 
 
 def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_outside: bool = False) -> Message | None:
@@ -274,7 +316,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
             continue
         if (only_outside and not one.is_outside) or one.message.tool in _OF_OWN:
             continue
-        if one.is_outside and one.may_translate(said) and not any(o.foreign or o.may_have(said) for o in own):
+        if one.is_outside and one.may_translate(said) and not any(_foreign(o.plain) or o.may_have(said) for o in own):
             return one.message
         if not one.may_have(said):
             continue

@@ -57,6 +57,7 @@ class Witness:
         self._services = services
         self.said = said
         self._journals = _Journals(services.state, said, services.recordings)
+        self._sources: dict[tuple[str, bool], Message | None] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
@@ -97,9 +98,11 @@ class Witness:
         return [self._recalled, *self._journals.holding(text)]
 
     def _stranger(self, text: str, *, is_rule: bool = False) -> Message | None:
-        earlier = self._earlier(text)
-        heard = strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
-        return strangers.source(text, heard, is_rule=is_rule)
+        if (text, is_rule) not in self._sources:
+            earlier = self._earlier(text)
+            heard = strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
+            self._sources[text, is_rule] = strangers.source(text, heard, is_rule=is_rule)
+        return self._sources[text, is_rule]
 
     @cached_property
     def _heard(self) -> list[strangers.Heard]:
