@@ -58,6 +58,23 @@ def shown(session: Any) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in session.messages]
 
 
+def journalled(memory: Any) -> list[str]:
+    return [entry.record["text"] for entry in memory.session("s").journal.of_kinds("message")]
+
+
+class Slow:
+    """An extractor that says when it has started, and goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.started, self.finish = threading.Event(), threading.Event()
+
+    @hookimpl
+    def on_extract(self, turns: Any) -> Extraction:
+        self.started.set()
+        assert self.finish.wait(10), "the loop was not blocked, or this would wait for ever"
+        return Extraction(summary="They spoke")
+
+
 @pytest.mark.req("R184", "R166", "R167")
 @pytest.mark.parametrize(
     "plugin", [BrokenValidate(ValueError("no")), BrokenFlush(OSError("gone")), BrokenFlush(SystemExit(0))]
@@ -124,19 +141,15 @@ def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows, opened):
     assert compactor.calls == 1
 
 
-@pytest.mark.parametrize("more", [[], ["the only text"]])
-def test_guard__tools_before_the_messages__are_not_taken_for_them(more, opened):
+def test_guard__tools_before_the_messages__are_not_taken_for_them(opened):
     memory = opened()
     memory.session("s").add("user", "known")
     compact = memory.guard(lambda tools, rows: [], session="s")
     tools = [{"type": "function", "function": {"name": "edit"}}]
-    if more:
-        with pytest.raises(FlushRefused, match="an unknown form"):
-            compact(tools, [*says("Fix it"), *more])
-    else:
-        compact(tools, says("Fix it"))
-        entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-        assert entries == ["known", "Fix it"]
+    with pytest.raises(FlushRefused, match="an unknown form"):
+        compact(tools, [*says("Fix it"), "the only text"])
+    compact(tools, says("Fix it"))
+    assert journalled(memory) == ["known", "Fix it"]
 
 
 class Loop:
@@ -151,8 +164,7 @@ def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held,
     memory = opened()
     memory.session("s").add("user", "known")
     memory.guard(lambda given: None, session="s")(held(says("Fix it", "How?")))
-    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-    assert entries == ["known", "Fix it", "How?"]
+    assert journalled(memory) == ["known", "Fix it", "How?"]
 
 
 @pytest.mark.parametrize("argument", [{"tag"}, ["tag"], [None], {"messages": []}])
@@ -174,8 +186,7 @@ def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_row
     rows = says("Fix it", "How?", "With a lock")
     assert call(compact, rows) == rows[-1:]
     assert shown(memory.session("s")) == [("user", "With a lock")]
-    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-    assert entries == ["Fix it", "How?", "With a lock"]
+    assert journalled(memory) == ["Fix it", "How?", "With a lock"]
 
 
 def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened):
@@ -217,19 +228,10 @@ def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened):
 
 @pytest.mark.req("R184", "R087")
 def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(opened, note):
-    memory = opened()
     seen: list[str] = []
     ticks: list[int] = []
-
-    class Slow:
-        @hookimpl
-        def on_extract(self, turns: Any) -> Extraction:
-            started.set()
-            assert finish.wait(10), "the loop was not blocked, or this would wait for ever"
-            return Extraction(summary="They spoke")
-
-    started, finish = threading.Event(), threading.Event()
-    memory = opened(Slow())
+    slow = Slow()
+    memory = opened(slow)
 
     @memory.guard(session="s", messages=lambda rows: rows)
     async def shorten(rows: list[Row]) -> list[Row]:
@@ -239,11 +241,11 @@ def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(ope
 
     async def main() -> list[Row]:
         compacting = asyncio.create_task(shorten(says("a", "b", "c")))
-        while not started.is_set():
+        while not slow.started.is_set():
             ticks.append(1)
             await asyncio.sleep(0.001)
         assert not seen
-        finish.set()
+        slow.finish.set()
         return await compacting
 
     assert asyncio.run(main()) == [{"role": "user", "content": "c"}]
@@ -254,30 +256,21 @@ def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(ope
 
 @pytest.mark.req("R184", "R166")
 def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened):
-    started, finish = threading.Event(), threading.Event()
-
-    class Slow:
-        @hookimpl
-        def on_extract(self, turns: Any) -> Extraction:
-            started.set()
-            finish.wait(10)
-            return Extraction(summary="x")
-
-    called = []
+    called, slow = [], Slow()
 
     async def shorten(rows: list[Row]) -> None:
         called.append(1)
 
-    memory = opened(Slow())
+    memory = opened(slow)
 
     async def main() -> None:
         compacting = asyncio.create_task(memory.guard(shorten, session="s", messages=lambda rows: rows)(says("a")))
-        while not started.is_set():
+        while not slow.started.is_set():
             await asyncio.sleep(0.001)
         compacting.cancel()
         await asyncio.sleep(0.01)
         assert not compacting.done(), "the flush is finished first"
-        finish.set()
+        slow.finish.set()
         with pytest.raises(asyncio.CancelledError):
             await compacting
         assert memory.session("s").state is State.SAFE
@@ -407,9 +400,8 @@ def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, n
     for number in range(4):
         rows = compact([*rows, *says(f"q{number}", f"a{number}", f"q{number}?", f"a{number}!")])
     assert shown(memory.session("s")) == [("user", "q3?"), ("assistant", "a3!")]
-    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-    assert entries.count("The task") == 1
-    assert len(entries) == 1 + 4 * 4
+    assert journalled(memory).count("The task") == 1
+    assert len(journalled(memory)) == 1 + 4 * 4
 
 
 def test_mirror__what_was_redacted__is_known_again(opened):

@@ -99,20 +99,6 @@ def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_
     assert ATTACK not in note.read_text()
 
 
-def test_flush__rules_in_the_handoff_of_a_clone__are_neither_shown_nor_carried_on(cloned, opened, payload):
-    forged = "".join(
-        f'[[work]]\nsession = "{name}"\nflush = "f"\nstate = "closed"\nrules = ["{ATTACK}"]\n\n' for name in ("s", "t")
-    )
-    (cloned / ".holdfast/continuity").mkdir()
-    (cloned / ".holdfast/continuity/active.md").write_text(f"+++\nversion = 1\n\n{forged}+++\n\n# Handoff\n")
-    git(cloned, "add", "-A")
-    git(cloned, "commit", "-qm", "handoff")
-    opened().session("s").flush(payload())
-    opened().session("mine").flush(payload(rules=["Never push on Friday"]))
-    assert opened().load().rules == ("Never push on Friday",)
-    assert ATTACK not in str(opened().load())
-
-
 class _Dreamer:
     def __init__(self) -> None:
         self.seen = ""

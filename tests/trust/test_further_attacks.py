@@ -267,38 +267,6 @@ def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_
     assert "made-up-gitea-token" not in everything
 
 
-def test_a_swap_of_the_state_folder__while_hooks_run__writes_nothing_outside(victim):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    victim.hook("UserPromptSubmit", prompt="first", prompt_id="p0")
-    before = victim.outside()
-    swapping = (
-        "import os, sys, time\n"
-        "state = sys.argv[1]\n"
-        "until = time.monotonic() + 20\n"
-        "while time.monotonic() < until:\n"
-        "    for name in ('sessions', 'heartbeats', 'agents', 'unsafe'):\n"
-        "        path = os.path.join(state, name)\n"
-        "        try:\n"
-        "            os.rename(path, path + '.away')\n"
-        "            os.symlink('../../../../.ssh', path)\n"
-        "            os.unlink(path)\n"
-        "            os.rename(path + '.away', path)\n"
-        "        except OSError:\n"
-        "            continue\n"
-    )
-    swapper = subprocess.Popen([sys.executable, "-c", swapping, str(victim.state)])
-    try:
-        for number in range(6):
-            victim.hook("UserPromptSubmit", prompt=f"turn {number}", prompt_id=f"p{number}")
-            victim.hook("Stop", last_assistant_message=f"answer {number}", prompt_id=f"p{number}")
-        victim.hook("PreCompact", trigger="auto")
-    finally:
-        swapper.kill()
-        swapper.wait()
-    assert victim.outside() == before
-
-
 def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
     pytest.importorskip("mcp")
     victim.clone(lambda project: None)

@@ -63,20 +63,12 @@ def holdfast_folder_is_a_link(project: Path, _: str) -> None:
     (project / ".holdfast").symlink_to("../../Documents")
 
 
-def documents_into_hooks(project: Path, _: str) -> None:
+def documents_into_hooks(project: Path) -> None:
     settings(
         project,
         '[storage]\npath = "."\n[layout.documents]\n'
         'memory = "package.json"\ndaily = "ci/{date}.yml"\nhandoff = "Makefile"\n',
     )
-
-
-def store_in_claude_commands(project: Path, _: str) -> None:
-    settings(project, '[storage]\npath = ".claude/commands"\n')
-
-
-def facts_into_package_json(project: Path, _: str) -> None:
-    settings(project, '[storage]\npath = "."\nfacts = "package.json"\n')
 
 
 def openai_base_url(project: Path, url: str) -> None:
@@ -124,7 +116,6 @@ ATTACKS: list[tuple[Attack, ...]] = [
     (models_and_a_forged_outbox,),
     (settings_in_pyproject, another_projects_transcript),
 ]
-MISPLACING: list[Attack] = [documents_into_hooks, store_in_claude_commands, facts_into_package_json]
 
 
 @pytest.mark.parametrize("attacks", ATTACKS, ids=lambda attacks: attacks[0].__name__)
@@ -142,9 +133,8 @@ def test_a_clone__is_worked_in__writes_nothing_outside_and_sends_nothing(attacks
     assert "holdfast trust" in told or "symbolic link" in told
 
 
-@pytest.mark.parametrize("attack", MISPLACING, ids=lambda a: a.__name__)
-def test_a_clone__that_moves_the_store__gets_no_file_out_of_the_preset_s_folders(attack, victim, recorder):
-    victim.clone(lambda project: attack(project, recorder.url))
+def test_a_clone__that_moves_the_store__gets_no_file_out_of_the_preset_s_folders(victim):
+    victim.clone(documents_into_hooks)
     before, files = victim.outside(), set(victim.inside())
     victim.work()
     victim.run("remember", "a newer fact", "--category", "goal")
@@ -164,14 +154,8 @@ def test_a_clone__with_storage_settings_of_its_own__keeps_what_was_said_in_the_j
     assert (recorder.requests, victim.outside()) == ([], before)
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "enabled = false",
-        'policy = "off"\nsurfaces = []\nallow = [".*"]\ndisable = ["github-token", "github-pat"]',
-    ],
-)
-def test_a_clone__that_weakens_redaction__has_secrets_masked_all_the_same(table, victim):
+def test_a_clone__that_weakens_redaction__has_secrets_masked_all_the_same(victim):
+    table = 'enabled = false\npolicy = "off"\nsurfaces = []\nallow = [".*"]\ndisable = ["github-token", "github-pat"]'
     victim.clone(lambda project: settings(project, f"[plugins.redaction]\n{table}\n"))
     victim.work(f"Remember: deploy with token {SECRET}")
     victim.run("flush")

@@ -134,8 +134,7 @@ def full(victim) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
-@pytest.mark.parametrize("home", ["elsewhere", "on the full disk"])
-@pytest.mark.parametrize("made", [False, True], ids=["new project", "project in use"])
+@pytest.mark.parametrize(("home", "made"), [("elsewhere", False), ("on the full disk", True)])
 def test_first_turn__disk_is_full__never_green_until_it_is_journalled(victim, full, home, made):
     if home == "on the full disk":
         victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")

@@ -140,7 +140,7 @@ def test_write__any_fault_at_the_comment__is_there_once(name, fault, gitea, open
         assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("fault", ["answer lost", "answer slow", "request lost", KINDS[-2]])
+@pytest.mark.parametrize("fault", ["answer lost", "request lost", KINDS[-2]])
 @pytest.mark.parametrize(
     ("name", "method", "nth"),
     [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],

@@ -45,11 +45,6 @@ def test_doctor__check_of_an_enabled_plugin__is_asked(run, project, bring):
     assert check["outcome"] == "warn"
 
 
-def test_doctor__check_of_a_distribution_that_is_only_installed__is_not_imported(run, project, bring):
-    bring("acme", "raise SystemExit")
-    assert of(run("doctor", "--json"), "acme") == []
-
-
 @pytest.mark.parametrize(
     ("source", "told"),
     [
