@@ -17,7 +17,7 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.storage import FactOrder, Update, storable
+from holdfast.storage import FactOrder, Remove, Update, leaving, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
@@ -86,10 +86,10 @@ class FactFile:
                 self._apply(Operation(fact=new, update=True))
             return new
 
-    def delete(self, fact_id: str) -> Fact:
+    def delete(self, change: Remove) -> Fact:
         with self.batch():
-            fact = self._index.get(fact_id)
-            self._apply(Operation(leaves=(fact_id,)))
+            fact = leaving(self._index.get(change.fact_id), change)
+            self._apply(Operation(leaves=(fact.id,)))
             return fact
 
     @contextlib.contextmanager

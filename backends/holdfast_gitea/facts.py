@@ -59,8 +59,8 @@ class Facts:
         assert isinstance(outcome, Fact)
         return outcome
 
-    def delete(self, fact_id: str) -> Fact:
-        outcome = self._do(Remove(fact_id))
+    def delete(self, change: Remove) -> Fact:
+        outcome = self._do(change)
         assert isinstance(outcome, Fact)
         return outcome
 
@@ -186,7 +186,7 @@ def _apply(table: FactTable, operation: Operation) -> AddResult | Fact:
     """Raises: Conflict, DuplicateFact, NotFound, without changing anything."""
     if isinstance(operation, Add):
         return table.add(*operation)
-    return table.update(operation) if isinstance(operation, Update) else table.take(operation.fact_id)
+    return table.update(operation) if isinstance(operation, Update) else table.take(operation)
 
 
 def _applied(table: FactTable, operation: Operation) -> Outcome:
@@ -231,7 +231,8 @@ def line_of(operation: Operation) -> str:
         changes = {key: value for key in CHANGEABLE if (value := getattr(operation, key)) is not None}
         table = {"op": "set", "id": operation.fact_id, **changes}
     else:
-        table = {"op": "del", "id": operation.fact_id}
+        condition = {} if operation.source is None else {"source": operation.source}
+        table = {"op": "del", "id": operation.fact_id, **condition}
     return _json(table)
 
 
@@ -257,7 +258,7 @@ def _operation(table: Mapping[str, Any]) -> Operation:
     if kind == "set":
         return Update(_of(str, table["id"]), **{key: _value(key, table[key]) for key in CHANGEABLE if key in table})
     if kind == "del":
-        return Remove(_of(str, table["id"]))
+        return Remove(_of(str, table["id"]), _of(str, table["source"]) if "source" in table else None)
     raise ValueError(kind)
 
 

@@ -42,7 +42,8 @@ _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, sou
 _UPDATE: Final = """UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,
     words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s"""
 _REMOVE: Final = f"""WITH gone AS (
-        DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {FACT_COLUMNS}),
+        DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s AND source = coalesce(%s, source)
+        RETURNING {FACT_COLUMNS}),
     counted AS (UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s)
     SELECT * FROM gone"""  # noqa: S608 - nothing of it is given
 
@@ -70,7 +71,8 @@ class Facts(StorageBackend):
         """The statement that makes a change."""
         space = self._database.namespace
         if isinstance(one, Remove):
-            return _REMOVE, (space, one.fact_id if is_storable(one.fact_id) else "", space)
+            can_match = is_storable(one.fact_id) and is_storable(one.source or "")
+            return _REMOVE, (space, *(one if can_match else ("", None)), space)
         fact = _checked(one)
         most = min(one.limit, sys.maxsize)
         return _ADD, (space, *columns_of(fact), lexemes(fact.content), most, self._database.patience())

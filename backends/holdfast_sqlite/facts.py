@@ -13,12 +13,14 @@ from holdfast.storage import (
     FACT_COLUMNS,
     SQL_ORDERS,
     FactOrder,
+    Remove,
     Update,
     columns_of,
     duplicate_digest,
     duplicate_of,
     fact_in,
     id_taken,
+    leaving,
     no_fact,
     storable,
     updated,
@@ -76,15 +78,16 @@ class Facts:
         self._database.confirm()
         return new
 
-    def delete(self, fact_id: str) -> Fact:
+    def delete(self, change: Remove) -> Fact:
         if self._database.missing():
-            raise no_fact(fact_id)
-        with self._database.changing() as change:
-            seq, fact = _row(change.sql, fact_id)
-            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
-            change.facts -= 1
-            change.removed += 1
-            change.last = change.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
+            raise no_fact(change.fact_id)
+        with self._database.changing() as transaction:
+            seq, old = _row(transaction.sql, change.fact_id)
+            fact = leaving(old, change)
+            transaction.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
+            transaction.facts -= 1
+            transaction.removed += 1
+            transaction.last = transaction.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
         return fact
 
     def batch(self) -> AbstractContextManager[object]:

@@ -26,7 +26,7 @@ __all__ = [
     "Hit", "HitKind", "Remove", "StorageBackend", "Update", "Write", "appended", "block_ids", "block_marker",
     "changed_between", "check_block", "check_name", "check_text", "columns_of", "current_snapshot", "deadline",
     "delete_fact", "duplicate_digest", "duplicate_key", "duplicate_of", "fact_in", "finite", "get_fact", "id_taken",
-    "no_document", "no_fact", "sha256", "sha256_of", "snapshot", "storable", "time_left", "tombstone",
+    "leaving", "no_document", "no_fact", "sha256", "sha256_of", "snapshot", "storable", "time_left", "tombstone",
     "update_fact", "updated",
 ]  # fmt: skip
 
@@ -330,7 +330,7 @@ class FactPart(Protocol):
 
     def update(self, change: Update) -> Fact: ...
 
-    def delete(self, fact_id: str) -> Fact: ...
+    def delete(self, change: Remove) -> Fact: ...
 
     def batch(self) -> AbstractContextManager[object]: ...
 
@@ -385,7 +385,7 @@ class ComposedBackend(StorageBackend, Generic[_D, _F]):
             made.updated.append(self._facts.update(change))
         elif isinstance(change, Remove):
             try:
-                made.removed.append(self._facts.delete(change.fact_id))
+                made.removed.append(self._facts.delete(change))
             except NotFound:
                 made.removed.append(None)
         else:

@@ -103,11 +103,12 @@ class OptionalContract(ContractBase):
         older = [make_fact(number, content) for number, content in enumerate(("one", "two", "three"))]
         for fact in older:
             store.add_fact(fact, 10)
-        gone = [older[0].id, older[2].id, make_fact(99).id]
-        made = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *map(Remove, gone)])
+        gone = [Remove(older[0].id, older[0].source), Remove(older[2].id), Remove(make_fact(99).id)]
+        made = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *gone])
         outcomes = [result.outcome if result else None for result in made.added]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE]
         assert made.removed == [older[0], older[2], None]
+        assert store.commit([Remove(older[1].id, "another source")]).removed == [None]
         for view in (store, reopen()):
             assert contents(view) == ["two", "five"]
 

@@ -60,9 +60,11 @@ class Update(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored."""
+    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored, and with ``source`` only if
+    that is its source."""
 
     fact_id: str
+    source: str | None = None
 
 
 # --- for the stores
@@ -78,6 +80,13 @@ def storable(fact: Fact, limit: int) -> Fact:
     at = fact.created_at
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     return evolve(fact, created_at=at, confidence=finite(fact.confidence))
+
+
+def leaving(fact: Fact, change: Remove) -> Fact:
+    """The stored ``fact``, which the change removes. Raises: NotFound when it has another source."""
+    if change.source not in (None, fact.source):
+        raise no_fact(fact.id)
+    return fact
 
 
 def finite(confidence: float) -> float:
@@ -191,10 +200,10 @@ class FactTable:
         self.put(fact)
         return fact
 
-    def take(self, fact_id: str) -> Fact:
-        """Remove and return the fact. Raises: NotFound."""
-        fact = self.get(fact_id)
-        self.remove(fact_id)
+    def take(self, change: Remove) -> Fact:
+        """Make the change. Returns the removed fact. Raises: NotFound."""
+        fact = leaving(self.get(change.fact_id), change)
+        self.remove(fact.id)
         return fact
 
     def put(self, fact: Fact) -> None:

@@ -68,15 +68,16 @@ class Store(store.Store):
         return {name: number for name, number in found.items() if number}
 
     def add_facts(
-        self, facts: Sequence[Fact], limit: int, older: Sequence[Sequence[str]]
+        self, facts: Sequence[Fact], limit: int, older: Sequence[Sequence[Fact]]
     ) -> tuple[list[AddResult | None], list[Fact]]:
         """:meth:`StorageBackend.add_fact` for each, recorded as written here, and delete the facts ``older`` that it
         replaces, all in one step where the backend can. They make room, so no other fact is evicted for it. The result
-        is None for a fact whose id is taken. Also returns the deleted facts, as they were. Raises the same errors."""
+        is None for a fact whose id is taken. Also returns the older facts that stayed, because they are gone or have
+        another source by now. Raises the same errors."""
         self.provenance.record_facts(facts)
         changes: list[Change] = []
         for fact, leaving in zip(facts, older, strict=True):
-            changes += [Add(fact, limit + len(leaving)), *map(Remove, leaving)]
+            changes += [Add(fact, limit + len(leaving)), *(Remove(old.id, old.source) for old in leaving)]
         made = self.backend.commit(changes)
         for fact, result in zip(facts, made.added, strict=True):
             if result is None or result.duplicate_of is None:
@@ -84,7 +85,8 @@ class Store(store.Store):
             twin = get_fact(self.backend, result.duplicate_of)
             if not self.known_facts([twin]):  # it was said here too, so what a pull brought must not hide it
                 self.update_fact(twin.id, is_own=True, content=fact.content, category=fact.category, source=fact.source)
-        return made.added, [fact for fact in made.removed if fact is not None]
+        gone = zip((old for leaving in older for old in leaving), made.removed, strict=True)
+        return made.added, [old for old, removed in gone if removed is None]
 
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
         """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states

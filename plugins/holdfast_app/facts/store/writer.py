@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NamedTuple
@@ -15,7 +16,7 @@ from attrs import evolve
 from holdfast.errors import BadValue, Conflict, NotFound
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import delete_fact
+from holdfast.storage import Remove, get_fact
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut
 from holdfast.text.stored import CATEGORIES
@@ -237,15 +238,12 @@ class FactWriter:
 
     def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
-        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones, and
-        deleted facts that others have stated meanwhile."""
+        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
         for fact, older in zip(facts, replaced, strict=True):
             self._record(older, fact.id)
-        seen = {old.id: old for older in replaced for old in older}
-        ids = [[old.id for old in older] for older in replaced]
-        results, removed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, ids)
-        for one in removed:
-            self._put_back(one, seen[one.id])
+        results, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
+        for old in stayed:
+            self._take_back(old)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
                 at, why = self.services.clock(), "the store was full"
@@ -254,14 +252,15 @@ class FactWriter:
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
         return results
 
-    def _put_back(self, removed: Fact, seen: Fact) -> None:
-        """Store a removed fact again for those who stated it, too, after it was ``seen``."""
-        source = origins.left(removed.source, seen.source)
-        if origins.of(source):
-            again = evolve(removed, source=source)
-            (result,), _ = self.services.store.add_facts([again], self.services.config.facts.max_facts, [()])
-            if result is not None and result.duplicate_of:
-                self.sign(result.duplicate_of, partial(origins.joined, other=source))
+    def _take_back(self, fact: Fact) -> None:
+        """Remove a fact. Where others have stated it, too, since it was read, it stays theirs."""
+        with suppress(NotFound):
+            while not self.services.store.backend.commit([Remove(fact.id, fact.source)]).removed[0]:
+                now = get_fact(self.services.store.backend, fact.id)
+                if origins.of(origins.left(now.source, fact.source)):
+                    self.sign(fact.id, partial(origins.left, other=fact.source))
+                    return
+                fact = now
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
@@ -285,8 +284,5 @@ class FactWriter:
         if fact.id == by:
             return
         self._record([fact], by, why)
-        try:
-            self._put_back(delete_fact(self.services.store.backend, fact.id), fact)
-        except NotFound:
-            return
+        self._take_back(fact)
         logger.info("fact %s was replaced", fact.id)
