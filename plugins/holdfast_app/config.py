@@ -26,7 +26,7 @@ def _check_confidence(value: float) -> None:
 
 @frozen(kw_only=True)
 class FactsConfig:
-    """``[facts]``: rules of the fact store. Source: R040, R058."""
+    """``[facts]``: rules of the fact store. Source: R040, R058; the options are those of readings A01 and A08."""
 
     max_facts: int = setting(
         500,
@@ -39,6 +39,17 @@ class FactsConfig:
         "Minimum confidence for an extracted fact to be stored; 0.0 to 1.0.",
         check=_check_confidence,
         project=between(0.0, 0.8),
+    )
+    rank_union: bool = setting(
+        False,
+        "At the cap, a new fact weaker than all stored facts is rejected instead of evicting the weakest stored one.",
+        project=ANYTHING,
+    )
+    bad_category: str = setting(
+        "drop",
+        "Handling of an extracted fact with an unknown category: `drop`, or `context`, which files it there.",
+        check=one_of("drop", "context"),
+        project=ANYTHING,
     )
 
 

@@ -130,7 +130,7 @@ class Facts(FactWriter):
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
-            category = check_category(candidate.category)
+            category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
             confidence, source = check_confidence(as_number(candidate.confidence)), check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"

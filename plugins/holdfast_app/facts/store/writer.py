@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 from attrs import evolve
 
 from holdfast.errors import BadValue, Conflict, NotFound
+from holdfast.fs import durable, private
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import Remove, get_fact
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut
-from holdfast.text.stored import CATEGORIES
+from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Departure, FactTrail, Rejected, departure, key_of
 from holdfast_app.facts.relation import Known, Relation
@@ -56,12 +57,14 @@ def check_content(value: object) -> str:
     return value.strip()
 
 
-def check_category(value: object) -> str:
-    """Normalise a category's name. Case and outer whitespace are ignored.
+def check_category(value: object, *, other: str = "") -> str:
+    """Normalise a category's name, or ``other`` for an unknown one. Case and outer whitespace are ignored.
 
-    Raises: BadValue for an unknown one. Source: R037, R038, reading A08.
+    Raises: BadValue. Source: R037, R038, reading A08.
     """
     name = value.strip().casefold() if isinstance(value, str) else None
+    if name not in CATEGORIES and other:
+        return other
     if name not in CATEGORIES:
         raise BadValue(
             "category", f"cannot be {cut(repr(value), 40)}", next_step=f"Use one of: {', '.join(CATEGORIES)}."
@@ -181,14 +184,20 @@ class FactWriter:
             for one in values
         ]  # fmt: skip
         replaced = list(older) or [()] * len(facts)
+        if self.services.config.facts.rank_union:
+            added = [self._ranked(fact, old) for fact, old in zip(facts, replaced, strict=True)]
+        else:
+            added = self._add(facts, replaced)
         results = []
-        for fact, old, result in zip(facts, replaced, self._add(facts, replaced), strict=True):
+        for fact, old, result in zip(facts, replaced, added, strict=True):
             result = result or self._redrawn(fact)
             if result.outcome is AddOutcome.ADDED:
                 logger.debug("fact %s was added", fact.id)
             else:
                 logger.info("a fact was skipped: %s", result.reason or f"duplicate of {result.duplicate_of}")
-            results.append(evolve(result, replaced=[one.id for one in old]))
+            if result.outcome is not AddOutcome.REFUSED:
+                result = evolve(result, replaced=[one.id for one in old])
+            results.append(result)
         return results
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
@@ -261,6 +270,19 @@ class FactWriter:
                     self.sign(fact.id, partial(origins.left, other=fact.source))
                     return
                 fact = now
+
+    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult | None:
+        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
+        a duplicate. Only this machine's processes take turns."""
+        private.make(self.services.state)
+        with durable.lock(self.services.private("facts.lock")):
+            stored = self.services.store.known_facts(self.services.store.backend.facts())
+            is_weakest = all(fact.confidence < one.confidence for one in stored)
+            is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
+            if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
+                return self._add([fact], [older])[0]
+        reason = "the store is full of facts that are at least as strong"
+        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
