@@ -162,21 +162,6 @@ def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it()
     assert one(line, ("MEMORY.md", line)).ok
 
 
-def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
-    note = (
-        "memory/2026-11-21.md",
-        """- Fact: Cause: check-then-act, made visible by the 8 s wait of #201
-- Decision: the backfill marks the others with duplicate_of; it deletes nothing
-""",
-    )
-    for line in (
-        "- Cause: check-then-act, made visible by the 8 s wait of #201",
-        "- the backfill marks the others with duplicate_of; it deletes nothing",
-    ):
-        (judged,) = ground([line], [note])
-        assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)
-
-
 # --- laws -----------------------------------------------------------------------------------------------------
 
 HARD_TEXT = st.text(max_size=200) | st.sampled_from(

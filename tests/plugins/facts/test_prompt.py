@@ -89,12 +89,6 @@ def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memo
     assert {0, 2, 3, 4} <= {_counted(text)[1] for text in seen}
 
 
-def test_prompt__no_fact_fits_beside_the_profile__they_are_counted(memory):
-    memory.update_profile(work="Builds compilers")
-    memory.facts.create("word " * 100, "goal", 0.5)
-    assert memory.prompt(40) == "User Context:\n- Work: Builds compilers\n\nFacts:\n1 more fact: holdfast facts"
-
-
 @pytest.mark.req("R066")
 def test_prompt__fenced__tags_and_escapes_within_the_budget(memory):
     memory.update_profile(work="A & B")

@@ -32,17 +32,6 @@ def test_flush__payload_states_facts__prompt_has_them_with_the_flush_as_source(o
     assert "The column is cust_ref" in str(memory.prompt())
 
 
-def test_flush__refused_after_the_note_and_tried_again__each_fact_is_stored_once(opened, payload, project):
-    plugin = Breaks()
-    memory = opened(plugin)
-    with pytest.raises(FlushRefused):
-        memory.session("s").flush(payload(facts=["The queue is durable", "The queue has 4 workers"]))
-    plugin.failing = False
-    for _ in range(2):
-        opened(plugin).session("s").flush()
-    assert contents(memory) == ["The queue is durable", "The queue has 4 workers"]
-
-
 def test_flush__a_newer_value__replaces_the_older_which_stays_in_the_log(opened, payload):
     memory = opened()
     memory.session("a").flush(payload(facts=["The current release is 2.2.0", "Deploys go out on Fridays"]))
@@ -72,20 +61,6 @@ def test_flush__the_clock_steps_back__the_later_statement_of_the_session_replace
     (fact,) = memory.facts.list()
     assert (fact.content, fact.created_at, fact.source) == ("The port is 9090", clock(), receipt.flush_id)
     assert memory.facts.remember("The port is 7070").replaced == (fact.id,)
-
-
-def test_flush__retried_after_the_clock_stepped_back__order_of_speech_decides(opened, payload, clock):
-    plugin = Breaks()
-    plugin.failing = False
-    memory = opened(plugin)
-    memory.session("s").flush(payload(facts=["The port is 8080"]))
-    clock.tick(hours=-2)
-    plugin.failing = True
-    with pytest.raises(FlushRefused):
-        memory.session("s").flush(payload(facts=["The port is 9090"]))
-    plugin.failing = False
-    memory.session("s").flush()
-    assert contents(memory) == ["The port is 9090"]
 
 
 def test_flush__completed_after_another_session_stated_a_newer_value__receipt_names_what_it_did_not_store(

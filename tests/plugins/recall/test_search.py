@@ -1,11 +1,14 @@
 """``memory.search()``: what is found, in which order, and what a strange question does."""
 
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 
 from holdfast import Holdfast
-from holdfast_app.search import dates
+from holdfast.config.values import StorageConfig
+from holdfast.storage import Capability
+from holdfast_app.search import dates, index
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -153,3 +156,41 @@ def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked,
     assert found.corrected == corrected
     assert {hit.corrected for hit in found} <= {corrected}
     assert bool(found) == bool(corrected or "renews" in question)
+
+
+@pytest.fixture
+def memory(opened):
+    """SQLite that takes itself for a server."""
+    made = opened(storage=StorageConfig(backend="sqlite"))
+    backend = made.services.store.backend
+    if Capability.SEARCH not in backend.capabilities:
+        pytest.skip("this SQLite has no FTS5")
+    backend.capabilities |= {Capability.REMOTE}
+    made.session("talk").add("user", "the osprey sails on Monday", message_id="m1")
+    backend.write("MEMORY.md", "- The osprey is the server\n")
+    backend.write("memory/2026-11-20.md", "The osprey was renamed\n")
+    made.facts.create("The osprey costs nothing", "knowledge", 0.9)
+    return made
+
+
+def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memory, project):
+    found = {hit.kind: hit for hit in memory.search("what is the osprey?")}
+    assert set(found) == {"turn", "memory", "note", "fact"}
+    assert (found["memory"].name, found["memory"].excerpt) == ("MEMORY.md", "- The osprey is the server")
+    assert found["note"].at.day == 20
+    db = sqlite3.connect(project / ".holdfast/state" / index.FILE)
+    assert db.execute("SELECT kind FROM source").fetchall() == [("turn",)]
+    db.close()
+
+
+def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock):
+    backend = memory.services.store.backend
+    for day in range(1, 20):
+        backend.write(f"memory/2026-11-{day:02}.md", "The osprey osprey osprey was renamed\n")
+    assert [hit.kind for hit in memory.search("osprey", kinds=["fact"], limit=1)] == ["fact"]
+    until = clock().replace(day=2, hour=0)
+    assert [hit.name for hit in memory.search("osprey", until=until, limit=1)] == ["memory/2026-11-01.md"]
+    assert {hit.kind for hit in memory.search("osprey", since="1h")} == {"turn", "fact"}
+    backend.write("memory/2026-11-21.md", "# Note\n\n- Fact: the osprey\n- Decision: Call it osprey\n")
+    (hit,) = memory.search("osprey", kinds=["decision"], since="1h")
+    assert (hit.where, hit.excerpt) == ("memory/2026-11-21.md:4", "- Decision: Call it osprey")

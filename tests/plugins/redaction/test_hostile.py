@@ -3,14 +3,16 @@
 import re
 import string
 import time
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.support.growth import grows_less_than
 
 from holdfast_redaction.engine import Scanner
 from holdfast_redaction.layers import names
-from holdfast_redaction.rules import table
+from holdfast_redaction.rules import lint, table
 
 CLASS = re.compile(r"\[(?:\\.|[^\]\\])+\]|\\[wdS]")
 CHARACTERS = string.ascii_letters + string.digits + "_-+/=.~%"
@@ -73,3 +75,23 @@ def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length
 def test_scanner__a_name_and_an_open_quote_again_and_again__costs_little(name):
     scanner = Scanner()
     assert min(seconds(scanner, f'aA1{name}="a_', 80_000) for _ in range(2)) < 0.3  # measured: 0.1 s
+
+
+SOURCE = Path(table.SOURCE).read_text("utf-8")
+RULES = tomllib.loads(SOURCE)["rules"]
+
+
+def test_table__rules__are_named_once_and_say_where_the_format_is_published():
+    ids = [rule["id"] for rule in RULES]
+    assert len(ids) == len(set(ids))
+    for rule in RULES:
+        assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", rule["id"])
+        assert rule["source"].startswith("https://"), rule["id"]
+        assert rule["description"]
+        assert rule["keywords"] or rule["min_word"] >= 40, f"{rule['id']} would be tried on everything"
+        assert re.compile(rule["regex"]).groups >= rule.get("group", 0)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r["id"])
+def test_rule__its_expression__is_linear_by_its_form(rule):
+    assert not lint.complaints(rule["regex"])

@@ -52,44 +52,29 @@ def write(path, *rows, end="\n"):
     return path
 
 
-def test_read__claude_code_outside_of_a_repository__has_no_branch(tmp_path):
-    """It writes HEAD there, as for a commit without a branch."""
-    assert read(write(tmp_path / "s.jsonl", claude(gitBranch="HEAD"))).branch == ""
-
-
-def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_boundary():
-    transcript = read(SAMPLES / "claude-code.midturn.jsonl")
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_read__compacted_mid_turn__keeps_what_was_said_without_context_and_summary(name):
+    transcript = read(SAMPLES / f"{name}.midturn.jsonl")
+    call = {"claude-code": "Bash: echo TOOL-{}\ndescription: a dummy tool call", "codex": "exec_command: echo TOOL-{}"}
     assert said(transcript) == [
         ("user", "Work on PLAN-42. KEYWORD-0"),
         ("assistant", "Step 1."),
-        ("assistant", "Bash: echo TOOL-1\ndescription: a dummy tool call"),
+        ("assistant", call[name].format(1)),
         ("tool", "TOOL-1"),
         ("assistant", "Step 2."),
-        ("assistant", "Bash: echo TOOL-2\ndescription: a dummy tool call"),
+        ("assistant", call[name].format(2)),
         ("tool", "TOOL-2"),
         ("assistant", "Done: PLAN-42."),
     ]
-    assert (transcript.format, transcript.branch) == ("claude-code", "master")
+    assert transcript.format == name
+    if name == "codex":
+        assert not any("elided" in m.text for m in transcript.messages)
+        return
+    assert transcript.branch == "master"
     assert transcript.session_id == "3059b615-8ae4-4f68-b0df-31feb0731bb7"
     assert transcript.messages[2].tool == transcript.messages[3].tool == "Bash"
     assert transcript.messages[0].id == "44fa1c5e-4939-4788-bd85-0a838dd0cc48"
     assert transcript.messages[0].at == datetime(2026, 11, 21, 21, 2, 8, 18000, tzinfo=UTC)
-
-
-def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summary():
-    transcript = read(SAMPLES / "codex.midturn.jsonl")
-    assert said(transcript) == [
-        ("user", "Work on PLAN-42. KEYWORD-0"),
-        ("assistant", "Step 1."),
-        ("assistant", "exec_command: echo TOOL-1"),
-        ("tool", "TOOL-1"),
-        ("assistant", "Step 2."),
-        ("assistant", "exec_command: echo TOOL-2"),
-        ("tool", "TOOL-2"),
-        ("assistant", "Done: PLAN-42."),
-    ]
-    assert transcript.format == "codex"
-    assert not any("elided" in m.text for m in transcript.messages)
 
 
 def test_read__codex_script_that_edits__tells_the_files(tmp_path):
