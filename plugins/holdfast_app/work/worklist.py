@@ -22,9 +22,11 @@ from holdfast.flush.handoff import Work
 from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
+from holdfast.text.humanize import nearest
 from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.printable import some
 from holdfast_app.records import blocks, handoffs, work_log
 from holdfast_app.records.work_log import Decision
 from holdfast_app.trust import provenance
@@ -217,23 +219,14 @@ def rule_id(rule: str) -> str:
 
 def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:
     """Raises: NotFound; BadValue for a prefix of several ids."""
-    exact = [w for w in entries if w.session == work_id]
-    near = [w for w in entries if len(work_id) >= _LEAST_PREFIX and w.session.startswith(work_id)]
-    if len(exact or near) == 1:
-        return (exact or near)[0]
+    known = {w.session: w for w in entries}
+    near = [name for name in known if len(work_id) >= _LEAST_PREFIX and name.startswith(work_id)]
+    if work_id in known or len(near) == 1:
+        return known.get(work_id) or known[near[0]]
     if near:
-        names = ", ".join(w.session for w in near[:_NAMED])
+        names = ", ".join(near[:_NAMED])
         raise BadValue("the id", f"begins {len(near)} sessions: {names}", next_step="Give more characters.")
-    raise _unknown(work_id, [w.session for w in entries], step)
-
-
-def _unknown(work_id: str, known: list[str], step: str) -> NotFound:
-    import difflib
-
-    near = difflib.get_close_matches(work_id, known, n=1, cutoff=0.6)
-    if near:
-        step = f"Did you mean `{near[0]}`?"
-    elif not step:
-        listed = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
-        step = f"Sessions with work: {listed}." if known else "No session has work here."
-    return NotFound(f"No work is known for session {work_id!r}.", next_step=step)
+    if like := nearest(work_id, [*known]):
+        step = f"Did you mean `{like}`?"
+    listed = f"Sessions with work: {some([*known], _NAMED)}." if known else "No session has work here."
+    raise NotFound(f"No work is known for session {work_id!r}.", next_step=step or listed)

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Collection
 
 from attrs import evolve, frozen
 
 from holdfast.config.serde import moment, stamp, unstructure
-from holdfast.errors import Corrupt, Refused
+from holdfast.errors import Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
@@ -37,7 +36,8 @@ _FOLDER = "workflows"
 @frozen(kw_only=True)
 class Record:
     """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
-    that ended it. Raises: ValueError for an unknown state or an unreadable time, which a damaged record can have."""
+    that ended it. Raises: ValueError for an unknown name or state, or an unreadable time, which a damaged record can
+    have."""
 
     name: str
     state: str
@@ -47,8 +47,8 @@ class Record:
     key: str = ""
 
     def __attrs_post_init__(self) -> None:
-        if self.state not in ("open", "ended"):
-            raise ValueError("the state is neither open nor ended")
+        if self.name not in WORKFLOWS or self.state not in ("open", "ended"):
+            raise ValueError("the name is no workflow's, or the state neither open nor ended")
         moment(self.started)
         if self.ended or self.state == "ended":
             moment(self.ended)
@@ -77,7 +77,7 @@ class Workflow:
     @property
     def record(self) -> Record | None:
         """The stored record. Raises: Corrupt when the record is damaged; Unavailable."""
-        return _read(self._path, self.name)
+        return json_file.load(self._path, Record)
 
     @property
     def is_open(self) -> bool:
@@ -169,27 +169,10 @@ class Workflow:
 
 def records(services: Services) -> list[Record]:
     """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
-    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
+    found = (json_file.load(services.private(_FOLDER, f"{name}.json"), Record) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 
 
 def unfinished(services: Services) -> tuple[str, ...]:
     """Names of open workflows. Raises: Corrupt for a damaged record; Unavailable."""
     return tuple(record.name for record in records(services) if record.state == "open")
-
-
-def _read(path: str, name: str) -> Record | None:
-    try:
-        record = json_file.load(path, Record)
-    except Corrupt as error:
-        raise _damaged(path, name) from error
-    if record is not None and record.name != name:
-        raise _damaged(path, name)
-    return record
-
-
-def _damaged(path: str, name: str) -> Corrupt:
-    return Corrupt(
-        f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
-        next_step=f"Run `holdfast workflow start {name}` to replace the record.",
-    )

@@ -24,7 +24,6 @@ auth = Command(
     examples=(
         "holdfast auth set openai",
         "pass show gitea | holdfast auth set gitea --origin https://git.example.org",
-        "holdfast auth status",
     ),
     notes="NAME is whose key it is: openai, anthropic, gitea, ..."
     "\nThe environment comes first: HOLDFAST_<NAME>_KEY, then the provider's usual variable.",

@@ -35,10 +35,7 @@ from holdfast_memory import DISTRIBUTION
     argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file"),
     flag("--user", "write to your own settings, which apply to every project"),
     examples=(
-        "holdfast config",
-        "holdfast config flush.policy",
         "holdfast config flush.policy strict",
-        "holdfast config plugins.offline.enabled false",
         "holdfast config --user plugins.openai.model MODEL",
     ),
 )
@@ -146,12 +143,7 @@ _NOTES = {
     flag("--strict", "block a few flushes without a complete payload"),
     flag("--three-files", "also create the three-file memory; --layout opencode always does"),
     flag("--git", "also let git merge memory files; run it once in each clone"),
-    examples=(
-        "holdfast init",
-        "holdfast init --layout timmy --zone UTC",
-        "holdfast init --layout opencode",
-        "holdfast init --strict",
-    ),
+    examples=("holdfast init", "holdfast init --layout timmy --zone UTC"),
     notes="Running it again changes nothing, except that files get their missing parts.",
 )
 def init(call: Call) -> Answer:

@@ -111,7 +111,6 @@ def export(call: Call) -> Answer:
     examples=(
         "holdfast import memory.zip",
         "holdfast import --history --dry-run",
-        "holdfast import ~/.claude-mem/claude-mem.db",
         "holdfast import ~/Downloads/chatgpt-export.zip --dry-run",
     ),
     notes="Reads archives of `holdfast export`, SQLite stores, memory of claude-mem, basic-memory, mem0, the MCP"
@@ -193,7 +192,6 @@ def _day(text: str) -> date:
     examples=(
         'holdfast purge --subject "Jane Doe" --dry-run',
         "holdfast purge --subject - --yes < name.txt  # not in the shell's history",
-        "holdfast purge --session fix-login",
         "holdfast purge --before 2026-01-01 --yes --json",
     ),
     notes="Searches every byte afterwards and exits with code 1 if anything is left. To complete an interrupted"
@@ -251,13 +249,11 @@ retention = Command(
     "Manage",
     "remove data past its retention limit",
     DRY_RUN,
-    examples=(
-        "holdfast retention run --dry-run", "holdfast config retention.daily 365", "holdfast retention run --json"
-    ),
+    examples=("holdfast config retention.daily 365", "holdfast retention run --dry-run"),
     notes="No other command removes expired data. Set the limits in `[retention]`. Data still in use is kept at any"
     "\nage: docs/retention.md.",
     progress=True,
-)  # fmt: skip
+)
 
 
 @retention.action("run")

@@ -107,9 +107,7 @@ dream = Command(
     flag("--log", "list every run, including skipped and failed ones"),
     examples=(
         "holdfast dream --dry-run",
-        "holdfast dream --lookback-days 7",
         "holdfast dream --undo",
-        "holdfast dream --log --json",
         "holdfast dream review accept",
     ),
     notes="Exit code 1 when the dream failed; MEMORY.md is then unchanged. A skipped run is not a failure.",

@@ -50,12 +50,7 @@ facts = Command(
     examples=(
         "holdfast facts --order confidence --limit 20",
         "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
-        "holdfast facts forget fact_0a1b2c3d",
-        "holdfast facts conflicts",
-        "holdfast facts keep fact_0a1b2c3d",
         "holdfast facts export > facts.jsonl",
-        "holdfast facts import facts.jsonl",
-        "holdfast facts log",
     ),
     notes="As FILE, `-` is stdin.",
     caution=True,

@@ -40,7 +40,6 @@ _KEYS: Final = (
     flag("--index", "only bring the index up to date, as holdfast does by itself when sessions end"),
     examples=(
         "holdfast search why did we choose sqlite",
-        "holdfast search what did we decide last week",
         "holdfast search certificate --kind decision --kind note",
         "holdfast search deploy --since 3d --everywhere",
     ),

@@ -148,8 +148,6 @@ sessions = Command(
     argument("--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"),
     flag("--dropped", "with show: only the messages that the last compaction dropped"),
     examples=(
-        "holdfast sessions",
-        "holdfast sessions --json",
         "holdfast sessions show fix-login",
         "holdfast sessions show fix-login --around msg_0a1b2c3d",
     ),

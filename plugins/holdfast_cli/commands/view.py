@@ -103,10 +103,8 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         help="a place like MEMORY.md:12 or memory/2026-11-02.md:31, a fact's id, or words that it contains",
     ),
     examples=(
-        "holdfast why MEMORY.md:12",
         "holdfast why outbox instead of redis",
-        "holdfast why fact_0a1b2c3d",
-        "holdfast why memory/2026-11-02.md:31 --json",
+        "holdfast why memory/2026-11-02.md:31",
     ),
     notes="If the words match several lines, it lists them. Turns are shown while the journals keep them.",
 )

@@ -27,11 +27,7 @@ work = Command(
     argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note"),
     flag("--all", "with list: include ended work"),
     examples=(
-        "holdfast work",
-        "holdfast work --all",
-        "holdfast work show fix-login",
         'holdfast work close fix-login --because "merged in #12"',
-        "holdfast work reopen fix-login",
         "holdfast work close rule_1a2b3c4d",
     ),
     notes="open: work remains.  finished: the work is done.  answered: a question was answered without any"
@@ -171,8 +167,6 @@ outbox = Command(
     "list comments waiting to be published on a forge; send, drop or retarget them",
     argument("--reason", metavar="TEXT", help="why the item is dropped, for the daily note"),
     examples=(
-        "holdfast outbox",
-        "holdfast outbox send",
         'holdfast outbox drop ID --reason "the issue is gone"',
         "holdfast outbox retarget owner/old owner/new",
     ),

@@ -153,7 +153,6 @@ workflow = Command(
         '    --deliverable "login works" --command "pytest -q" --exit-status 0 \\',
         "    --no-change patterns",
         "holdfast workflow end review --review-complete --from update.json",
-        "holdfast workflow status",
     ),
     notes=f"NAME is one of {', '.join(WORKFLOWS)}. A workflow ends only after its start, with its condition stated and"
     "\nan entry or an explicit --no-change for each of the three files. Otherwise nothing is written.",
@@ -207,7 +206,6 @@ def _status(call: Call) -> Answer:
     flag("--critical", "critical violation; write it immediately"),
     argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)"),
     examples=(
-        'holdfast capture issue "the fixture leaks its port"',
         'holdfast capture pattern "handlers are named on_EVENT" --workflow review',
         'holdfast capture issue "secrets.py imports os.environ directly" --critical',
     ),
@@ -234,7 +232,6 @@ def capture(call: Call) -> Answer:
     *_UPDATES,
     examples=(
         'holdfast update --decision "use a lock" --gotcha "the clock is mocked"',
-        "holdfast update --session fix-login",
         'echo \'{"open_questions": ["which zone?"]}\' | holdfast update --from -',
         "holdfast update --print-command > .opencode/command/memory-update.md",
     ),
