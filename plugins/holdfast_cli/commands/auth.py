@@ -15,12 +15,7 @@ from holdfast_keys import origins, secrets
 auth = Command(
     "Manage",
     "manage keys of model providers and forges in the system's keyring, each for one server",
-    argument(
-        "--origin",
-        metavar="URL",
-        help="the server that the key is for; no other gets it (by default the provider's own; for gitea "
-        "the server in your settings)",
-    ),
+    argument("--origin", metavar="URL", help="the only server that gets the key (default: the provider's, or yours)"),
     examples=(
         "holdfast auth set openai",
         "pass show gitea | holdfast auth set gitea --origin https://git.example.org",

@@ -14,8 +14,8 @@ from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
-from holdfast.models import Category
 from holdfast.text.humanize import nearest
+from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
@@ -228,13 +228,7 @@ def layers(call: Call) -> Answer:
     "Manage",
     "show which layer a fact belongs to",
     argument("--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"),
-    argument(
-        "--category",
-        metavar="NAME",
-        choices=[c.value for c in Category],
-        default="knowledge",
-        help=f"its kind: {', '.join(c.value for c in Category)}",
-    ),
+    argument("--category", metavar="NAME", choices=CATEGORIES, default="knowledge", help=", ".join(CATEGORIES)),
     flag("--validated", "the fact was checked; repetition is not a check"),
     examples=("holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"),
 )

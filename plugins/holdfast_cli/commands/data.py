@@ -98,12 +98,7 @@ def export(call: Call) -> Answer:
 @Command(
     "Manage",
     "add an archive, the clients' past sessions, or what another program remembers",
-    argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="an archive, export, database or note of any program below; a folder of them",
-    ),
+    argument("file", metavar="FILE", nargs="?", help="a file of any program below, or a folder of them"),
     flag("--history", "import what Claude Code, Codex, opencode and pi recorded in this project"),
     flag("--dry-run", "only list what would be imported"),
     flag("--yes", "accept the memory in FILE without asking"),

@@ -32,13 +32,7 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 @Command(
     "Manage",
     "check that everything works, and repair what can be repaired",
-    argument(
-        "--fix",
-        "--repair",
-        dest="repair",
-        action="store_true",
-        help="repair damaged and missing files, without losing data",
-    ),
+    argument("--fix", "--repair", dest="repair", action="store_true", help="repair files, without losing data"),
     examples=("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json"),
 )
 def doctor(call: Call) -> Answer:

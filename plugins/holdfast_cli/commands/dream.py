@@ -29,7 +29,6 @@ _MARKS = {
     Status.UNDONE: "ok",
     Status.REJECTED: "ok",
     Status.PROPOSED: "warn",
-    Status.SKIPPED: "dot",
     Status.FAILED: "fail",
 }
 _COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")
@@ -178,8 +177,7 @@ def _review(call: Call) -> Answer:
     "Inspect",
     "list the changes that the last dream made to MEMORY.md",
     examples=("holdfast diff", "holdfast diff --json"),
-    notes="A dream that changed nothing does not count. `holdfast dream --log` lists every run, "
-    "and `holdfast dream --undo` undoes the last one.",
+    notes="`holdfast dream --log` lists every run, and `holdfast dream --undo` undoes the last one.",
 )
 def diff(call: Call) -> Answer:
     """The last run's changes."""
@@ -196,7 +194,5 @@ def diff(call: Call) -> Answer:
         at = f"{result.at.astimezone(memory.config.tz):%Y-%m-%d %H:%M}"
         out.say(f"{out.bold(f'Dream of {at}')}  {out.dim(ago(result.at, memory.services.now()))}\n")
         show_run(out, result)
-        if not result.lines:  # an older run's record
-            out.diff(result.diff, indent="  ")
 
     return Answer({"run": result}, show)

@@ -42,9 +42,7 @@ facts = Command(
     argument("--order", choices=("created", "confidence"), default="created", help="created, confidence", group="list"),
     argument("--limit", metavar="N", type=positive, help="maximum number of facts to list", group="list"),
     argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded", group="list"),
-    argument(
-        "--category", metavar="NAME", help="list: only this category. edit: the new category", group="list and edit"
-    ),
+    argument("--category", metavar="NAME", help="only this category, or the new one", group="list and edit"),
     argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin", group="edit"),
     argument("--confidence", metavar="N", type=confidence, help="the fact's confidence, 0.0 to 1.0", group="edit"),
     examples=(

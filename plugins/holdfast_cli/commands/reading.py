@@ -30,9 +30,7 @@ _KEYS = (
     "Resume and search",
     "print an agent's brief for resuming work, from files alone",
     argument("--max-chars", metavar="N", type=positive, help="maximum characters (default: no limit)"),
-    argument(
-        "--session", metavar="ID", type=session_id, help="the session that reads the brief; its own work comes first"
-    ),
+    argument("--session", metavar="ID", type=session_id, help="the reading session, whose own work comes first"),
     examples=("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json"),
     notes="It needs only files, and no transcript, pasted context or provider that remembers."
     "\nIf the memory's server does not answer, it shows the part on this machine and exits with 3.",

@@ -37,19 +37,8 @@ def confidence(text: str) -> float:
     "Save",
     "store one fact",
     argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin"),
-    argument(
-        "--category",
-        metavar="NAME",
-        default=DEFAULT_CATEGORY,
-        help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
-    ),
-    argument(
-        "--confidence",
-        metavar="N",
-        type=confidence,
-        default=DEFAULT_CONFIDENCE,
-        help=f"the fact's confidence, 0.0 to 1.0 (default: {DEFAULT_CONFIDENCE})",
-    ),
+    argument("--category", metavar="NAME", default=DEFAULT_CATEGORY, help=f"{', '.join(CATEGORIES)}"),
+    argument("--confidence", metavar="N", type=confidence, default=DEFAULT_CONFIDENCE, help="0.0 to 1.0"),
     argument("--source", metavar="TEXT", default="", help="the fact's origin"),
     examples=(
         'holdfast remember "Prefers tabs" --category preference --confidence 0.9',

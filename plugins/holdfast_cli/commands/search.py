@@ -31,9 +31,7 @@ _KEYS: Final = (
     argument("--until", metavar="WHEN", help="older than this"),
     argument("--limit", metavar="N", type=positive, default=10, help="at most N hits (default: 10)"),
     one_of(
-        argument(
-            "--session", metavar="ID", type=session_id, help="only turns of this session, by its id or its beginning"
-        ),
+        argument("--session", metavar="ID", type=session_id, help="only turns of this session"),
         flag("--everywhere", "all your projects on this machine whose settings you trust"),
     ),
     flag("--short", "at most 1,500 characters, for agents"),

@@ -142,9 +142,7 @@ def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
     "review the settings in this project's files and trust them; list, revoke",
     flag("--yes", "trust the project without asking"),
     flag("--list", "list the trusted projects"),
-    argument(
-        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
-    ),
+    argument("--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project here, or at PATH"),
     flag("--digest", "print the digest for HOLDFAST_TRUST, as CI needs it"),
     flag("--adopt-state", "show and take over private state that was put aside here"),
     examples=("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke"),

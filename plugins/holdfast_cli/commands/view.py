@@ -96,12 +96,7 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
 @Command(
     "Inspect",
     "show where a line of memory or a fact comes from, down to the turn that said it",
-    argument(
-        "what",
-        nargs="+",
-        metavar="LINE|FACT",
-        help="a place like MEMORY.md:12 or memory/2026-11-02.md:31, a fact's id, or words that it contains",
-    ),
+    argument("what", nargs="+", metavar="LINE|FACT", help="a place like MEMORY.md:12, a fact's id, or words in it"),
     examples=(
         "holdfast why outbox instead of redis",
         "holdfast why memory/2026-11-02.md:31",
@@ -168,7 +163,6 @@ def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
         out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")
 
 
-_AUDITED_DAYS: Final = 30
 _NEWEST: Final = 12
 _REPEATED: Final = {"file": "files read again", "request": "requests repeated", "rule": "rules stated again"}
 
@@ -176,9 +170,7 @@ _REPEATED: Final = {"file": "files read again", "request": "requests repeated", 
 @Command(
     "Get started",
     "show what compactions cost in your clients' past sessions; writes nothing",
-    argument(
-        "--days", metavar="N", type=positive, default=_AUDITED_DAYS, help=f"how far back (default: {_AUDITED_DAYS})"
-    ),
+    argument("--days", metavar="N", type=positive, default=30, help="how far back (default: 30)"),
     examples=("holdfast audit", "holdfast audit --days 7 --json"),
     notes="It reads what Claude Code, Codex, opencode and pi recorded on this machine. No hooks are needed."
     "\nA file counts when it was read before a compaction and again after it. Tokens are estimates.",

@@ -78,13 +78,12 @@ _UPDATES = (
     _proof("--command", "proof as a command already run", metavar="COMMAND"),
     _proof("--exit-status", "exit status of the command", metavar="N", type=int),
 )
-_NO_CHANGE = argument(
-    "--no-change",
-    metavar="FILE",
-    action="append",
-    help="file without entries: active_context, patterns or progress",
-    group=_REPEATABLE,
-)
+_NO_CHANGE = argument("--no-change", metavar="FILE", action="append", help="without entries", group=_REPEATABLE)
+
+
+def _condition(name: str, text: str) -> Argument:
+    options = {"dest": "confirmed", "action": "append_const", "const": name, "help": text}
+    return argument(f"--{name}", group="conditions for end", **options)
 
 
 def _given(args: Namespace) -> MemoryUpdate:
@@ -133,18 +132,7 @@ _OPTIONS = [one.dest for one in (*_UPDATES, _NO_CHANGE)]
 workflow = Command(
     "The three files",
     "read the memory at a workflow's start, update it at its end",
-    *(
-        argument(
-            f"--{name}",
-            dest="confirmed",
-            action="append_const",
-            const=name,
-            help=f"{workflow}: {text}",
-            group="conditions for end",
-        )
-        for workflow, table in CONDITIONS.items()
-        for name, text in table.items()
-    ),
+    *(_condition(name, f"{workflow}: {text}") for workflow, said in CONDITIONS.items() for name, text in said.items()),
     *_UPDATES,
     _NO_CHANGE,
     examples=(
