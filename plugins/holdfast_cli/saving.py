@@ -199,12 +199,14 @@ def require_session(memory: Holdfast, session_id: str, payload: Payload | None =
     session_id = memory.services.gate.identifier(session_id)
     if (payload is not None and not missing) or has_begun(memory, session_id):
         return
+    near = nearest(session_id, memory.sessions())
+    which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
     if payload is None:
-        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+        raise NotFound(f"There is no session {session_id!r}.", next_step=which)
     names = ", ".join(f"`{name}`" for name in missing)
     raise FlushRefused(
         f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
-        next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+        next_step=how_to_give(missing) if len(missing) <= _FEW else which,
         missing=missing,
         target="payload",
     )
@@ -230,16 +232,6 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
     state = memory.services.state
     session_id = memory.services.gate.identifier(session_id)
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
-
-
-def _which(memory: Holdfast, session_id: str) -> str:
-    known = memory.sessions()
-    if not known:
-        return "No session has begun here yet: `holdfast add` begins one."
-    near = nearest(session_id, known)
-    if near:
-        return f"Did you mean `--session {near}`?"
-    return "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."
 
 
 DIGEST_CHARS = 12

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from attrs import evolve
 
@@ -179,22 +180,17 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
 
 
 def _with_git(done: Done) -> Done:
-    """The committed attribute, and this clone's own setting, without which the attribute has no effect.
-
-    Raises: ConfigError; Unavailable.
-    """
+    """The committed attribute, and this clone's own setting, without which it has no effect. Raises: ConfigError;
+    Unavailable."""
     if resolved.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
     command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
-    try:
+    is_set = False
+    with suppress(OSError):  # the settings are a link, or another repository's
         is_set = bool(gitrun.top(done.root)) and gitrun.configure(done.root, "merge.holdfast.driver", command)
-    except OSError as error:
-        raise ConfigError(
-            f"Git's settings are not a regular file of yours: {error.filename or error}.",
-            next_step="Replace it with a copy of its content, then run `holdfast init --git` again.",
-        ) from error
     if not is_set:
-        raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
+        step = "Run `git init` first, and replace `.git/config` by a copy if it is a link."
+        raise ConfigError("Git's settings cannot be changed here.", next_step=step)
     name = ".holdfast/.gitattributes"
     path = os.path.join(done.root, ".holdfast", ".gitattributes")
     if os.path.lexists(path):

@@ -127,27 +127,19 @@ def _list(out: Term, rows: Sequence[dict[str, Any]]) -> None:
 
 def _read(memory: Holdfast, name: str) -> Document:
     """Raises: NotFound, also for a folder; as the store."""
+    problem: Corrupt | None = None
     try:
         if document := memory.store.read(name):
             return document
-    except Corrupt:
-        _refuse_folder(memory, name)
-        raise
-    _refuse_folder(memory, name)
-    near = nearest(name, memory.store.names())
+    except Corrupt as error:  # of a folder, too
+        problem = error
+    names = memory.store.names()
+    if inside := [one for one in names if one.startswith(f"{name.rstrip('/')}/")]:
+        step = f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all."
+        raise NotFound(f"{name!r} is a folder with {count(len(inside), 'document')}.", next_step=step)
+    near = nearest(name, names)
     step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
-    raise NotFound(f"There is no document {name!r}.", next_step=step)
-
-
-def _refuse_folder(memory: Holdfast, name: str) -> None:
-    """Raises: NotFound when documents are below ``name``."""
-    folder = f"{name.rstrip('/')}/"
-    inside = [one for one in memory.store.names() if one.startswith(folder)]
-    if inside:
-        raise NotFound(
-            f"{name!r} is a folder with {count(len(inside), 'document')}.",
-            next_step=f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all.",
-        )
+    raise problem or NotFound(f"There is no document {name!r}.", next_step=step)
 
 
 def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:

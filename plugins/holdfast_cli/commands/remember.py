@@ -37,7 +37,7 @@ def confidence(text: str) -> float:
     "Save",
     "store one fact",
     argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin"),
-    argument("--category", metavar="NAME", default=DEFAULT_CATEGORY, help=f"{', '.join(CATEGORIES)}"),
+    argument("--category", metavar="NAME", default=DEFAULT_CATEGORY, help=", ".join(CATEGORIES)),
     argument("--confidence", metavar="N", type=confidence, default=DEFAULT_CONFIDENCE, help="0.0 to 1.0"),
     argument("--source", metavar="TEXT", default="", help="the fact's origin"),
     examples=(

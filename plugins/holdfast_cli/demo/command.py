@@ -71,11 +71,8 @@ def _folder(wanted: str | None) -> Path:
     try:
         Path(wanted).mkdir(parents=True)
     except OSError as error:
-        exists = isinstance(error, FileExistsError)
-        raise ConfigError(
-            f"{wanted!r} {'exists already' if exists else f'cannot be made: {error.strerror}'}.",
-            next_step="Name a folder that does not exist.",
-        ) from error
+        step = "Name a folder that does not exist."
+        raise ConfigError(f"{wanted!r} cannot be made: {error.strerror}.", next_step=step) from error
     return Path(wanted).resolve()
 
 
