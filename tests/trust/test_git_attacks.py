@@ -259,7 +259,7 @@ def test_init_git__settings_that_are_a_link__are_refused(victim):
     before = victim.outside()
     ran = victim.run("init", "--git")
     assert ran.code == 2
-    assert "not a regular file" in ran.err
+    assert "cannot be changed here" in ran.err
     assert victim.outside() == before
 
 

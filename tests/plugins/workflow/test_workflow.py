@@ -307,7 +307,7 @@ def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
     opened = memory()
     opened.workflow("build").start()
     (project / ".opencode/state/workflows/build.json").write_bytes(body)
-    with pytest.raises(HoldfastError, match="build.json is not valid"):
+    with pytest.raises(HoldfastError, match="is not valid"):
         opened.workflow("build").end(NOTHING, confirmed=["tests-passed"])
     opened.workflow("build").start()
     assert opened.workflow("build").is_open
