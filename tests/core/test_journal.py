@@ -5,8 +5,6 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import safeopen
@@ -189,32 +187,6 @@ def test_entries__rewritten_or_erased_by_another_process_meanwhile__is_no_damage
     assert texts(journal) == []
     journal.append(message("four"))
     assert texts(journal) == ["four"]
-
-
-_WORDS = st.text("abé\n\0 🙂", max_size=8)
-
-
-@settings(max_examples=50)
-@given(st.data())
-def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_acknowledged(tmp_path, data):
-    """Lines of garbage that carry the right checksum are out of reach; everything else is noticed."""
-    state = tmp_path / os.urandom(6).hex()
-    writer = Journal(str(state), "s")
-    said = data.draw(st.lists(_WORDS, min_size=1, max_size=4))
-    for number, text in enumerate(said):
-        writer.append({"kind": "message", "id": str(number), "text": text})
-    path = Path(writer.path)
-    whole = path.read_bytes()
-    start = data.draw(st.integers(0, len(whole) - 1))
-    end = data.draw(st.integers(start + 1, len(whole)))
-    filling = data.draw(st.sampled_from([b"", bytes(end - start), b"x" * (end - start), b"\n" * (end - start)]))
-    path.write_bytes(whole[:start] + filling + whole[end:])
-    try:
-        assert texts(Journal(str(state), "s")) == said
-        Journal(str(state), "s").append(message("more"))
-        assert texts(Journal(str(state), "s")) == [*said, "more"]
-    except Corrupt:
-        pass
 
 
 def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):

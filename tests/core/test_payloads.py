@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.core.test_resumed import GHOST, Broken
+from tests.core.test_resumed import GHOST
 from tests.support import processes
 
 from holdfast.config.serde import payload_from
@@ -211,21 +211,6 @@ def test_flush__cannot_begin_with_a_marker_of_an_earlier_flush__that_marker_goes
     after = opened().unsafe()[0]
     assert (after.pending, after.key, after.reason) == (before.pending, before.key, "end")
     assert before.pending is not None
-
-
-def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):
-    session = opened().session("s")
-    session.add("user", "Please paint the shed green")
-    with pytest.raises(FlushRefused):
-        opened(plugins=GHOST).session("s").flush(payload(decisions=["never stored"]))
-    opened().session("s").override("the plugin is gone")
-    opened(Broken()).session("s").compact(0)  # uses up the override
-    session = opened().session("s")
-    session.add("user", "Please mow the lawn")
-    session.flush()
-    assert "mow the lawn" in note()
-    assert "an operator overrode it" in note()
-    assert opened().unsafe() == []
 
 
 def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):

@@ -106,22 +106,6 @@ def test_flush__pending_flush_but_its_journal_was_deleted__is_completed_from_the
     assert opened().unsafe() == []
 
 
-def test_flush__payload_was_kept_by_the_marker_of_another_process_and_overridden__does_not_come_back(
-    opened, payload, note, in_the_way
-):
-    session = opened().session("s")
-    session.add("user", "Please paint the shed green")
-    with pytest.raises(FlushRefused):
-        session.flush(payload(decisions=["refused and then settled"]))
-    in_the_way.unlink()
-    other = opened().session("s")
-    other.flush(payload(decisions=["stated later"]))
-    before = note()
-
-    assert session.flush().repeated
-    assert note() == before
-
-
 def test_flush__marker_is_deleted_while_it_fails__the_payload_is_in_a_new_one(opened, payload, project, note):
     class Deleting:
         @hookimpl

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
+from tests.core.conftest import WHOLE
 
 from holdfast import Holdfast, Payload
 from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
@@ -74,7 +75,7 @@ def test_load__session_goes_on_later__its_former_state_is_left_out(opened, paylo
 def test_load__long_notes_and_memory__handoff_then_notes_then_memory_have_room(many, project):
     memory = many(2)()
     found = [f"Found out {n}: the parser reads its tables from the file number {n}" for n in range(60)]
-    memory.session("session-01").flush({**_whole(), "handoff": step(1), "decisions": found, "state_mutations": []})
+    memory.session("session-01").flush({**WHOLE, "handoff": step(1), "decisions": found, "state_mutations": []})
     lines = "\n".join(f"- Standing item {n} about the parser" for n in range(400))
     (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n{lines}\n")
     (project / ".holdfast" / "USER.md").write_text(f"# User\n\n{lines}\n")
@@ -157,38 +158,18 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
     assert memory.work.list() == ()
 
 
-def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
-    from holdfast_app.checkup.mending import mend
-    from holdfast_app.data_loss import every
-
-    memory = many(3)()
-    memory.work.close("session-01")
-    memory.work.close("session-00")
-    memory.work.reopen("session-00", "it is back")
-    (project / ".holdfast/continuity/active.md").unlink()
-    assert all(done.whole for done in mend(memory.services, every(memory.services)))
-    assert [w.session for w in memory.work.list()] == ["session-02", "session-00"]
-    assert memory.work.get("session-00").branch == "branch-0"
-
-
 def test_reopen__closed_by_command__has_all_it_had(many, note):
     memory = many(2)()
     before = memory.work.get("session-00")
     memory.work.close("session-00", "a mistake")
     memory.session("session-01").flush(reason="end")
-    memory.session("other").flush({**_whole(), "objective": "other"})  # the closed marker goes
+    memory.session("other").flush({**WHOLE, "objective": "other"})  # the closed marker goes
     again = memory.work.reopen("session-00")
     assert (again.next_action, again.blockers, again.branch) == (before.next_action, before.blockers, "branch-0")
     assert memory.work.list()[0].session == "session-00"
     assert "## Work Reopened" in note()
     assert memory.session("session-00").flush().repeated  # nothing of it is lost
     assert memory.work.get("session-00").is_open
-
-
-def _whole() -> dict[str, object]:
-    from tests.core.conftest import WHOLE
-
-    return dict(WHOLE)
 
 
 def test_close__session_that_goes_on__its_next_flush_counts_again(many, payload):

@@ -81,7 +81,6 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "mark": (".holdfast/state/owner", (("status",), ("add", "user", "one more", "--session", "fuzz"), ("doctor",))),
     "spool": (".holdfast/state/spool.jsonl", (("spool",), ("status",))),
-    "identity": ("holdfast.toml", (("config",), ("load",), ("flush", "--session", "fuzz"))),
     "settings of Claude Code": (".claude/settings.json", (("doctor",), ("install", "claude-code"))),
     "settings of Codex": (".codex/hooks.json", (("install", "codex"),)),
     "settings of opencode": ("opencode.json", (("install", "opencode"),)),
@@ -89,7 +88,9 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
 _HOOK = '{"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "holdfast hook %s"}]}]}}'
 SEEDS = {
     "marker": (b'{"session": "fuzz", "at": "2026-11-21T00:00:00Z", "reason": "manual", "pending": {"payload": {}}}',),
-    "settings": (b'zone = "UTC"\n[facts]\nmax_facts = 200\n[plugins.redaction]\n[layout]\npreset = "default"\n',),
+    "settings": (
+        b'[identity]\nperson = "ada"\n[facts]\nmax_facts = 2\n[plugins.redaction]\n[layout]\npreset = "default"\n',
+    ),
     "facts log": (b'\n{"at": "2026-11-21T00:00:00Z", "event": "evicted", "id": "fact_1", "why": "full", "by": "x"}\n',),
     "memory": (b"# Memory\n\n- The port is 8443.\n\n## Decisions\n\n- Use a lock.\n",),
     "profile": (b"# Profile\n\n## Work\n\nWrites Go.\n",),
@@ -108,7 +109,6 @@ SEEDS = {
             }
         ),
     ),
-    "identity": (b'zone = "UTC"\n[identity]\nrecord = true\nperson = "ada"\nmachine = "desk"\n',),
     "settings of Claude Code": ((_HOOK % "claude-code").encode(),),
     "settings of Codex": ((_HOOK % "codex").encode(),),
     "settings of opencode": (

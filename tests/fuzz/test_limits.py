@@ -10,14 +10,13 @@ from holdfast.fs import records
 #: Records as long as real ones are: of a record of a few words, the object in memory is most.
 LONG = {
     "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200}),
-    "queue": records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "source": "word " * 200, "attempts": 1}),
 }
 #: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
 _FACTOR = 20
 _BASE = 8 << 20
 
 
-@pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
+@pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "note", "outbox"])
 def test_a_file_of_ours__of_half_a_megabyte__costs_at_most_twenty_times_its_size(target, made):
     name, commands = TARGETS[target]
     path = made.path(name)

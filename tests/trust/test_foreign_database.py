@@ -87,10 +87,7 @@ def test_import__pages_are_used_many_times__refused_at_once(victim):
 @pytest.mark.parametrize(
     "attack",
     [
-        "CREATE TABLE more (x)",
         "CREATE INDEX i ON facts (abs(confidence))",
-        "ALTER TABLE facts ADD COLUMN x TEXT AS (upper(content)) VIRTUAL",
-        "PRAGMA application_id = 1",
         "PRAGMA user_version = 3",
         "UPDATE pieces SET text = 'other'",
     ],

@@ -60,9 +60,8 @@ def program(folder: Path) -> tuple[Path, Path]:
     return path, canary
 
 
-def every_key(evil: Path, *, of_programs: bool = False) -> str:
-    """A settings file in which each key that git documents names the program, where git takes any word for it. As git
-    stops at the first bad word, also one with the keys of programs alone."""
+def every_key(evil: Path) -> str:
+    """A settings file in which each key that git documents for a program names this one."""
     asked = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout
     keys = [key.replace("*", "x") for key in asked.split() if "." in key and not key.startswith(("color.", "column."))]
     keys = [key.replace("<driver>", "x").replace("<name>", "x").replace("<tool>", "x") for key in keys]
@@ -70,11 +69,9 @@ def every_key(evil: Path, *, of_programs: bool = False) -> str:
     for key in keys:
         section, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
-        if key.lower().startswith(("core.repositoryformat", "core.bare", "core.worktree", "extensions.")):
-            continue
-        if last.isalnum() and section.isalnum() and (not of_programs or last.lower() in NAMING):
+        if section.isalnum() and last.lower() in NAMING:
             lines.append(f'[{section} "{name}"]\n\t{last} = {evil}\n' if name else f"[{section}]\n\t{last} = {evil}\n")
-    assert len(lines) > (30 if of_programs else 400)
+    assert len(lines) > 30
     return "".join(lines)
 
 
@@ -119,14 +116,14 @@ FURTHER = """
 """
 
 
-@pytest.mark.parametrize("settings", ["programs", "every key", "included"])
+@pytest.mark.parametrize("settings", ["programs", "included"])
 def test_git_settings_of_an_archive__run_no_program(settings, victim, tmp_path):
     evil, canary = program(tmp_path / "programs")
     hooks = tmp_path / "programs" / "hooks"
     hooks.mkdir()
     for name in ("post-index-change", "fsmonitor-watchman", "reference-transaction", "pre-auto-gc", "post-checkout"):
         shutil.copy(evil, hooks / name)
-    text = every_key(evil, of_programs=settings != "every key") + FURTHER.format(evil=evil, hooks=hooks)
+    text = every_key(evil) + FURTHER.format(evil=evil, hooks=hooks)
 
     def build(project: Path) -> None:
         (project / ".holdfast").mkdir()

@@ -1,11 +1,11 @@
 """The client: what it says when it is refused, what it repeats and what it does not, and that the token stays in."""
 
-import ipaddress
+import shutil
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -57,29 +57,13 @@ def test_get__answer_trickles__given_up(gitea):
 @pytest.fixture
 def certificate(tmp_path) -> Path:
     """A certificate for 127.0.0.1 that nobody has signed, with its key."""
-    pytest.importorskip("cryptography")
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on this machine")
+    words = "req -x509 -nodes -days 2 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -subj /CN=127.0.0.1"
+    places = "-addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem"
+    subprocess.run(["openssl", *words.split(), *places.split()], cwd=tmp_path, check=True, capture_output=True)
     path = tmp_path / "certificate.pem"
-    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(made.public_bytes(pem) + secret)
+    path.write_bytes(path.read_bytes() + (tmp_path / "key.pem").read_bytes())
     return path
 
 

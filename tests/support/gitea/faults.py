@@ -101,16 +101,11 @@ class _Asked:
 
 @frozen(kw_only=True)
 class Answered:
-    """What the server answered to ``asked`` (method and path)."""
+    """What the server answered."""
 
-    asked: str
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-
-    def header(self, name: str) -> str:
-        """The value, or an empty text."""
-        return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
 
 @define
@@ -118,8 +113,6 @@ class FaultProxy(LocalServer):
     """Stands before ``target`` (an address without a path). A context manager."""
 
     target: str
-    requests: list[tuple[str, str]] = field(factory=list)
-    answers: list[Answered] = field(factory=list)
     spoilt: list[str] = field(factory=list)
     _rules: list[_Rule] = field(factory=list)
     _held: list[tuple[int, _Asked]] = field(factory=list)
@@ -148,7 +141,6 @@ class FaultProxy(LocalServer):
     def fault_for(self, asked: _Asked) -> Fault | None:
         path = urlsplit(asked.target).path
         with self._lock:
-            self.requests.append((asked.method, path))
             # Every rule counts, whichever is the one that fires.
             hit = [rule.fault for rule in self._rules if rule.hits(asked.method, path)]
             self.spoilt += [fault.name for fault in hit[:1]]
@@ -180,15 +172,9 @@ class FaultProxy(LocalServer):
         try:
             connection.request(asked.method, asked.target, body=asked.body or None, headers=dict(asked.headers))
             answer = connection.getresponse()
-            asked_for = f"{asked.method} {urlsplit(asked.target).path}"
-            answered = Answered(
-                asked=asked_for, status=answer.status, headers=tuple(answer.getheaders()), body=answer.read()
-            )
+            return Answered(status=answer.status, headers=tuple(answer.getheaders()), body=answer.read())
         finally:
             connection.close()
-        with self._lock:
-            self.answers.append(answered)
-        return answered
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -253,4 +239,4 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def log_message(self, *_: object) -> None:
-        """The log is ``FaultProxy.requests``."""
+        """Nothing."""

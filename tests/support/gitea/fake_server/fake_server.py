@@ -18,23 +18,18 @@ LEAST = ("write:issue",)
 class FakeServer:
     """A server on loopback, running while the ``with`` block lasts.
 
-    ``version`` is ``1.26`` or ``forgejo``; ``user`` is whose token ``token`` is, with ``scopes``; ``clock``
-    gives seconds since the epoch; ``port`` 0 takes any free one.
+    ``version`` is ``1.26`` or ``forgejo``; ``token`` is that of ``user``, with ``scopes``; ``clock`` gives seconds
+    since the epoch.
     """
 
+    user = "agent"
+
     def __init__(
-        self,
-        *,
-        version: Flavour = "1.26",
-        user: str = "agent",
-        scopes: Iterable[str] = LEAST,
-        clock: Callable[[], float] = time.time,
-        port: int = 0,
+        self, *, version: Flavour = "1.26", scopes: Iterable[str] = LEAST, clock: Callable[[], float] = time.time
     ) -> None:
         self.world = World(version, clock=clock)
-        self.user = user
-        self.token = self.make_token(user, scopes)
-        self._port = port
+        self.token = self.make_token(self.user, scopes)
+        self._port = 0
         self._server: Server | None = None
         self._seen: list[Seen] = []
 
@@ -86,19 +81,12 @@ class FakeServer:
             return self.world.token(user, tuple(scopes)).value
 
     def make_repo(
-        self,
-        full_name: str,
-        *,
-        private: bool = True,
-        archived: bool = False,
-        labels: Iterable[str] = (),
-        rights: Mapping[str, Right] | None = None,
+        self, full_name: str, *, labels: Iterable[str] = (), rights: Mapping[str, Right] | None = None
     ) -> None:
         """``owner/name``. ``self.user`` may write in it unless ``rights`` (login to right) says otherwise."""
         with self.world.lock:
-            repo = self.world.new_repo(full_name, private=private)
+            repo = self.world.new_repo(full_name)
             repo.rights = {self.user: "write", **(rights or {})}
-            repo.archived = self.world.now() if archived else None
             repo.labels = [Label(self.world.new_id(), name, "ededed") for name in labels]
 
     def archive(self, full_name: str, *, on: bool = True) -> None:

@@ -163,10 +163,10 @@ class World:
         """Raises: KeyError."""
         return self.repos[full_name.lower()]
 
-    def new_repo(self, full_name: str, *, private: bool = True) -> Repository:
+    def new_repo(self, full_name: str) -> Repository:
         owner, _, name = full_name.partition("/")
         now = self.now()
-        repo = Repository(self.new_id(), self.user(owner), name, now, now, private)
+        repo = Repository(self.new_id(), self.user(owner), name, now, now)
         self.repos[full_name.lower()] = repo
         self.moved.pop(full_name.lower(), None)
         return repo
