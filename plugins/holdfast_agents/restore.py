@@ -39,6 +39,8 @@ _HEAD_CHARS = 1_500
 _KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
 _RECONCILED = 8
+#: Number of notes that are judged before the introduction leaves out the search.
+_NEWEST_NOTES = 20
 
 
 def start(memory: Holdfast, event: Event) -> Reply:
@@ -234,4 +236,4 @@ def _has_past(memory: Holdfast, event: Event) -> bool:
     if any(os.path.basename(path) != own for path in journal.session_files(services.state)):
         return True
     notes = services.store.backend.names(services.layout.prefix(Surface.DAILY))
-    return any(not services.store.is_withheld(name) for name in notes)
+    return any(not services.store.is_withheld(name) for name in sorted(notes)[-_NEWEST_NOTES:])

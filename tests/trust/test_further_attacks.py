@@ -15,6 +15,7 @@ from tests.trust.test_known_attacks import another_projects_transcript, settings
 
 from holdfast.journal import journal
 from holdfast_agents import events
+from holdfast_app.trust import passages
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links, pipes and owners of POSIX systems")
 
@@ -189,6 +190,12 @@ def test_a_file_that_costs_seconds__is_refused_at_once(name, text, told, victim)
     victim.clone(build)
     ran = victim.run("doctor")
     assert told in " ".join(ran.text.split())
+
+
+def test_a_thousand_nested_items__cost_no_more_than_their_length():
+    """Each item's key held all items above it, together 500 MB for a file of 1 MB."""
+    text = "".join(f"{' ' * at}- {'x' * (1000 - at)}\n" for at in range(1000))
+    assert sum(len(one.key) for one in passages.split(text)) < 20 * len(text)
 
 
 def test_export__to_a_link_of_the_clone__replaces_the_link_alone(victim):

@@ -16,6 +16,7 @@ _FENCE = "+++"
 _TABLE = "[["
 _VERSION = "version = 1"  # the line above the tables
 _BULLETS = ("- ", "* ", "+ ")
+_DEEPEST = 12  # deeper items belong to these, so that a thousand levels cost no more
 
 
 class Passage(NamedTuple):
@@ -114,7 +115,7 @@ def _markdown(lines: Iterable[_Line]) -> Iterator[Passage]:
                 yield _passage([line], above)
                 headings.append((level, line.text, line.number))
                 continue
-            if is_item:
+            if is_item and len(items) < _DEEPEST:
                 items.append((indent, line.text, line.number))
         held.append(line)
     if held:
