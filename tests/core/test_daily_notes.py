@@ -164,11 +164,3 @@ def test_flush__same_payload_on_another_day_after_others__is_a_flush_of_its_own(
     assert not again.repeated
     assert again.flush_id != first.flush_id
     assert [b.id for b in notes.blocks(note("2026-11-22"))] == [again.flush_id]
-
-
-def test_note__many_marks_under_one_heading__each_has_its_own_text():
-    marks = "".join(f"<!-- holdfast:block id=flush_{n:016x} -->\n- Rule: {n}\n" for n in range(50))
-    found = list(notes.blocks(f"# Day\n\n## One\n\n{marks}"))
-    assert [b.text.rpartition(" ")[2] for b in found] == [str(n) for n in range(50)]
-    assert {b.title for b in found} == {"One"}
-    assert sum(len(b.text) for b in found) < len(marks) + 10

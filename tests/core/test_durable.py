@@ -32,23 +32,6 @@ def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path):
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_lock__holder_killed__free_again(tmp_path):
-    code = (
-        "import sys, time; from holdfast.fs import durable; l = durable.lock(sys.argv[1]); l.__enter__();"
-        "print('held', flush=True); time.sleep(60)"
-    )
-    paths = os.pathsep.join(p for p in sys.path if p)
-    env = {**os.environ, "PYTHONPATH": paths}
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "l"], stdout=subprocess.PIPE, env=env) as holder:
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(Unavailable), durable.lock(tmp_path / "l", timeout_s=0.01):
-            pass
-        holder.kill()
-    with durable.lock(tmp_path / "l", timeout_s=0.01):
-        pass
-    assert (tmp_path / "l").exists()
-
-
 def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp_path):
     line, entered, known = str(tmp_path / "line"), list[int](), set[str]()
     code = "import sys; from holdfast.fs import durable; durable.Line(sys.argv[1]).__enter__()"

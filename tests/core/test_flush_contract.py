@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core.conftest import WHOLE
 
 from holdfast import Payload
 from holdfast.config.values import FlushConfig
@@ -13,7 +14,7 @@ from holdfast.flush import contract
 from holdfast.flush.contract import missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction, HandoffFields
+from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -57,11 +58,8 @@ def test_payload__one_field_dropped__is_refused_naming_it_and_nothing_is_written
 @pytest.mark.parametrize("blank", ["", "  \n"])
 def test_payload__text_that_must_not_be_blank__is_refused_naming_it(payload, field, blank):
     head, _, part = field.partition(".")
-    given = payload(**{head: blank}) if not part else payload()
-    if part:
-        values = {n: getattr(given.handoff, n) for n in ("active_task", "branch", "blocker", "next_action")}
-        given = given.evolve(handoff=HandoffFields(**{**values, part: blank}))
-    assert missing(given) == (field,)
+    changed = {**WHOLE["handoff"], part: blank} if part else blank
+    assert missing(payload(**{head: changed})) == (field,)
 
 
 @pytest.mark.req("R078", "R150")

@@ -57,16 +57,19 @@ def opens(nodes: list[ast.AST]) -> list[int]:
     """Line numbers of the calls that open a file in a way that follows links."""
     found = []
     for node in nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        called = node.func
-        if isinstance(called, ast.Name) and called.id == "open":
-            found.append(node.lineno)
-        elif isinstance(called, ast.Attribute):
-            of_os = isinstance(called.value, ast.Name) and called.value.id in ("os", "io") and called.attr in _OF_OS
-            if of_os or called.attr in _METHODS:
+        if isinstance(node, ast.Call):
+            owner, name = named(node)
+            is_method = isinstance(node.func, ast.Attribute)
+            of_os = owner in ("os", "io") and name in _OF_OS
+            if of_os or (name in _METHODS if is_method else name == "open"):
                 found.append(node.lineno)
     return found
+
+
+def named(call: ast.Call) -> tuple[str, str]:
+    """What is called, and whose it is where that is one name."""
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    return getattr(getattr(call.func, "value", None), "id", ""), name
 
 
 def test_opens__in_any_module__are_safe_or_named_here(nodes):
@@ -107,8 +110,7 @@ def writes(nodes: list[ast.AST]) -> list[int]:
             found.append(node.lineno)
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        owner = getattr(getattr(node.func, "value", None), "id", "")
+        owner, name = named(node)
         words = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
         modes = [word.value for word in words if isinstance(word, ast.Constant) and isinstance(word.value, str)]
         if name in ("open", "fdopen") and any(

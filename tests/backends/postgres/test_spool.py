@@ -1,6 +1,7 @@
 """A flush while the database does not answer is kept on this machine, and stored once it does."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import shared
@@ -14,16 +15,19 @@ from holdfast_app import lastbrief, spool
 from holdfast_cli import main
 
 
+def spooling(project: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> Proxy:
+    """A proxy before the database, and behind it the store of a project with a spool."""
+    monkeypatch.setattr(spool, "PATIENCE_S", 1.0)
+    proxy = Proxy(shared().port)
+    lines = ["[storage]", 'backend = "postgres"', f'server = "{shared().url(port=proxy.port)}"', "spool = true"]
+    (project / "holdfast.toml").write_text("\n".join([*lines, f'namespace = "{namespace}"\n']))
+    trusted(project)
+    return proxy
+
+
 @pytest.mark.parametrize("before", [True, False], ids=["connected before", "first connection"])
 def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(before, tmp_path, monkeypatch):
-    monkeypatch.setattr(spool, "PATIENCE_S", 2.0)
-    cluster = shared()
-    proxy = Proxy(cluster.port)
-    server = cluster.url(port=proxy.port)
-    (tmp_path / "holdfast.toml").write_text(
-        f'[storage]\nbackend = "postgres"\nserver = "{server}"\nnamespace = "spool/{before}"\nspool = true\n'
-    )
-    trusted(tmp_path)
+    proxy = spooling(tmp_path, f"spool/{before}", monkeypatch)
     try:
         with Holdfast.open(tmp_path) as memory:
             session = memory.session("one")
@@ -52,13 +56,7 @@ def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_
     pytest.importorskip("jinja2", reason="the extra `web` is not installed")
     from holdfast_web.site import Site
 
-    monkeypatch.setattr(spool, "PATIENCE_S", 2.0)
-    proxy = Proxy(shared().port)
-    server = shared().url(port=proxy.port)
-    (tmp_path / "holdfast.toml").write_text(
-        f'[storage]\nbackend = "postgres"\nserver = "{server}"\nnamespace = "away"\nspool = true\n'
-    )
-    trusted(tmp_path)
+    proxy = spooling(tmp_path, "away", monkeypatch)
     with Holdfast.open(tmp_path) as memory:
         session = memory.session("one")
         session.add("user", "Hello")

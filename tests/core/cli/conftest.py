@@ -1,7 +1,11 @@
 """Running the command line in this process, in a project of its own."""
 
+import contextlib
 import io
 import json
+import os
+import pty
+import subprocess
 import sys
 from typing import NamedTuple
 
@@ -27,6 +31,23 @@ def called(capsys, *words):
     capsys.readouterr()
     code = main(words)
     return Result(code, *capsys.readouterr())
+
+
+def on_a_terminal(command, cwd, env, **streams):
+    """What a pseudo-terminal receives from a program, and what its stdout holds if that is a pipe. ``streams`` are
+    those that are not the terminal."""
+    leader, follower = pty.openpty()
+    given = {"stdin": follower, "stdout": follower, "stderr": follower, **streams}
+    with subprocess.Popen(command, cwd=cwd, env={**os.environ, "PYTHONIOENCODING": "utf-8", **env}, **given) as process:
+        os.close(follower)
+        data = b""
+        with contextlib.suppress(OSError):  # Linux: the other end is closed
+            while part := os.read(leader, 65536):
+                data += part
+        out = process.stdout.read().decode() if process.stdout else ""
+    os.close(leader)
+    assert process.returncode == 0, out + data.decode()
+    return data.decode(), out
 
 
 @pytest.fixture

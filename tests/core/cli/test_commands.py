@@ -1,7 +1,5 @@
 """What holds for every command: help with examples, JSON, errors in two lines, exit codes."""
 
-import json
-
 import pytest
 
 from holdfast_cli import table
@@ -99,11 +97,3 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
     assert "--debug" in result.err
     assert "Traceback" not in result.err
     assert "Traceback" in run("layers", "--debug").err
-
-
-@pytest.mark.req("R088")
-def test_error__with_json__says_the_same_on_both_streams(unwritable):
-    result = unwritable("flush", "--session", "s1", "--json")
-    error = json.loads(result.out)["error"]
-    assert error["message"] in result.err
-    assert error["next_step"] in result.err

@@ -1,16 +1,13 @@
 """Progress bars: on a terminal only, never in data, gone at the end. Shown through a real pseudo-terminal."""
 
-import contextlib
 import json
-import os
 import subprocess
 import sys
 
 import pytest
+from tests.core.cli.conftest import on_a_terminal
 
 from holdfast import Holdfast
-
-pty = pytest.importorskip("pty")
 
 #: Runs commands one after another without the initial delay, because the work of a test is short.
 EAGER = """
@@ -26,21 +23,9 @@ for words in json.loads(sys.argv[1]):
 
 def with_stderr_on_a_terminal(commands, *, cwd):
     """What stdout, a pipe, and stderr, a terminal, receive from each command."""
-    master, slave = pty.openpty()
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-c", EAGER, json.dumps(commands)]
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, cwd=cwd, env=env
-    ) as process:
-        os.close(slave)
-        data = b""
-        with contextlib.suppress(OSError):  # Linux: the other end is closed
-            while part := os.read(master, 65536):
-                data += part
-        out = process.stdout.read().decode()
-    os.close(master)
-    assert process.returncode == 0, out + data.decode()
-    return list(zip(out.split("END\n"), data.decode().split("END"), strict=True))[:-1]
+    err, out = on_a_terminal(command, cwd, {}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    return list(zip(out.split("END\n"), err.split("END"), strict=True))[:-1]
 
 
 @pytest.fixture

@@ -1,19 +1,15 @@
 """A person's terminal gets printable characters only, whatever was stored. Shown through a real pseudo-terminal."""
 
-import contextlib
 import json
-import os
 import re
-import subprocess
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.cli.conftest import on_a_terminal
 
 from holdfast_app.printable import in_one_line, json_safe, printable
-
-pty = pytest.importorskip("pty")
 
 #: Clears the screen, writes the clipboard, renames the window, hides text, turns text around, ends lines in other ways.
 EVIL = (
@@ -34,19 +30,11 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def on_a_terminal(commands, *, cwd):
+def each_on_a_terminal(commands, *, cwd):
     """What a terminal of 100 columns receives from each command."""
-    master, slave = pty.openpty()
-    env = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     command = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
-    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env):
-        os.close(slave)
-        data = b""
-        with contextlib.suppress(OSError):  # Linux: the other end is closed
-            while part := os.read(master, 65536):
-                data += part
-    os.close(master)
-    return data.decode("utf-8").replace("\r\n", "\n").split("COMMAND\n")[1:]
+    said, _ = on_a_terminal(command, cwd, {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"})
+    return said.replace("\r\n", "\n").split("COMMAND\n")[1:]
 
 
 @pytest.fixture
@@ -79,7 +67,7 @@ PLAIN = (
 
 def test_terminal__stored_control_characters__arrive_as_escapes(poisoned):
     commands = [*(line.split() for line in PLAIN), ["show", EVIL], ["facts", "show", f"x{EVIL}"]]
-    for words, got in zip(commands, on_a_terminal(commands, cwd=poisoned), strict=True):
+    for words, got in zip(commands, each_on_a_terminal(commands, cwd=poisoned), strict=True):
         assert got.strip(), words
         left = {c for c in got if not (c.isprintable() or c in "\n\t")}
         assert not left, f"{left!r} in {got!r}"
