@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -14,9 +15,9 @@ import attrs
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
 from holdfast.models import Profile
+from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, clean, cut, same_key
 from holdfast_app.base import Services
-from holdfast_app.markdown.lines import read_line
 from holdfast_app.records import ownlines
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
@@ -30,14 +31,15 @@ MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
 
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
+_HEADING: Final = Lazy(r"^(?=##? )", re.MULTILINE)
 
 
 def parse(text: str) -> Profile:
     """The profile that a document holds; items are separate lines of a section's text."""
     found: dict[str, list[str]] = {}
-    for name, lines in _parts(text):
+    for name, part in _parts(text):
         if name:
-            found.setdefault(name, []).extend(map(_item, lines[1:]))
+            found.setdefault(name, []).extend(map(_item, part.splitlines()[1:]))
     return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
 
 
@@ -122,33 +124,17 @@ def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile
 def _put(text: str, name: str, value: str) -> str:
     """``text`` with one section's items replaced. A missing section is added at the end."""
     items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
-    lines: list[str] = []
-    seen = False
+    made, seen = "", False
     for field, part in _parts(text):
         if field == name:
-            part = [part[0]] if seen else [part[0], "", *items]
-        if seen and lines[-1]:
-            lines.append("")
-        lines += part
-        seen = seen or field == name
+            part, seen = "\n".join([part.partition("\n")[0], "", *([] if seen else items), "", ""]), True
+        made += part
     if not seen and items:
-        lines += [*([""] if lines and lines[-1] else []), f"## {ANCHORS[name]}", "", *items]
-    return "\n".join(lines).rstrip("\n") + "\n"
+        made = "\n".join([made.rstrip("\n"), "", f"## {ANCHORS[name]}", "", *items])
+    return made.rstrip("\n") + "\n"
 
 
-def _parts(text: str) -> list[tuple[str, list[str]]]:
-    """The document's parts: each section's field (``""`` outside our sections), and its lines with its heading."""
-    parts: list[tuple[str, list[str]]] = [("", [])]
-    for line in text.splitlines():
-        if (field := _heading(line)) is not None:
-            parts.append((field, []))
-        parts[-1][1].append(line)
-    return parts
-
-
-def _heading(line: str) -> str | None:
-    """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
-    found = read_line(line.removeprefix(BOM)) if "#" in line[:5] else None
-    if found is None or found.level not in (1, 2):
-        return None
-    return _FIELDS.get(found.text.casefold(), "") if found.level == 2 else ""
+def _parts(text: str) -> list[tuple[str, str]]:
+    """The document's parts: each section's field (``""`` outside our sections), and its text with its heading."""
+    heads = ((part.lstrip(BOM).partition("\n")[0].casefold(), part) for part in _HEADING.split(text))
+    return [(_FIELDS.get(head[3:].strip(), "") if head.startswith("## ") else "", part) for head, part in heads]

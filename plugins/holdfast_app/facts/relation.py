@@ -188,14 +188,10 @@ class _Token(NamedTuple):
 def _tokens(text: str) -> list[_Token]:
     """The words, without the article in front."""
     found: list[_Token] = []
-    text = (
-        normalized("NFC", text)
-        .replace("’", "'")
-        .replace("can't", "can not")
-        .replace("cannot", "can not")
-        .replace(" no longer ", " not ")
-    )
-    for raw in text.replace("won't", "will not").replace("n't ", " not ").rstrip(FINAL).split():
+    text = normalized("NFC", text)
+    for short, long in v.CONTRACTED.items():
+        text = text.replace(short, long)
+    for raw in text.rstrip(FINAL).split():
         bare = raw.strip("\"'`()[],;").removesuffix("'s")
         letters = bare.replace("-", "")
         for part in bare.split("-") if letters.islower() and letters.isalpha() and bare.count("-") < 2 else [bare]:
@@ -243,11 +239,8 @@ def read(text: str) -> Statement:
     stems = list(map(_stem, words))
     said = {n: stems[n] for n in range(len(words)) if not _is_empty(words, n, at)}
     participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
-    verbs = {
-        stems[n]
-        for n, word in enumerate(words)
-        if n and (n == at or word.endswith("ed") or (n > at and word in v.VERBS))
-    }
+    acts = {n for n, word in enumerate(words) if n == at or word.endswith("ed") or (n > at and word in v.VERBS)}
+    verbs = {stems[n] for n in acts if n}
     changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(words)
     names = {stems[n] for n, one in enumerate(tokens) if one.is_name and not v.NUMBER.fullmatch(words[n - 1])}
     return Statement(
@@ -273,25 +266,14 @@ def _is_empty(words: list[str], n: int, at: int) -> bool:
 
 def _verb(words: list[str]) -> int:
     """The verb's place, 0 for an imperative. For an unknown verb the place where it is most likely."""
-    verbs = [
-        n
-        for n, word in enumerate(words)
-        if n and word in v.VERBS and not (word not in v.BE and words[n - 1] in v.BEFORE_NOUN)
-    ]
-    if verbs:
-        return (
-            verbs[0] if words[verbs[0]] in v.BE | v.MODALS else verbs[-1]
-        )  # "unit tests with mocks fail": not "tests"
+    later = [n for n, word in enumerate(words) if n and word in v.VERBS]
+    if verbs := [n for n in later if words[n] in v.BE or words[n - 1] not in v.BEFORE_NOUN]:
+        # "unit tests with mocks fail": not "tests"
+        return verbs[0] if words[verbs[0]] in v.BE | v.MODALS else verbs[-1]
     if words[0] in v.VERBS:
         return 0
-    stop = next(
-        (
-            n
-            for n, word in enumerate(words)
-            if n > 1 and (v.PLACES.get(word, "for") != "for" or v.NUMBER.fullmatch(word))
-        ),
-        0,
-    )
+    stops = (n for n, w in enumerate(words) if v.PLACES.get(w, "for") != "for" or v.NUMBER.fullmatch(w))
+    stop = next((n for n in stops if n > 1), 0)
     if stop and words[stop - 2] not in v.ARTICLES:
         return stop - 1
     return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))

@@ -11,6 +11,10 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+#: In this order.
+CONTRACTED: Final = {
+    "’": "'", "can't": "can not", "cannot": "can not", " no longer ": " not ", "won't": "will not", "n't ": " not ",
+}  # fmt: skip
 BE: Final = _set("is are was were be been am being = :")
 MODALS: Final = _set("may can must should shall will could might")
 NEGATIONS: Final = _set("not never")
