@@ -1,4 +1,4 @@
-"""Progress of long work: features report it here, and the command line draws it. See :mod:`holdfast_cli.progress`."""
+"""Progress of long work: features report it here, and :class:`holdfast_cli.terminal.Bar` draws it."""
 
 from __future__ import annotations
 

@@ -27,11 +27,10 @@ from holdfast.errors import HoldfastError
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
 from holdfast_cli.stdin import can_ask, confirmed
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Bar, Term, progress_shown
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_cli.progress import Bar
 
     Handler: TypeAlias = Callable[["Call"], "Answer | int"]
 
@@ -244,9 +243,7 @@ class Call:
 
     def __enter__(self) -> Self:
         if self._progress and not self.json:
-            from holdfast_cli import progress
-
-            self.bar = self._stack.enter_context(progress.shown())
+            self.bar = self._stack.enter_context(progress_shown())
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -160,20 +160,16 @@ def overall_help(*, everything: bool) -> int:
     out.say("holdfast preserves an agent's memory. Nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
-    table = whole = described()
-    if not everything:
-        shown = {
-            title: {n: text for n, text in group.items() if n in _FIRST or title == OTHERS}
-            for title, group in table.items()
-        }
-        table = {title: group for title, group in shown.items() if group}
+    table = described()
     widest = max(len(name) for group in table.values() for name in group)
     for title, group in table.items():
-        out.say(f"\n{out.bold(title)}")
-        out.say(out.table([((name.ljust(widest), "cyan"), _sentence(text)) for name, text in group.items()]))
+        shown = [name for name in group if everything or name in _FIRST or title == OTHERS]
+        if shown:
+            out.say(f"\n{out.bold(title)}")
+            out.say(out.table([((name.ljust(widest), "cyan"), _sentence(group[name])) for name in shown]))
     out.say()
     if not everything:
-        out.say(f"`holdfast --help all` lists all {sum(map(len, whole.values()))} commands.")
+        out.say(f"`holdfast --help all` lists all {sum(map(len, table.values()))} commands.")
     for text in _AFTER_HELP:
         out.say(out.wrapped(text))
     return 0

@@ -104,11 +104,7 @@ dream = Command(
     flag("--force", "dream of the same notes again, and allow large losses"),
     flag("--undo", "restore MEMORY.md from before the last dream or undo"),
     flag("--log", "list every run, including skipped and failed ones"),
-    examples=(
-        "holdfast dream --dry-run",
-        "holdfast dream --undo",
-        "holdfast dream review accept",
-    ),
+    examples=("holdfast dream --dry-run", "holdfast dream --undo", "holdfast dream review accept"),
     notes="Exit code 1 when the dream failed; MEMORY.md is then unchanged. A skipped run is not a failure.",
     progress=True,
 )

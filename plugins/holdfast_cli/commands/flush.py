@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     argument("--id", metavar="ID", help="the message's own id (messages with the same id count once)"),
     examples=(
         'holdfast add user "Fix the flaky login test" --session fix-login',
-        "git diff --stat | holdfast add tool - --session fix-login",
         "holdfast add user -- --a-text-that-begins-with-dashes",
     ),
 )

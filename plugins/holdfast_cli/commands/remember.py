@@ -130,8 +130,6 @@ def extract(call: Call) -> Answer:
     from holdfast_app.facts.extraction.extract import ExtractResult
 
     args = call.args
-    if args.log and (args.transcript or args.queued or args.turns):
-        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
     if not (args.transcript or args.queued or args.turns or args.log):
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
     memory = call.memory

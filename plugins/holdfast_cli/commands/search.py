@@ -38,7 +38,6 @@ _KEYS: Final = (
     flag("--index", "only bring the index up to date, as holdfast does by itself when sessions end"),
     examples=(
         "holdfast search why did we choose sqlite",
-        "holdfast search certificate --kind decision --kind note",
         "holdfast search deploy --since 3d --everywhere",
     ),
     notes=f"kinds: {', '.join(KINDS)}. Turns are kept for 30 days after a"

@@ -193,10 +193,7 @@ def _status(call: Call) -> Answer:
     argument("text", metavar="TEXT", help="the observation, in one sentence"),
     flag("--critical", "critical violation; write it immediately"),
     argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)"),
-    examples=(
-        'holdfast capture pattern "handlers are named on_EVENT" --workflow review',
-        'holdfast capture issue "secrets.py imports os.environ directly" --critical',
-    ),
+    examples=('holdfast capture pattern "handlers are named on_EVENT" --workflow review',),
     notes="The entry is counted, and written to patterns.md once it is critical or seen three times or in"
     "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update.",
 )

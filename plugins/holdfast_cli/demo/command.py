@@ -86,7 +86,7 @@ class _Stage:
 
     def kept(self, messages: Sequence[Message]) -> bool:
         """Journal the messages and compact. True when the session is safe and the context small."""
-        self.title("1. Kept")
+        self.out.say(f"\n{self.out.bold('1. Kept')}")
         self.capture(messages)
         masked = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
         self.step(f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
@@ -96,7 +96,7 @@ class _Stage:
     def refused(self, messages: Sequence[Message], payload: Payload) -> bool:
         """Compact while the notes cannot be written, with a payload that the agent states itself. True when nothing
         was lost and the repaired store holds it."""
-        self.title("2. Refused")
+        self.out.say(f"\n{self.out.bold('2. Refused')}")
         self.capture(messages)
         notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
         aside = notes.with_name("memory.aside")
@@ -121,7 +121,7 @@ class _Stage:
 
     def resumed(self) -> bool:
         """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
-        self.title("3. Resumed")
+        self.out.say(f"\n{self.out.bold('3. Resumed')}")
         self.step("A new process, with an empty context, reads only the files:")
         brief = self.another_process("load", "--max-chars", "9000")
         rules, title, rest = brief.partition("# Where to resume")
@@ -153,10 +153,6 @@ class _Stage:
         env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
         done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
         return done.stdout + done.stderr
-
-    def title(self, text: str) -> None:
-        """Print an act's heading."""
-        self.out.say(f"\n{self.out.bold(text)}")
 
     def step(self, text: str) -> None:
         """Print one step."""
