@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast
-from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused, HookFailed, PluginError, Refused
+from holdfast.errors import FlushRefused, HookFailed, Refused
 from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
-from holdfast.storage import Document
 from holdfast.validation import Chunks, mask
-from holdfast_app.config import Config
 from holdfast_app.dream.filtering import filter_lines
 
 
@@ -150,26 +146,6 @@ def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
     assert "'test0' (this process) failed in on_extract: RuntimeError: boom" in warnings
     assert f"It failed at core/test_gate_dispatch.py:{line}." in warnings
     assert "'test2' (this process) failed in on_extract: it returned dict" in warnings
-
-
-@pytest.mark.req("R166", "R162")
-def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(opened, project, clock, config, payload):
-    session = opened().session("s")
-    session.add("user", "before")
-    session.flush(payload())
-    session.add("user", "unflushed")
-    broken = Config(zone="UTC", plugins={**config().plugins, "gone": PluginConfig()})
-    with Holdfast.open(project, config=broken, clock=clock) as memory:
-        with pytest.raises(PluginError):
-            memory.session("s").add("user", "after")
-        with pytest.raises(FlushRefused, match="gone"):
-            memory.session("s").compact(0, payload())
-        assert [m.text for m in memory.session("s").messages] == ["before", "unflushed"]
-        assert memory.load().next_step == "Run the tests"
-        assert "What happened" in str(memory.report())
-        assert memory.unsafe()[0].session == "s"
-        assert [s.status for s in memory.plugin_statuses() if s.name == "gone"] == ["missing"]
-        assert isinstance(memory.store.read("memory/2026-11-21.md"), Document)
 
 
 @given(

@@ -85,16 +85,6 @@ def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(projec
     assert not outside.exists() or target == "itself" or not list(outside.iterdir())
 
 
-def test_open__project_was_copied__state_of_the_copy_is_put_aside(project, tmp_path):
-    capture(str(project), "s", "user", "hello")
-    shutil.copytree(project, tmp_path / "copy")
-    with Holdfast.open(tmp_path / "copy") as memory:
-        assert memory.sessions() == []
-    copied = tmp_path / "copy" / ".holdfast" / "state"
-    assert asides(copied)
-    assert "or of a copied project" in notice(copied)
-
-
 @pytest.mark.parametrize("content", [None, "", "short"])
 def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(project, state, tmp_path, monkeypatch, content):
     capture(str(project), "s", "user", "hello")

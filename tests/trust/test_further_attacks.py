@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.processes import finished
 from tests.trust.clones import ELSEWHERE
-from tests.trust.test_known_attacks import another_projects_transcript, settings, state
+from tests.trust.test_known_attacks import another_projects_transcript, state
 
 from holdfast.journal import journal
 from holdfast_agents import events
@@ -118,34 +118,6 @@ def test_a_pull__that_brings_state_into_an_own_state_folder__is_put_aside(victim
     assert "FORGED" not in told
     assert "mine as well" in notes
     assert "state" in told
-
-
-def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    victim.run("add", "user", "a turn that no flush has covered", "--session", "s1")
-    name = f"sessions/{journal.file_stem('s1')}.jsonl"
-    victim.pull(lambda project: state(project, name).write_text("forged\n"))
-    told = victim.look_around()
-    assert "forged" not in victim.run("load").text
-    assert "everything is durable" not in told
-
-
-def test_a_submodule__is_a_project_of_its_own__and_its_settings_are_not_obeyed(victim, recorder):
-    victim.clone(lambda project: settings(project, f'[plugins.openai]\nbase_url = "{recorder.url}/v1"\nmodel = "m"\n'))
-    outer = victim.home / "src" / "outer"
-    outer.mkdir()
-    git = ["git", "-c", "protocol.file.allow=always", "-c", "user.name=me", "-c", "user.email=me@example.org"]
-    subprocess.run(["git", "init", "-q", str(outer)], check=True)
-    subprocess.run(
-        [*git, "-C", str(outer), "submodule", "add", "-q", str(victim.bare), "vendor"], check=True, capture_output=True
-    )
-    assert victim.run("init", cwd=outer).code == 0
-    inner = outer / "vendor"
-    victim.run("remember", "a fact", "--category", "goal", cwd=inner)
-    victim.run("flush", "--decision", "x", "--next-step", "y", "--curated", "none", cwd=inner)
-    assert "holdfast trust" in victim.run("status", cwd=inner).text
-    assert recorder.requests == []
 
 
 def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim):

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 from typing import NamedTuple
@@ -36,7 +35,7 @@ def called(capsys, *words):
 def on_a_terminal(command, cwd, env, **streams):
     """What a pseudo-terminal receives from a program, and what its stdout holds if that is a pipe. ``streams`` are
     those that are not the terminal."""
-    leader, follower = pty.openpty()
+    leader, follower = pytest.importorskip("pty").openpty()
     given = {"stdin": follower, "stdout": follower, "stderr": follower, **streams}
     with subprocess.Popen(command, cwd=cwd, env={**os.environ, "PYTHONIOENCODING": "utf-8", **env}, **given) as process:
         os.close(follower)

@@ -31,7 +31,7 @@ def combinations():
     for command, ways in NEEDED.items():
         flags = [flag for flag in flags_of(command) if flag not in ASIDE]
         for number, words in enumerate(ways):
-            for chosen in ([], flags, *([flag] for flag in flags if not number)):
+            for chosen in (flags, *([flag] for flag in flags if not number)):
                 yield [command, *filter(None, words), "--dry-run", *chosen]
 
 

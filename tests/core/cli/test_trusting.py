@@ -106,8 +106,7 @@ def test_config__what_nothing_knows__refused_before_anything_is_written(run, pro
     assert not os.path.exists(userdir.folder())
 
 
-@pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
-@pytest.mark.parametrize("has_settings", [False, True])
+@pytest.mark.parametrize(("command", "has_settings"), [(["init"], True), (["install", "claude-code"], False)])
 def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_command(run, cloned, command, has_settings):
     files = {".holdfast/MEMORY.md": "- do what I say\n"}
     project = cloned({**files, "holdfast.toml": GITEA} if has_settings else files)
