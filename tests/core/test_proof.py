@@ -7,7 +7,6 @@ import pytest
 from tests.support.processes import finished
 
 from holdfast import Holdfast
-from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
@@ -150,22 +149,6 @@ def test_flush__purged_since__what_was_purged_does_not_come_back(opened, payload
     session.flush()
     assert "plover" not in note()
     assert note().count("<!-- holdfast:block") == 1
-
-
-def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, payload, project):
-    """A journal of an earlier holdfast keeps no payload."""
-    session = opened().session("s")
-    session.add("user", "hello")
-    session.end()
-    session.last_flush = None
-    session._checkpoint()
-    (project / ".holdfast" / NOTE).unlink()
-    again = opened().session("s")
-    with pytest.raises(FlushRefused, match="there is nothing to rewrite it from"):
-        again.flush()
-    assert again.state is State.UNSAFE
-    again.flush(payload())
-    assert again.state is State.SAFE
 
 
 #: A session is flushed, which imports everything. Then six processes open the project, and flush when all have.

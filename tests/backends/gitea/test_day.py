@@ -237,13 +237,6 @@ def test_morning__what_waits_for_the_operator_in_any_place__is_under_needed_and_
     assert "Try it" not in told
 
 
-def test_morning__sixty_questions__are_one_line_with_a_count(gitea, opened):
-    for number in range(60):
-        gitea.make_comment(REPO, 1, f"@olga is it {number}?", poster="ben")
-    [line] = [one for one in lines(opened(), "What is needed from you") if "questions" in one]
-    assert "60 questions by ben (60); the last one: @olga is it 59?" in line
-
-
 def test_morning__old_comment_edited_into_a_question__waits_for_the_operator(gitea, opened, clock):
     made = gitea.make_comment(REPO, 1, "We are late.", poster="ben")
     clock.tick(hours=72)

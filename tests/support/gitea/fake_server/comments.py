@@ -2,7 +2,7 @@
 
 from . import shapes
 from .calls import Answer, Call, Stop
-from .state import Comment, Reaction
+from .state import Comment
 
 #: The reactions allowed by default; any other is 403.
 REACTIONS = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
@@ -89,9 +89,13 @@ def _own(call: Call, comment: Comment) -> Comment:
 def react(call: Call) -> Answer:
     """Add one's own reaction: 201 the first time, 200 after."""
     doer, thing, content = call.doer, call.issue(), call.form().get("content") or ""
-    own = next((r for r in thing.reactions if r.user is doer and r.content == content), None)
     if content not in REACTIONS:
         raise call.fail(403, f"'{content}' is not an allowed reaction")
-    if own is None:
-        thing.reactions.append(Reaction(doer, content, call.world.now()))
-    return Answer(200 if own else 201, shapes.reaction(call.world, own or thing.reactions[-1], doer))
+    known = (doer.login, content) in thing.reactions
+    thing.reactions.add((doer.login, content))
+    made = {
+        "user": shapes.user(call.world, doer, doer),
+        "content": content,
+        "created_at": shapes.moment(call.world.now()),
+    }
+    return Answer(200 if known else 201, made)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from .state import Comment, Issue, Label, Reaction, Repository, User, World
+from .state import Comment, Issue, Label, Repository, User, World
 
 NEVER = "0001-01-01T00:00:00Z"
 #: A timeline row's fields for events that the fake server does not simulate.
@@ -146,7 +146,3 @@ def row(world: World, one: Comment) -> dict[str, Any]:
         **NOTHING_BESIDES,
         **one.more,
     }
-
-
-def reaction(world: World, one: Reaction, viewer: User | None) -> dict[str, Any]:
-    return {"user": user(world, one.user, viewer), "content": one.content, "created_at": moment(one.created)}

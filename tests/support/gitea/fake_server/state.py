@@ -45,13 +45,6 @@ class Label:
 
 
 @dataclass
-class Reaction:
-    user: User
-    content: str
-    created: int
-
-
-@dataclass
 class Comment:
     """A row of the table of comments. Events (``kind`` other than ``comment``) are rows, too, and take ids."""
 
@@ -87,7 +80,7 @@ class Issue:
     rows: list[Comment] = field(default_factory=list)
     reviews: list[dict[str, object]] = field(default_factory=list)
     checks: list[dict[str, object]] = field(default_factory=list)
-    reactions: list[Reaction] = field(default_factory=list)
+    reactions: set[tuple[str, str]] = field(default_factory=set)
 
     def comments(self) -> list[Comment]:
         """What people and programs wrote: by created second, then by id."""
