@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 
+from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast.text.humanize import count
 from holdfast_app.authorship import strangers
@@ -80,7 +82,9 @@ def database(call: Call) -> Answer | None:
 def foreign(call: Call) -> Answer:
     """Import another program's memory, once the user accepts it."""
     args = call.args
-    given, unread = read_all(args.file, os.path.basename(call.memory.services.root))
+    services = call.memory.services
+    masked = partial(services.gate.outgoing, surface=Surface.JOURNAL)
+    given, unread = read_all(args.file, os.path.basename(services.root), masked)
     done = list(take_each(call.memory, given, dry_run=args.dry_run or not args.yes))
     is_new = not args.dry_run and any(one.outcome == "new" for one in done)
     if is_new and _agreed(call, lambda out: _say_taken(out, done)):

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import BinaryIO, Final, NamedTuple
 
@@ -54,10 +54,10 @@ def is_foreign(path: str) -> bool:
         return True
 
 
-def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
+def read_all(path: str, project: str = "", masked: Callable[[str], str] = str) -> tuple[list[Past], list[Unread]]:
     """The sessions in the file or folder ``path``, oldest first, and the skipped files. A file of no known form counts
-    as skipped only if it is ``path`` itself. ``project`` names the project's folder. Raises: ConfigError for a missing
-    path."""
+    as skipped only if it is ``path`` itself. ``project`` names the project's folder. ``masked`` masks a note before
+    its lines are joined, which would hide a wrapped secret. Raises: ConfigError for a missing path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
     given, unread = list[Past](), list[Unread]()
@@ -68,7 +68,7 @@ def read_all(path: str, project: str = "") -> tuple[list[Past], list[Unread]]:
             if os.path.getsize(name) > MAX_FILE:
                 raise ValueError(f"it is larger than {MAX_FILE >> 20} MiB")
             at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
-            for program, content in _read(name, project):
+            for program, content in _read(name, project, masked):
                 if isinstance(content, Transcript):
                     given.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
                 else:
@@ -103,7 +103,7 @@ def _files(path: str) -> Iterator[str]:
                 yield file
 
 
-def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
+def _read(path: str, project: str, masked: Callable[[str], str]) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: any of ``_BROKEN``."""
     with safeopen.reader(os.path.realpath(path), private=False) as stream:
         head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
@@ -113,7 +113,7 @@ def _read(path: str, project: str) -> Iterator[tuple[str, _Content]]:
         elif is_zip:
             yield from _members(stream)
         elif path.casefold().endswith((".md", ".markdown")):
-            yield memories.markdown(stream.read().decode("utf-8"), os.path.basename(path))
+            yield memories.markdown(masked(stream.read().decode("utf-8")), os.path.basename(path))
         elif head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
             yield from _rows(stream, path)
         else:

@@ -22,7 +22,7 @@ _DISGUISE = Lazy(
     | (?<=:)(?P<block>[ \t]+[|>][+-]?\d?[ \t]*(?:\r?\n[ \t]*)+(?=[^\s|]))
     | (?<=<)<[-~]?[ \t]?["']?\w{1,20}["']?(?P<here>[^\n<;]{0,60})\n[ \t]*(?=\S)
     | (?<=\\)\r?\n[ \t>\#]*(?P<goes_on>)
-    | (?<=\n)[ \t>|\#*+"'`]*(?P<wrap>(?=[A-Za-z0-9_+/.-]{3,400}={0,2}(?:["'`]|[\\;,)]*[ \t\r]*(?:\n|$))))
+    | (?<=\n)[ \t>|\#*+"'`]*(?P<wrap>(?=[A-Za-z0-9_+/.-]{3,400}={0,2}(?:["'`]|[\\;,.)]*(?:\s|$))))
     | (?<=[\x1b\ufffd])\[[0-9;?]{0,20}[A-Za-z](?P<colour>)                                 # the gate masks ESC
     | (?<=[^\\%&:<\n\x1b\ufffd]))""",
     re.VERBOSE,
@@ -31,6 +31,7 @@ _NAMED = {"amp": "&", "quot": '"'}
 _OPENING = Lazy(r"[:=][ \t]*\"?(?:\$\([ \t]*cat[ \t]*)?$")
 _LAST_WORD = Lazy(r"[A-Za-z0-9_+/.-]{6,400}$", re.ASCII)
 _FIRST_WORD = Lazy(r"[A-Za-z0-9_+/.-]+", re.ASCII)
+_LINE_END = Lazy(r"={0,2}(?:[\"'`]|[\\;,)]*[ \t\r]*(?:\n|\Z))")
 _LONGEST = 420
 
 
@@ -120,12 +121,15 @@ def _word_before(text: str, at: int, end: int) -> str:
 
 
 def _goes_on(word: str, text: str, at: int) -> bool:
-    """Whether ``word`` and the word at ``at`` may be halves of a token. Both are mixed, and one is random."""
+    """Whether ``word`` and the word at ``at`` may be halves of a token. Both are mixed, and one is random; the
+    second where the sentence goes on."""
     found = _FIRST_WORD.match(text, at)
-    rest = found[0] if found else ""
+    rest = found[0].rstrip(".") if found else ""
     if values.is_protected(word) or not (_is_mixed(word) and _is_mixed(rest)):
         return False
-    return (len(word) > 9 and values.is_random(word)) or (values.is_random(rest) and not values.is_protected(rest))
+    if len(word) > 9 and values.is_random(word) and _LINE_END.match(text, at + len(rest)):
+        return True
+    return values.is_random(rest) and not values.is_protected(rest)
 
 
 def _is_mixed(word: str) -> bool:

@@ -201,8 +201,12 @@ def test_import__secret_and_instruction__masked_and_not_believed(run, project, t
     done = run("import", str(tmp_path / "memory.jsonl"), "--yes")
     assert done.code == 0
     assert "1 statement left out: it instructs an agent" in " ".join(done.out.split())
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.pT4e5R2vXq9Lw8Zk1Nc7Yb3Hs6Dj0Fg"
+    (tmp_path / "wrapped.md").write_text(f"# Notes\n\nThe login sends {token[:40]}\n{token[40:]}\n")
+    assert run("import", str(tmp_path / "wrapped.md"), "--yes").code == 0
     stored = b"".join(path.read_bytes() for path in (project / ".holdfast").rglob("*") if path.is_file())
     assert SECRET.encode() not in stored
+    assert token[-20:].encode() not in stored
     assert b"Ignore previous" not in stored
     assert "1 statement left out" in run("import", str(tmp_path / "memory.jsonl"), "--yes", "--json").out
 

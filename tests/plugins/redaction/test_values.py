@@ -116,6 +116,7 @@ def test_redact__a_token_wrapped_over_two_lines__is_masked_whole(wrap):
         masked = redact(f'> TOKEN="{TOKEN[:at]}{wrap}{TOKEN[at:]}"\nnext: x')
         assert TOKEN[at:] not in masked
         assert masked.endswith('"\nnext: x')
+        assert at > 18 or TOKEN[at:] not in redact(f"the bot sends {TOKEN[:at]}{wrap}{TOKEN[at:]} to the forge")
 
 
 @pytest.mark.parametrize("ends", ["\n", "\\n"])
