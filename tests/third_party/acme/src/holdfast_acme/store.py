@@ -17,7 +17,7 @@ from typing import ClassVar, TypeVar
 import attrs
 
 from holdfast.api import StorageConfig, hookimpl
-from holdfast.errors import Conflict, Corrupt, Refused, Unsupported
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.fs import durable
 from holdfast.models import AddResult, Fact
 from holdfast.storage import (
@@ -134,7 +134,10 @@ class AcmeStore(StorageBackend):
                 elif isinstance(one, Update):
                     made.updated.append(content.facts.update(one))
                 elif isinstance(one, Remove):
-                    made.removed.append(content.facts.take(one.fact_id) if one.fact_id in content.facts else None)
+                    try:
+                        made.removed.append(content.facts.take(one))
+                    except NotFound:
+                        made.removed.append(None)
                 else:
                     raise Unsupported("One document is changed at a time.", next_step="Make each change.")
 
