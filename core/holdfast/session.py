@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from holdfast.config.serde import stamp
-from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush
 from holdfast.flush.context import Context
 from holdfast.fs import paths
 from holdfast.journal import capture
@@ -219,10 +219,10 @@ class Session(Context):
     def override(self, reason: str) -> None:
         """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.
 
-        Raises: ValueError for a blank reason; Unavailable when not even the journal can be written.
+        Raises: BadValue for a blank reason; Unavailable when not even the journal can be written.
         """
         if not reason.strip():
-            raise ValueError("an override needs a reason")
+            raise BadValue("reason", "is blank", next_step="Say why the context may go unsaved.")
         text = self._services.gate.admit(paths.rewrite(reason.strip(), self._services.root), surface="daily")
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
 

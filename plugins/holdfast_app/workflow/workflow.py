@@ -19,7 +19,7 @@ from collections.abc import Collection
 from attrs import evolve, frozen
 
 from holdfast.config.serde import moment, stamp, unstructure
-from holdfast.errors import Refused
+from holdfast.errors import BadValue, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
@@ -70,7 +70,7 @@ class Workflow:
 
     def __init__(self, services: Services, name: str) -> None:
         if name not in WORKFLOWS:
-            raise ValueError(f"{name!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
+            raise BadValue("the workflow", f"cannot be {name!a}", next_step=f"Use one of: {', '.join(WORKFLOWS)}.")
         self.name = name
         self._services = services
 

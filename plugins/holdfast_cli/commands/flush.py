@@ -209,8 +209,6 @@ def end(call: Call) -> Answer:
 def override(call: Call) -> Answer:
     """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
-    if not reason.strip():
-        raise UsageError("An override needs a reason.", next_step='Say why: --reason "..."')
     require_session(call.memory, call.session)
     session = call.memory.session(call.session)
     session.override(reason)

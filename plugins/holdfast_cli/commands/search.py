@@ -11,7 +11,6 @@ from holdfast_app.search import KINDS
 from holdfast_app.search.hits import Hits, SearchHit
 from holdfast_app.sessions.lookup import resolve, short
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
-from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 
 #: Maximum places shown for a sentence that occurs in several.
@@ -54,12 +53,7 @@ def search(call: Call) -> Answer:
         index.complete(memory)
         return Answer({}, "The index is up to date.")
     question, now = " ".join(args.words), memory.services.now()
-    options: dict[str, Any] = {
-        "limit": args.limit,
-        "kinds": args.kind,
-        "since": _moment("since", args.since, now),
-        "until": _moment("until", args.until, now),
-    }
+    options: dict[str, Any] = {"limit": args.limit, "kinds": args.kind, "since": args.since, "until": args.until}
     if args.everywhere:
         from holdfast_app.search.searching import everywhere
 
@@ -80,18 +74,6 @@ def as_table(hit: SearchHit) -> dict[str, Any]:
     """A hit as JSON data. ``at`` is an ISO time, or null when no date is known."""
     table = {key: getattr(hit, key) for key in _KEYS}
     return {**table, "at": hit.at.isoformat() if hit.at else None, "also": [place.where for place in hit.also]}
-
-
-def _moment(name: str, text: str | None, now: datetime) -> datetime | None:
-    from holdfast_app.search import dates
-
-    try:
-        return None if text is None else dates.moment(text, now)
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"--{name} takes a span or a date, not {text!a}.",
-            next_step=f"Write it like `--{name} 3d` (days; h, w, m, y too) or `--{name} 2026-11-02`.",
-        ) from None
 
 
 def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:

@@ -16,7 +16,6 @@ from holdfast_app.spool import Kept
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
@@ -213,8 +212,6 @@ def _send(call: Call) -> Answer:
 @outbox.action("drop ID", "reason")
 def _drop(call: Call) -> Answer:
     reason = call.args.reason or ""
-    if not reason.strip():
-        raise UsageError("Dropping needs a reason.", next_step='Say why: --reason "..."')
     item = call.memory.outbox.drop(call.names[0], reason)
     what = call.out.bold(call.out.plain(item.target or item.id))
     return Answer(

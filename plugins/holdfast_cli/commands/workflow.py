@@ -147,17 +147,9 @@ workflow = Command(
 )
 
 
-def _name(call: Call) -> str:
-    """The workflow's name. Raises: UsageError."""
-    name = call.names[0]
-    if name not in WORKFLOWS:
-        raise UsageError(f"There is no workflow {name!a}.", next_step=f"Use {', '.join(WORKFLOWS)}.")
-    return name
-
-
 @workflow.action("start NAME")
 def _start(call: Call) -> Answer:
-    name = _name(call)
+    name = call.names[0]
     loaded = call.memory.workflow(name).start()
     files = [{"file": one.surface, "name": one.name, "text": one.text} for one in loaded.files]
     return Answer({"workflow": name, "files": files}, lambda out: out.exact(f"{loaded}\n"))
@@ -165,7 +157,7 @@ def _start(call: Call) -> Answer:
 
 @workflow.action("end NAME", "confirmed", *_OPTIONS)
 def _end(call: Call) -> Answer:
-    name, given = _name(call), _given(call.args)
+    name, given = call.names[0], _given(call.args)
     done = call.memory.workflow(name).end(given, confirmed=call.args.confirmed or ())
     return Answer(unstructure(done), lambda out: _show_update(out, done, f"workflow {name} has ended"))
 
