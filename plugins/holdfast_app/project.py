@@ -122,16 +122,9 @@ class Holdfast(RemembersFacts):
 
         if session is not None and session not in self.sessions():
             session = self.services.gate.identifier(session)
+        named = {"subject": subject, "session": session, "before": before, "all": everything or None}
         try:
-            return purge(
-                self.services,
-                self._forget,
-                subject=subject,
-                session=session,
-                before=before,
-                everything=everything,
-                dry_run=dry_run,
-            )
+            return purge(self.services, self._forget, named, dry_run=dry_run)
         finally:
             self.reread()
 

@@ -58,22 +58,14 @@ class PurgeReport(Report):
 
 
 def purge(
-    services: Services,
-    forget: Callable[[], None],
-    *,
-    subject: str | None = None,
-    session: str | None = None,
-    before: date | None = None,
-    everything: bool = False,
-    dry_run: bool = False,
+    services: Services, forget: Callable[[], None], named: Mapping[str, Any], *, dry_run: bool = False
 ) -> PurgeReport:
-    """Remove one kind of data from every place and verify the removal. ``forget`` removes it from derived files. See
-    docs/retention.md.
+    """Remove one kind of data from every place and verify the removal: the one of ``named`` that is not None.
+    ``forget`` removes it from derived files. See docs/retention.md.
 
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the tombstone cannot be written, or another purge is running.
     """
-    named = {"subject": subject, "session": session, "before": before, "all": everything or None}
     kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
     if dry_run:
         return _purged(services, kind, edit, forget, dry_run=True)

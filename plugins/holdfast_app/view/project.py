@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from attrs import define, evolve, frozen
 
@@ -16,7 +16,7 @@ from holdfast.flush import notes
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
-from holdfast_app.dream.dreamlog import DreamResult, Gone
+from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.facts.rejected import Departure
 from holdfast_app.outbox.delivery import forges_of
@@ -27,6 +27,8 @@ from holdfast_app.view import journals
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
+
+    T = TypeVar("T")
 
 
 #: A run's lists of lines that left the memory.
@@ -65,9 +67,7 @@ class Project:
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services, packed=True)
-        strings = self.masked(*(text for one in now.sessions for text in (one.error, one.next_step)))
-        pairs = zip(now.sessions, strings[::2], strings[1::2], strict=True)
-        return evolve(now, sessions=tuple(evolve(one, error=error, next_step=step) for one, error, step in pairs))
+        return evolve(now, sessions=tuple(self._cleaned(now.sessions, "error", "next_step")))
 
     def alarms(self) -> int:
         """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
@@ -113,28 +113,24 @@ class Project:
 
     def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
         """Facts that left or changed, as they may leave the store."""
-        listed = list(entries)
-        found = self.masked(*(text for one in listed for text in (one.content or "", one.why, one.source)))
-        rows = zip(listed, found[::3], found[1::3], found[2::3], strict=True)
-        return [evolve(one, content=content or None, why=why, source=source) for one, content, why, source in rows]
+        cleaned = self._cleaned(list(entries), "content", "why", "source")
+        return [evolve(one, content=one.content or None) for one in cleaned]
+
+    def _cleaned(self, items: Sequence[T], *names: str) -> list[T]:
+        """Objects of an attrs class with the strings in these fields as they may leave the store."""
+        masked = iter(self.masked(*(getattr(one, name) or "" for one in items for name in names)))
+        return [evolve(one, **{name: next(masked) for name in names}) for one in items]  # type: ignore[misc]
 
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""
-
-        def gone(listed: Sequence[Gone]) -> tuple[Gone, ...]:
-            masked = self.masked(*(text for entry in listed for text in (entry.text, entry.reason)))
-            pairs = zip(listed, masked[::2], masked[1::2], strict=True)
-            return tuple(evolve(entry, text=text, reason=reason) for entry, text, reason in pairs)
-
-        cleaned: dict[str, Any] = {name: gone(getattr(run, name)) for name in _GONE}
-        lines = self.masked(*(line.text for line in run.lines))
+        cleaned: dict[str, Any] = {name: tuple(self._cleaned(getattr(run, name), "text", "reason")) for name in _GONE}
         return evolve(
             run,
             diff=self.masked(run.diff)[0],
             added=self.masked(*run.added),
             reason=self.masked(run.reason)[0],
             warnings=self.masked(*run.warnings),
-            lines=[evolve(line, text=text) for line, text in zip(run.lines, lines, strict=True)],
+            lines=self._cleaned(run.lines, "text"),
             **cleaned,
         )
 
