@@ -39,7 +39,7 @@ _HEAD_CHARS = 1_500
 _KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
 _RECONCILED = 8
-#: Number of notes that are judged before the introduction leaves out the search.
+#: Number of notes to judge before the introduction leaves out the search.
 _NEWEST_NOTES = 20
 
 

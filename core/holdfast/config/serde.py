@@ -143,8 +143,8 @@ def fact_out(fact: Fact) -> dict[str, object]:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """A function that reads a ``kind`` without cattrs: the types that settings and records have. It raises
-    HoldfastError, KeyError, TypeError or ValueError for a mistake. Raises: TypeError for another type."""
+    """Read a ``kind``, a type of settings or records, without cattrs. The function raises HoldfastError, KeyError,
+    TypeError or ValueError for a mistake. Raises: TypeError for another type."""
     origin, kinds = get_origin(kind), get_args(kind)
     if kind in _KINDS:
         return lambda value: value if type(value) is kind else _exactly(value, kind)
@@ -183,7 +183,7 @@ def _member(cls: Any, name: str) -> Callable[[Any], Any]:
 
 @cache
 def _fields(cls: Any) -> Mapping[str, attrs.Attribute[Any]]:
-    """The fields of a class that its constructor takes, with their types resolved, by name."""
+    """A class's fields that its constructor takes, with their types resolved, by name."""
     return {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
 
 
@@ -194,8 +194,7 @@ def _is_raw(field: attrs.Attribute[Any]) -> bool:
 
 
 def _table(cls: Any, value: Any) -> Mapping[str, Any]:
-    """A table with the keys that are no fields of ``cls`` in the field for other keys, if it has one. Raises:
-    TypeError."""
+    """A table with unknown keys moved into the field of ``cls`` for them, if it has one. Raises: TypeError."""
     table: Mapping[str, Any] = value if type(value) is dict else _a(Mapping, value)
     rest = _rest(cls)
     if not rest:

@@ -222,7 +222,7 @@ def _by_sentence(plain: str) -> tuple[list[str], dict[str, list[int]]]:
 
 
 def _places(parts: Iterable[str]) -> dict[str, list[int]]:
-    """The numbers of the parts with each stem."""
+    """Each stem's parts, by number."""
     places: dict[str, list[int]] = {}
     for at, part in enumerate(parts):
         for stem in _stems(part):
@@ -290,14 +290,14 @@ def _is_lettered(text: str) -> bool:
     return not text.isascii() and sum(c > hostile.LATIN and c.isalpha() for c in text) > _LETTERS
 
 
-@lru_cache(50_000)
+@lru_cache(5_000)
 def _stems(plain: str) -> frozenset[str]:
     return frozenset(filter(None, map(_stem, _WORD.findall(plain))))
 
 
 @lru_cache(50_000)
 def _stem(word: str) -> str:
-    """The stem of a word with content; empty for another."""
+    """A content word's stem; empty for another word."""
     if _COMMON.match(word) or len(word) < 2:
         return ""
     return _ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word

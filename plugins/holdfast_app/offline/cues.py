@@ -80,7 +80,7 @@ _LABEL: Final = Lazy(
 
 def _any(forms: str) -> str:
     """One expression for all ``forms``, one a line. A line goes on after a backslash at its end. Those that begin with
-    a word share its boundary, so that most places in a sentence are passed at once."""
+    a word share its boundary, so that a search skips most places."""
     lines = [line.strip() for line in re.sub(r"\\\n\s*", "", forms).split("\n")]
     words = "|".join(line.removeprefix(r"\b") for line in lines if line.startswith(r"\b"))
     others = [line for line in lines if line and not line.startswith(r"\b")]

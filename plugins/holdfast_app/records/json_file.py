@@ -27,7 +27,7 @@ def load(path: str, cls: type[T]) -> T | None:
 
 
 def found(path: str, cls: type[T]) -> T | None:
-    """The object of a record that only informs: None also when it is unreadable."""
+    """The same for a record that only informs. None also when it is unreadable."""
     try:
         return structure(private.table(path), cls, what=os.path.basename(path), error=Corrupt)
     except Corrupt:

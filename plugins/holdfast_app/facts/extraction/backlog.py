@@ -2,8 +2,8 @@
 
 The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
 call. In the background only one process works, bounded in time and in calls a day; its record is ``state/upkeep.json``.
-What is extracted, the session's journal says after the facts are stored and before the piece leaves the queue. So a
-crash loses nothing, and a piece with a record is not asked again.
+The session's journal records a piece after its facts are stored and before it leaves the queue. So a crash loses
+nothing, and a recorded piece is not asked again.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _unreadable(line: bytes) -> Waiting:
     return Waiting(id=damaged_id(line), since=then, due=then, attempts=0, error="", source="", plugins=(), turns=())
 
 
-# the pieces that were extracted
+# extracted pieces
 
 
 class Extracted(NamedTuple):

@@ -121,7 +121,7 @@ class Value(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """A value to store; the facts that it replaces; and those that others state, too, which lose only its origin."""
+    """A value to store, the facts that it replaces, and those that others state, too. These lose only its origin."""
 
     value: Value
     leaving: Sequence[Fact]
@@ -129,7 +129,7 @@ class _Placed(NamedTuple):
 
 
 def _placed(value: Value, known: Known[Fact]) -> _Placed | AddResult:
-    """The value with the facts in its place, which leave ``known``; the refusal if one of them is newer."""
+    """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one."""
     value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
     for fact, how in known.related(value.content):
         if how is Relation.SAME:
