@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import define
 from tests.simulation.disk import Node
+from tests.simulation.reading import Reader, payload
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
@@ -28,7 +29,6 @@ from holdfast_app.data_loss import newest, proofs
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
-HANDOFF = {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}
 #: What is counted: messages, decisions and facts.
 TOKEN = re.compile(r"\b[mdf]\d+q\b")
 FLUSHES = ("flush", "state", "lack", "compact", "end")
@@ -69,6 +69,10 @@ class Op:
     warned: bool = False
     again: bool = False  # repeated, although the session may have gone on since
 
+    @property
+    def text(self) -> str:
+        return f"{self.token} {'long ' * (self.size // 5)}"
+
     def __str__(self) -> str:
         tail = f" -> {self.was} {self.answer}" if self.was != WAITING else ""
         return f"{self.kind}({self.session}, {self.token or '-'}{', ' + self.fact if self.fact else ''}){tail}"
@@ -92,7 +96,7 @@ class History:
         self.world = World(Random(f"world {seed}"), plugins())
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
-        self.lied = self.faulted = False
+        self.lied = self.faulted = self.gone_on = False
         self.purged: list[Op] = []
         self.repeated: list[Op] = []
         self._again = again
@@ -223,7 +227,7 @@ class History:
 
     def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
         if op.kind == "add":
-            session.add("user", f"{op.token} {'long ' * (op.size // 5)}", message_id=op.token)
+            session.add("user", op.text, message_id=op.token)
         elif op.kind in ("flush", "state", "lack"):
             receipt = session.flush(op.payload)
             op.warned = bool(receipt.warnings)
@@ -274,25 +278,33 @@ class History:
             memory.session(session).flush(payload("d0q", ""))
 
     def _strict_look(self, memory: Holdfast) -> None:
-        notes = self._notes(memory)
+        documents = self._documents(memory)
+        notes = "".join(text for name, text in documents.items() if name.startswith("memory/2"))
         in_notes = Counter(TOKEN.findall(notes))
-        facts = Counter(t for fact in memory.facts.list() for t in TOKEN.findall(fact.content))
+        stored = memory.facts.list()
+        facts = Counter(t for fact in stored for t in TOKEN.findall(fact.content))
+        stated = {op.token: payload(op.token, op.fact) for op in self._all() if op.token.startswith("d")}
+        reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")})
         said: Counter[str] = Counter()
         purged = {op.session for op in self._all() if op.kind == "purge" and op.was != WAITING}
         for name in sorted({op.session for op in self._all()}):
             session = memory.session(name)
-            found = [entry.record["id"] for entry in session.journal.of_kinds("message")]
+            records = [entry.record for entry in session.journal.of_kinds("message")]
+            found = [record["id"] for record in records]
             for _ in session.journal.entries():
                 pass
             said.update(found)
             if name not in purged:
                 self._check_session(session, found, in_notes)
+                self._check_messages(session, records)
+                self._check_last(session, reader)
         blocks = re.findall(r"holdfast:block id=(\S+)", notes)
         edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
         self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
         self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}", is_loss=False)
-        receipts = {receipt.flush_id for receipt, _ in proofs(memory.services)}
+        proved = proofs(memory.services)
+        receipts = {receipt.flush_id for receipt, _ in proved}
         forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
         for op in self._all():
             if op.kind == "add":
@@ -311,6 +323,8 @@ class History:
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
+        faults = [] if purged else list(reader.faults(proved, stored))
+        self._expect(not faults, "; ".join(faults))
         back = [str(op) for op in self.purged if in_notes[op.token] + said[op.token]]
         self._expect(not back, f"purged, and there: {back}")
         bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
@@ -318,22 +332,34 @@ class History:
         losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
         self._expect(not losses or bool(purged), f"losses are reported: {losses}")
 
-    def _notes(self, memory: Holdfast) -> str:
-        texts = []
-        for name in memory.store.names():
-            document = memory.store.read(name)
-            self._expect(document is not None, f"{name} is listed and missing")
-            if name == "continuity/active.md" and document:
-                self._check_handoff(document.text)
-            if name.startswith("memory/"):
-                texts.append(document.text if document else "")
-        return "".join(texts)
+    def _documents(self, memory: Holdfast) -> dict[str, str]:
+        found = {name: memory.store.read(name) for name in memory.store.names()}
+        self._expect(None not in found.values(), f"listed and missing: {found}")
+        return {name: document.text for name, document in found.items() if document}
 
-    def _check_handoff(self, text: str) -> None:
-        """The last flush that was answered is what the next session goes on with."""
-        last = next((op for op in reversed(self.ops[-1]) if op.kind not in ("add", "reopen", "fact", "forget")), None)
-        if last and last.kind == "state" and last.was == DONE and (len(self.ops) == 1 or self._again):
-            self._expect(last.fact in text, f"{last}: not in the handoff")
+    def _check_last(self, session: Any, reader: Reader) -> None:
+        """What the next session goes on with is the last flush that was answered; an ended session stays so."""
+        mine = [op for op in self.ops[-1] if op.session == session.id and op.kind in (*FLUSHES, "add")]
+        last = mine[-1] if mine and (len(self.ops) == 1 or self.gone_on) else None
+        if last and last.was == DONE and last.payload and not (self.world.hit and self._overridden(session.id)):
+            entry = reader.work().get(session.id, {})
+            blocks = reader.blocks()
+            told = reader.token(blocks[entry["flush"]][0]) if entry.get("flush") in blocks else ""
+            is_open = "handoff" in payload(last.token, last.fact)
+            self._expect(told == last.token or not (told or is_open), f"{last}: the handoff has {entry}")
+            self._expect(session.ended or last.kind != "end", f"{last}: not ended", is_loss=False)
+
+    def _check_messages(self, session: Any, records: list[dict[str, Any]]) -> None:
+        """They are as they were added, in order, and in context until something is dropped."""
+        added = {op.token: op for op in self._all() if op.kind == "add"}
+        for record in records:
+            self._expect(record["text"] == added[record["id"]].text and record["role"] == "user", f"another: {record}")
+        found = [record["id"] for record in records]
+        for ops in self.ops:
+            mine = [op.token for op in ops if op.token in found and op not in self.repeated]
+            self._expect(mine == [one for one in found if one in mine], f"{mine} are in another order: {found}")
+        if not any(op.kind in ("compact", "end") and op.was != WAITING for op in self._all() if op.session == session.id):
+            self._expect([one.id for one in session.messages] == found, f"{found} are not in context")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
@@ -424,6 +450,7 @@ class History:
         memory = self._open()
         for op in more:
             memory = self._do(memory, op)
+        self.gone_on = True
         self.log.append("then: " + "; ".join(map(str, more)))
         self.faulted = False
         states = {name: memory.session(name).state for name in sorted({op.session for op in self._all()})}
@@ -434,15 +461,6 @@ class History:
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
-
-
-def payload(token: str, fact: str) -> dict[str, Any]:
-    facts = [f"The {fact} is green"] if fact else None
-    table = {
-        "objective": "Go on", "facts": facts, "decisions": [f"Take {token}"], "blockers": [], "next_step": "n",
-        "artifacts": [], "follow_ups": [], "state_mutations": [], "handoff": HANDOFF, "curated": "none",
-    }  # fmt: skip
-    return {key: value for key, value in table.items() if value is not None}
 
 
 def _opened(world: World) -> Holdfast:

@@ -5,7 +5,8 @@ from contextlib import suppress
 
 import pytest
 from tests.simulation.faults import FAULTS, planted
-from tests.simulation.history import Broken, History, Op, lived_in_disk, payload
+from tests.simulation.history import Broken, History, Op, lived_in_disk
+from tests.simulation.reading import payload
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in memory is a POSIX one")
 

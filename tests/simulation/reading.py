@@ -1,0 +1,187 @@
+"""What a person or an agent reads after a crash, compared with a small model of what was stated."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from attrs import frozen
+
+from holdfast.models import Fact, Receipt
+
+#: None of them says the same as another.
+RULES = ("Never push on Friday", "Ask before a deletion", "Write short sentences", "Keep the tests green")
+#: A block's parts: the lines' label, the label without content (a part whose label is empty is left out), the field.
+PARTS = {
+    "Rules of the user": [("Rule", "", "rules")],
+    "What happened": [("Fact", "Facts", "facts")],
+    "What changed": [("Decision", "Decisions", "decisions"), ("State", "State changes", "state_mutations")],
+    "What was given up": [("Rejected", "", "rejected")],
+    "What is blocked": [("Blocker", "Blockers", "blockers")],
+    "What is needed from the operator": [("Needed", "", "needs_operator")],
+    "What should happen next": [("Next step", "", "next_step"), ("Promised", "Promised follow-ups", "follow_ups")],
+    "Where the proof lives": [("Artifact", "Artifacts", "artifacts")],
+}
+BLOCK = re.compile(
+    r"\n(## (Session Notes|Trimmed Context) \((?P<time>..:..)\)\n<!-- holdfast:block id=(?P<id>\S+) -->\n"
+    r"<!-- at=(?P<at>(?P<day>[^T]+)\S+) session=(?P<session>\S+) reason=(?P<reason>\S+) -->\n\n(?P<body>.*?)"
+    r"(?P<overrides>\n\n\*\*Operator override:\*\* an operator said so)*\n)(?=\n## |\Z)",
+    re.DOTALL,
+)
+AFTER = re.compile(
+    r"(\n\n### Stated before, in a flush that was refused\n(\n- [^\n]+)+)?"
+    r"(\n\n### Summary\n\n<m\d+q>( <m\d+q>)*)?"
+)
+#: Lists of an entry in the handoff, those that closed work has not, and what people read of open work.
+LISTS = ("facts", "artifacts", "rejected", "blockers", "follow_ups", "needs_operator")
+OF_OPEN = {"next_action", "blocker", "blockers", "follow_ups", "needs_operator"}
+SHOWN = ("objective", "next_action", "branch", "blocker", "facts", "rejected", "artifacts", "follow_ups", "rules")
+
+
+def payload(token: str, fact: str) -> dict[str, Any]:
+    """What a client states. The number of its token decides which fields are empty; without a fact it lacks some."""
+    n = int(token[1:-1])
+    table: dict[str, Any] = {
+        "objective": f"Reach o{n}", "decisions": [f"Take {token}"], "next_step": f"Do n{n}",
+        "blockers": [f"Wait for b{n}"] if n % 2 else [], "artifacts": [f"src/a{n}.py", "README.md"] if n % 3 else [],
+        "follow_ups": [f"Send p{n}"] if n % 5 else [],
+        "state_mutations": [{"kind": "status", "target": f"issue-{n}", "summary": f"is s{n}"}] if n % 4 == 1 else [],
+        "curated": {"memory": [f"Know c{n}"]} if n % 5 == 2 else "none",
+    }  # fmt: skip
+    if n % 7 == 3:
+        table["work_open"] = False
+    else:
+        names = ("active_task", "branch", "blocker", "next_action")
+        table["handoff"] = {name: f"{name[:3]}{n}" for name in names}
+    if fact:
+        table["facts"] = [f"The {fact} is green"]
+        table["rules"] = [RULES[n // 3 % 4]] if n % 3 == 0 else []
+        table["rejected"] = [f"Not r{n}"] if n % 4 == 3 else []
+        table["needs_operator"] = [f"Press k{n}"] if n % 4 == 2 else []
+    return table
+
+
+def items(stated: Mapping[str, Any], name: str) -> list[str]:
+    found = stated.get(name) or []
+    found = [found] if isinstance(found, str) else found
+    return [one if isinstance(one, str) else f"{one['kind']} of {one['target']}: {one['summary']}" for one in found]
+
+
+def body(stated: Mapping[str, Any]) -> str:
+    """The beginning of a block's text."""
+    texts = [f"**Objective:** {stated['objective']}", f"Work is {'open' if 'handoff' in stated else 'closed'}."]
+    for title, rows in PARTS.items():
+        lines = []
+        for label, empty, name in rows:
+            lines += [f"- {label}: {one}" for one in items(stated, name)] or [f"- {empty}: none"] * bool(empty)
+        texts += ["\n".join([f"### {title}", "", *lines])] * bool(lines)
+    decided = stated["curated"]
+    kept = [] if decided == "none" else [f"- memory: {one}" for one in decided["memory"]]
+    texts.append("\n".join(["curated memory changes:", "", *kept]) if kept else "curated memory changes: none")
+    return "\n\n".join(texts)
+
+
+def entry(stated: Mapping[str, Any], block: Mapping[str, str], note: str) -> dict[str, Any]:
+    """The entry in the handoff, without rules."""
+    is_open = "handoff" in stated
+    texts = stated["handoff"] if is_open else {"active_task": stated["objective"], "branch": "none"}
+    found = {
+        "session": block["session"], "flush": block["id"], "state": "open" if is_open else "closed", "note": note,
+        "objective": stated["objective"], **texts, **{name: items(stated, name) for name in LISTS}, "at": block["at"],
+        "ended": "" if is_open else "finished",
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value and (is_open or name not in OF_OPEN)}
+
+
+@frozen
+class Reader:
+    """``documents`` by name; ``stated`` are all payloads by the token of their decision."""
+
+    documents: Mapping[str, str]
+    stated: Mapping[str, Mapping[str, Any]]
+
+    def blocks(self) -> dict[str, tuple[re.Match[str], str]]:
+        """The blocks of notes by id, each with its note's name."""
+        notes = ((name, text) for name, text in self.documents.items() if re.match(r"memory/\d", name))
+        return {one["id"]: (one, name) for name, text in notes for one in BLOCK.finditer(text)}
+
+    def token(self, block: re.Match[str]) -> str:
+        """Of the payload that the block is for; empty for one that nobody stated."""
+        found = re.search(r"^- Decision: Take (\w+)$", block["body"], re.MULTILINE)
+        return found[1] if found and found[1] in self.stated else ""
+
+    def work(self) -> dict[str, dict[str, Any]]:
+        """The handoff's entries by session."""
+        table = self.documents.get("continuity/active.md", "+++\n+++\n").split("+++\n", 2)[1]
+        return {one["session"]: one for one in tomllib.loads(table).get("work", [])}
+
+    def faults(self, receipts: list[tuple[Receipt, Any]], facts: Iterable[Fact]) -> Iterator[str]:
+        """What differs from what was stated, or from a receipt."""
+        blocks = self.blocks()
+        sources: dict[str, set[str]] = {}
+        for block, _ in blocks.values():
+            for text in items(self.stated.get(self.token(block), {}), "facts"):
+                sources.setdefault(text, set()).add(block["id"])
+        for fact in facts:
+            about, by = (fact.category, fact.confidence), sources.get(fact.content, set())
+            if about != (("context", 0.9) if fact.source else ("knowledge", 0.5)) or (fact.source and by and fact.source not in by):
+                yield f"another fact was stated, by {by}: {fact}"
+        for block, note in blocks.values():
+            if note != f"memory/{block['day']}.md" or block["time"] != block["at"][11:16]:
+                yield f"a block of {block['at']} is in {note} at {block['time']}"
+            if (block["reason"] == "compaction") != (block[2] == "Trimmed Context"):
+                yield f"a block has another title: {block[1]}"
+            if stated := self.stated.get(self.token(block)):
+                wanted = body(stated) if "facts" in stated else block["body"]
+                if not block["body"].startswith(wanted) or not AFTER.fullmatch(block["body"][len(wanted) :]):
+                    yield f"a block differs from what was stated: {block[1]}"
+        for receipt, flushed in receipts:
+            if receipt.flush_id in blocks:
+                yield from self._proves(receipt, flushed, *blocks[receipt.flush_id])
+        yield from self._handoff(blocks)
+
+    def _proves(self, receipt: Receipt, flushed: Any, block: re.Match[str], note: str) -> Iterator[str]:
+        at = f"{receipt.at:%Y-%m-%dT%H:%M:%S.%f}"
+        about = (receipt.session_id, receipt.reason, f"{at}Z", receipt.summary)
+        if about != (block["session"], block["reason"], block["at"], block["body"]):
+            yield f"a receipt differs from its block: {about} {block[1]}"
+        daily = [one for one in receipt.written if one.surface == "daily"]
+        texts = [block[1].encode()[: one.size] for one in daily if one.name == note]
+        if [sha256(text).hexdigest() for text in texts] != [one.sha256 for one in daily] or not daily:
+            yield f"a receipt has another digest than its block: {receipt}"
+        stated = self.stated.get(self.token(block))
+        if stated is None:
+            return
+        day = note.replace("memory/", "memory/summaries/")
+        for one in stated["state_mutations"]:
+            line = f"- **{one['kind']}** {one['target']}: {one['summary']}\n\nSource: {note}, block {block['id']}\n"
+            if line not in self.documents.get(day, ""):
+                yield f"{line!r} is not in {day}"
+        for line in () if stated["curated"] == "none" else stated["curated"]["memory"]:
+            if f"- {line}\n" not in self.documents.get("MEMORY.md", ""):
+                yield f"{line!r} is not in MEMORY.md"
+        recorded = flushed["payload"] if flushed else {}
+        if [name for name in stated if name != "curated" and stated[name] != recorded.get(name)]:
+            yield f"the journal has {recorded} instead of {stated}"
+
+    def _handoff(self, blocks: Mapping[str, tuple[re.Match[str], str]]) -> Iterator[str]:
+        text, work = self.documents.get("continuity/active.md", ""), self.work().values()
+        if text.count("[[work]]") != len(work):
+            yield f"a session has two entries: {text}"
+        rules = {rule for one in work for rule in one.get("rules", ())}
+        for one in work:
+            block, note = blocks.get(one["flush"], (None, ""))
+            if block is None:
+                yield f"the block of {one} is not in the notes"
+            elif "facts" in (stated := self.stated.get(self.token(block), {})):
+                mine = {name: value for name, value in one.items() if name not in ("rules", "short")}
+                wanted = entry(stated, block, note)
+                wanted = {name: wanted[name] for name in wanted if name in mine or "short" not in one}
+                if mine != wanted or not {*stated["rules"]} <= rules:
+                    yield f"the handoff differs from what was stated: {one} {rules} {stated}"
+            shown = [one.get(name) or [] for name in SHOWN if one["state"] == "open" or name == "rules"]
+            texts = chain.from_iterable([value] if isinstance(value, str) else value for value in shown)
+            if missing := [one for one in texts if f" {one}\n" not in text]:
+                yield f"the handoff does not show {missing}"
