@@ -92,7 +92,7 @@ class History:
         again: bool = False,
         lived_in: bool = False,
     ) -> None:
-        self.chance = Random(f"history {seed}")
+        self.seed, self.chance = seed, Random(f"history {seed}")
         self.world = World(Random(f"world {seed}"), plugins())
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
@@ -325,6 +325,17 @@ class History:
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
         faults = [] if purged else list(reader.faults(proved, stored))
         self._expect(not faults, "; ".join(faults))
+        hidden = [
+            one.text for name, text in documents.items() for one in memory.store.provenance.sift(name, text).withheld
+        ]
+        hidden += [fact.content for fact in memory.store.withheld_facts()]
+        kept = {token for text in hidden for token in TOKEN.findall(text)}
+        told = [op for op in self._all() if op.was == DONE and kept & {op.token, op.fact} and op.session not in purged]
+        self._expect(not told, f"answered, and withheld from agents: {[*map(str, told)]} {hidden}")
+        if self.seed % 8 == 0 and not purged:
+            text, work = str(memory.load()), reader.work().values()
+            unsaid = [one["next_action"] for one in work if one["state"] == "open" and one["next_action"] not in text]
+            self._expect(not unsaid, f"the brief lacks {unsaid}")
         back = [str(op) for op in self.purged if in_notes[op.token] + said[op.token]]
         self._expect(not back, f"purged, and there: {back}")
         bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
@@ -358,7 +369,9 @@ class History:
         for ops in self.ops:
             mine = [op.token for op in ops if op.token in found and op not in self.repeated]
             self._expect(mine == [one for one in found if one in mine], f"{mine} are in another order: {found}")
-        if not any(op.kind in ("compact", "end") and op.was != WAITING for op in self._all() if op.session == session.id):
+        if not any(
+            op.kind in ("compact", "end") and op.was != WAITING for op in self._all() if op.session == session.id
+        ):
             self._expect([one.id for one in session.messages] == found, f"{found} are not in context")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -126,7 +127,9 @@ class Reader:
                 sources.setdefault(text, set()).add(block["id"])
         for fact in facts:
             about, by = (fact.category, fact.confidence), sources.get(fact.content, set())
-            if about != (("context", 0.9) if fact.source else ("knowledge", 0.5)) or (fact.source and by and fact.source not in by):
+            if about != (("context", 0.9) if fact.source else ("knowledge", 0.5)) or (
+                fact.source and by and fact.source not in by
+            ):
                 yield f"another fact was stated, by {by}: {fact}"
         for block, note in blocks.values():
             if note != f"memory/{block['day']}.md" or block["time"] != block["at"][11:16]:
@@ -143,9 +146,8 @@ class Reader:
         yield from self._handoff(blocks)
 
     def _proves(self, receipt: Receipt, flushed: Any, block: re.Match[str], note: str) -> Iterator[str]:
-        at = f"{receipt.at:%Y-%m-%dT%H:%M:%S.%f}"
-        about = (receipt.session_id, receipt.reason, f"{at}Z", receipt.summary)
-        if about != (block["session"], block["reason"], block["at"], block["body"]):
+        about = (receipt.session_id, receipt.reason, receipt.at, receipt.summary)
+        if about != (block["session"], block["reason"], datetime.fromisoformat(block["at"]), block["body"]):
             yield f"a receipt differs from its block: {about} {block[1]}"
         daily = [one for one in receipt.written if one.surface == "daily"]
         texts = [block[1].encode()[: one.size] for one in daily if one.name == note]

@@ -197,6 +197,8 @@ class Documents:
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
+            if any(w.flush == flush_id for w in entries):  # a killed try's is this machine's, too
+                self.services.store.provenance.record(name, "", handoff.render([work]))
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
             new = new if new.ended == handoff.CLOSED else work
             newer = next((w for w in entries if self.is_later and is_newer(w, work, state)), None)

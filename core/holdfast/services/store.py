@@ -89,7 +89,8 @@ class Store:
         if self.provenance.withholds:
             before = self.read(name)
             text = before.text if before else ""
-            self.provenance.record(name, text, text + appended(text, block, header))
+            # A killed flush's block is this machine's, too, even if a power cut took its record.
+            self.provenance.record(name, text.replace(block.strip("\n"), ""), text + appended(text, block, header))
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:

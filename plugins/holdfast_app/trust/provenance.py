@@ -114,7 +114,11 @@ class Provenance(provenance.Provenance):
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
         digests = (digest for one in facts for digest in (self._fact_digest(one), self._exact_digest(one)))
-        self._seen.add(OWN, digests, flush=not self._folder)
+        self._seen.add(OWN, digests, flush=False)
+        self.settle()
+
+    def settle(self) -> None:
+        self._seen.settle(OWN)
 
     def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
         facts = tuple(facts)

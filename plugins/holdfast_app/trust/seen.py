@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, Self
 
+from holdfast.errors import Unavailable
 from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 
 _FOLDER: Final = "memory"
@@ -96,6 +97,7 @@ class Seen:
     def __init__(self, root: str) -> None:
         self._secret, self._root = b"", os.path.realpath(root)
         self.folder = userdir.path(os.path.join(_FOLDER, _name(self._root)))
+        self._settled = 0  # the size
         self._lists = {kind: LineList(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
 
     @property
@@ -126,7 +128,19 @@ class Seen:
             self._make()
             # A line also begins with a line end, because a crash can leave the previous line without one.
             data = "\n" + "".join(f"{one}\n" for one in new)
-            durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush)
+            durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush or not listed)
+
+    def settle(self, kind: str) -> None:
+        """Make a list durable, also lines of a killed process. Raises: Unavailable."""
+        path = self._lists[kind].path
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        if size == self._settled:
+            return
+        try:
+            durable.append(path, b"")
+        except Unavailable:  # the kernel may have dropped the lines, so another flush of this file proves nothing
+            durable.replace(path, self._lists[kind].read().data)
+        self._settled = size
 
     def _make(self) -> None:
         durable.make_private_dir(self.folder)
