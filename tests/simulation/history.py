@@ -281,8 +281,7 @@ class History:
         documents = self._documents(memory)
         notes = "".join(text for name, text in documents.items() if name.startswith("memory/2"))
         in_notes = Counter(TOKEN.findall(notes))
-        stored = memory.facts.list()
-        facts = Counter(t for fact in stored for t in TOKEN.findall(fact.content))
+        facts = Counter(t for fact in memory.facts.list() for t in TOKEN.findall(fact.content))
         stated = {op.token: payload(op.token, op.fact) for op in self._all() if op.token.startswith("d")}
         reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")})
         said: Counter[str] = Counter()
@@ -296,7 +295,7 @@ class History:
             said.update(found)
             if name not in purged:
                 self._check_session(session, found, in_notes)
-                self._check_messages(session, records)
+                self._check_messages(session, records, [op for op in self._all() if op.session == name])
                 self._check_last(session, reader)
         blocks = re.findall(r"holdfast:block id=(\S+)", notes)
         edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
@@ -323,17 +322,16 @@ class History:
             if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
-        faults = [] if purged else list(reader.faults(proved, stored))
+        faults = [] if purged else list(reader.faults(proved))
         self._expect(not faults, "; ".join(faults))
-        hidden = [
-            one.text for name, text in documents.items() for one in memory.store.provenance.sift(name, text).withheld
-        ]
+        sift = memory.store.provenance.sift
+        hidden = [one.text for name, text in documents.items() for one in sift(name, text).withheld]
         hidden += [fact.content for fact in memory.store.withheld_facts()]
         kept = {token for text in hidden for token in TOKEN.findall(text)}
         told = [op for op in self._all() if op.was == DONE and kept & {op.token, op.fact} and op.session not in purged]
         self._expect(not told, f"answered, and withheld from agents: {[*map(str, told)]} {hidden}")
         if self.seed % 8 == 0 and not purged:
-            text, work = str(memory.load()), reader.work().values()
+            text, work = str(memory.load()), reader.work.values()
             unsaid = [one["next_action"] for one in work if one["state"] == "open" and one["next_action"] not in text]
             self._expect(not unsaid, f"the brief lacks {unsaid}")
         back = [str(op) for op in self.purged if in_notes[op.token] + said[op.token]]
@@ -353,26 +351,20 @@ class History:
         mine = [op for op in self.ops[-1] if op.session == session.id and op.kind in (*FLUSHES, "add")]
         last = mine[-1] if mine and (len(self.ops) == 1 or self.gone_on) else None
         if last and last.was == DONE and last.payload and not (self.world.hit and self._overridden(session.id)):
-            entry = reader.work().get(session.id, {})
-            blocks = reader.blocks()
-            told = reader.token(blocks[entry["flush"]][0]) if entry.get("flush") in blocks else ""
+            entry = reader.work.get(session.id)
+            told = reader.token(reader.blocks[entry["flush"]][0]) if entry else ""
             is_open = "handoff" in payload(last.token, last.fact)
             self._expect(told == last.token or not (told or is_open), f"{last}: the handoff has {entry}")
             self._expect(session.ended or last.kind != "end", f"{last}: not ended", is_loss=False)
 
-    def _check_messages(self, session: Any, records: list[dict[str, Any]]) -> None:
-        """They are as they were added, in order, and in context until something is dropped."""
-        added = {op.token: op for op in self._all() if op.kind == "add"}
-        for record in records:
-            self._expect(record["text"] == added[record["id"]].text and record["role"] == "user", f"another: {record}")
-        found = [record["id"] for record in records]
-        for ops in self.ops:
-            mine = [op.token for op in ops if op.token in found and op not in self.repeated]
-            self._expect(mine == [one for one in found if one in mine], f"{mine} are in another order: {found}")
-        if not any(
-            op.kind in ("compact", "end") and op.was != WAITING for op in self._all() if op.session == session.id
-        ):
-            self._expect([one.id for one in session.messages] == found, f"{found} are not in context")
+    def _check_messages(self, session: Any, records: list[dict[str, Any]], ops: list[Op]) -> None:
+        """They are as they were added, and in context until something is dropped."""
+        texts = {op.token: op.text for op in ops if op.kind == "add"}
+        changed = [one for one in records if one["role"] != "user" or one["text"] != texts[one["id"]]]
+        self._expect(not changed, f"other messages were added than {changed}")
+        if not any(op.kind in ("compact", "end") and op.was != WAITING for op in ops):
+            there = [one.id for one in session.messages]
+            self._expect(there == [one["id"] for one in records], f"only {there} are in context")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator

@@ -2,15 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from typing import Any
 
 from attrs import frozen
 
-from holdfast.models import Fact, Receipt
+from holdfast.models import Receipt
 
 #: None of them says the same as another.
 RULES = ("Never push on Friday", "Ask before a deletion", "Write short sentences", "Keep the tests green")
@@ -64,8 +65,8 @@ def payload(token: str, fact: str) -> dict[str, Any]:
     return table
 
 
-def items(stated: Mapping[str, Any], name: str) -> list[str]:
-    found = stated.get(name) or []
+def items(stated: Any, name: str) -> list[str]:
+    found = [] if stated == "none" else stated.get(name) or []
     found = [found] if isinstance(found, str) else found
     return [one if isinstance(one, str) else f"{one['kind']} of {one['target']}: {one['summary']}" for one in found]
 
@@ -78,13 +79,12 @@ def body(stated: Mapping[str, Any]) -> str:
         for label, empty, name in rows:
             lines += [f"- {label}: {one}" for one in items(stated, name)] or [f"- {empty}: none"] * bool(empty)
         texts += ["\n".join([f"### {title}", "", *lines])] * bool(lines)
-    decided = stated["curated"]
-    kept = [] if decided == "none" else [f"- memory: {one}" for one in decided["memory"]]
+    kept = [f"- memory: {one}" for one in items(stated["curated"], "memory")]
     texts.append("\n".join(["curated memory changes:", "", *kept]) if kept else "curated memory changes: none")
     return "\n\n".join(texts)
 
 
-def entry(stated: Mapping[str, Any], block: Mapping[str, str], note: str) -> dict[str, Any]:
+def entry(stated: Mapping[str, Any], block: re.Match[str], note: str) -> dict[str, Any]:
     """The entry in the handoff, without rules."""
     is_open = "handoff" in stated
     texts = stated["handoff"] if is_open else {"active_task": stated["objective"], "branch": "none"}
@@ -96,13 +96,14 @@ def entry(stated: Mapping[str, Any], block: Mapping[str, str], note: str) -> dic
     return {name: value for name, value in found.items() if value and (is_open or name not in OF_OPEN)}
 
 
-@frozen
+@frozen(slots=False)
 class Reader:
     """``documents`` by name; ``stated`` are all payloads by the token of their decision."""
 
     documents: Mapping[str, str]
     stated: Mapping[str, Mapping[str, Any]]
 
+    @cached_property
     def blocks(self) -> dict[str, tuple[re.Match[str], str]]:
         """The blocks of notes by id, each with its note's name."""
         notes = ((name, text) for name, text in self.documents.items() if re.match(r"memory/\d", name))
@@ -113,68 +114,55 @@ class Reader:
         found = re.search(r"^- Decision: Take (\w+)$", block["body"], re.MULTILINE)
         return found[1] if found and found[1] in self.stated else ""
 
+    @cached_property
     def work(self) -> dict[str, dict[str, Any]]:
         """The handoff's entries by session."""
         table = self.documents.get("continuity/active.md", "+++\n+++\n").split("+++\n", 2)[1]
         return {one["session"]: one for one in tomllib.loads(table).get("work", [])}
 
-    def faults(self, receipts: list[tuple[Receipt, Any]], facts: Iterable[Fact]) -> Iterator[str]:
+    def faults(self, receipts: list[tuple[Receipt, Any]]) -> Iterator[str]:
         """What differs from what was stated, or from a receipt."""
-        blocks = self.blocks()
-        sources: dict[str, set[str]] = {}
-        for block, _ in blocks.values():
-            for text in items(self.stated.get(self.token(block), {}), "facts"):
-                sources.setdefault(text, set()).add(block["id"])
-        for fact in facts:
-            about, by = (fact.category, fact.confidence), sources.get(fact.content, set())
-            if about != (("context", 0.9) if fact.source else ("knowledge", 0.5)) or (
-                fact.source and by and fact.source not in by
+        for block, note in self.blocks.values():
+            stated = self.stated.get(self.token(block), {})
+            wanted = body(stated) if "facts" in stated else block["body"]
+            if (
+                (note, block["time"]) != (f"memory/{block['day']}.md", block["at"][11:16])
+                or (block["reason"] == "compaction") != (block[2] == "Trimmed Context")
+                or not block["body"].startswith(wanted)
+                or not AFTER.fullmatch(block["body"][len(wanted) :])
             ):
-                yield f"another fact was stated, by {by}: {fact}"
-        for block, note in blocks.values():
-            if note != f"memory/{block['day']}.md" or block["time"] != block["at"][11:16]:
-                yield f"a block of {block['at']} is in {note} at {block['time']}"
-            if (block["reason"] == "compaction") != (block[2] == "Trimmed Context"):
-                yield f"a block has another title: {block[1]}"
-            if stated := self.stated.get(self.token(block)):
-                wanted = body(stated) if "facts" in stated else block["body"]
-                if not block["body"].startswith(wanted) or not AFTER.fullmatch(block["body"][len(wanted) :]):
-                    yield f"a block differs from what was stated: {block[1]}"
+                yield f"a block in {note} differs from what was stated: {block[1]}"
         for receipt, flushed in receipts:
-            if receipt.flush_id in blocks:
-                yield from self._proves(receipt, flushed, *blocks[receipt.flush_id])
-        yield from self._handoff(blocks)
+            if receipt.flush_id in self.blocks:
+                yield from self._proves(receipt, flushed["payload"], *self.blocks[receipt.flush_id])
+        yield from self._handoff()
 
-    def _proves(self, receipt: Receipt, flushed: Any, block: re.Match[str], note: str) -> Iterator[str]:
+    def _proves(self, receipt: Receipt, recorded: Any, block: re.Match[str], note: str) -> Iterator[str]:
         about = (receipt.session_id, receipt.reason, receipt.at, receipt.summary)
-        if about != (block["session"], block["reason"], datetime.fromisoformat(block["at"]), block["body"]):
-            yield f"a receipt differs from its block: {about} {block[1]}"
-        daily = [one for one in receipt.written if one.surface == "daily"]
-        texts = [block[1].encode()[: one.size] for one in daily if one.name == note]
-        if [sha256(text).hexdigest() for text in texts] != [one.sha256 for one in daily] or not daily:
-            yield f"a receipt has another digest than its block: {receipt}"
-        stated = self.stated.get(self.token(block))
-        if stated is None:
-            return
-        day = note.replace("memory/", "memory/summaries/")
-        for one in stated["state_mutations"]:
-            line = f"- **{one['kind']}** {one['target']}: {one['summary']}\n\nSource: {note}, block {block['id']}\n"
-            if line not in self.documents.get(day, ""):
-                yield f"{line!r} is not in {day}"
-        for line in () if stated["curated"] == "none" else stated["curated"]["memory"]:
-            if f"- {line}\n" not in self.documents.get("MEMORY.md", ""):
-                yield f"{line!r} is not in MEMORY.md"
-        recorded = flushed["payload"] if flushed else {}
+        daily = next(one for one in receipt.written if one.surface == "daily")
+        digest = sha256(block[1].encode()[: daily.size]).hexdigest()
+        if (daily.name, daily.sha256, *about) != (
+            note, digest, block["session"], block["reason"], datetime.fromisoformat(block["at"]), block["body"],
+        ):  # fmt: skip
+            yield f"a receipt differs from its block: {receipt} {block[1]}"
+        stated = self.stated.get(self.token(block), {})
         if [name for name in stated if name != "curated" and stated[name] != recorded.get(name)]:
             yield f"the journal has {recorded} instead of {stated}"
+        source = f"\n\nSource: {note}, block {block['id']}\n"
+        lines = [
+            (note.replace("/", "/summaries/"), f"- **{one['kind']}** {one['target']}: {one['summary']}{source}")
+            for one in stated.get("state_mutations", ())
+        ]
+        lines += [("MEMORY.md", f"- {one}\n") for one in items(stated.get("curated", {}), "memory")]
+        yield from (f"{name} lacks {line!r}" for name, line in lines if line not in self.documents.get(name, ""))
 
-    def _handoff(self, blocks: Mapping[str, tuple[re.Match[str], str]]) -> Iterator[str]:
-        text, work = self.documents.get("continuity/active.md", ""), self.work().values()
+    def _handoff(self) -> Iterator[str]:
+        text, work = self.documents.get("continuity/active.md", ""), self.work.values()
         if text.count("[[work]]") != len(work):
             yield f"a session has two entries: {text}"
         rules = {rule for one in work for rule in one.get("rules", ())}
         for one in work:
-            block, note = blocks.get(one["flush"], (None, ""))
+            block, note = self.blocks.get(one["flush"], (None, ""))
             if block is None:
                 yield f"the block of {one} is not in the notes"
             elif "facts" in (stated := self.stated.get(self.token(block), {})):
