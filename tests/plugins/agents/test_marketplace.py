@@ -12,16 +12,13 @@ from tests.support.processes import finished
 __all__ = ["model"]
 
 
-def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
-    marketplace.make(tmp_path / "made")
+@pytest.mark.parametrize(
+    ("make", "kept"), [(marketplace.make, marketplace.PLUGIN), (marketplace.make_codex, marketplace.CODEX)]
+)
+def test_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path, make, kept):
+    make(tmp_path / "made")
     made = marketplace.files(tmp_path / "made")
-    assert marketplace.files(marketplace.ROOT / marketplace.PLUGIN) == made, "python -m tests.support.marketplace"
-
-
-def test_codex_plugin__in_the_repository__is_the_one_that_install_makes(tmp_path):
-    marketplace.make_codex(tmp_path / "made")
-    made = marketplace.files(tmp_path / "made")
-    assert marketplace.files(marketplace.ROOT / marketplace.CODEX) == made, "python -m tests.support.marketplace"
+    assert marketplace.files(marketplace.ROOT / kept) == made, "python -m tests.support.marketplace"
 
 
 @pytest.mark.skipif(shutil.which("codex") is None, reason="needs the real client on the PATH, as `codex`")

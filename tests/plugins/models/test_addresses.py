@@ -22,12 +22,6 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 Ask = Callable[..., str]
 
 
-@pytest.fixture(params=PROVIDERS)
-def provider(request) -> str:
-    pytest.importorskip(request.param)
-    return str(request.param)
-
-
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
     """No key, no address and no proxy in the environment; an empty keyring in a file."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.plugins.models.test_judge import texts
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
@@ -126,14 +127,6 @@ def memory(project, files, server, provider, clock, monkeypatch, closing) -> Cal
     return lambda: closing(Holdfast.open(project, config=config, clock=clock))
 
 
-def asked(server: ModelServer) -> tuple[str, str]:
-    """System and user text of the first question, whichever protocol carried it."""
-    body = server.requests[0].body
-    if "system" in body:
-        return str(body["system"]), str(body["messages"][0]["content"])
-    return str(body["messages"][0]["content"]), str(body["messages"][1]["content"])
-
-
 def check_memory(one: Holdfast, files: Path) -> None:
     """MEMORY.md is the old text or passes every gate and is grounded in its sources."""
     text = (files / "MEMORY.md").read_text()
@@ -181,7 +174,7 @@ def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_w
 def test_dream__question__holds_memory_notes_and_rules_in_one_call(memory, server, files):
     server.answers(answer(GOOD))
     result = memory().deep_dream(lookback_days=3)
-    system, user = asked(server)
+    system, user = texts(server.requests[0].body)
     assert len(server.requests) == 2  # the second one asks whether the new lines are in the notes
     assert OLD in user
     assert "\n".join("" if "IGNORE ALL RULES" in line else line for line in NOTE.split("\n")) in user

@@ -131,7 +131,7 @@ def memory(project, clock) -> Iterator[Holdfast]:
     made.close()
 
 
-def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(memory):
+def test_search__twenty_everyday_questions__answer_among_the_first_three_hits_and_the_brief_names_three(memory):
     missed = {}
     for question, answers in QUESTIONS:
         hits = [hit.excerpt for hit in memory.search(question, limit=3)]
@@ -165,8 +165,6 @@ def test_search__twenty_everyday_questions__answer_among_the_first_three_hits(me
     assert found.heading == "Nothing from 30 November. Found outside of it:"
     assert "Ana renews" in found[0].excerpt
 
-
-def test_load__with_a_past__names_three_questions_that_a_search_answers(memory):
     brief = str(memory.load(session="day11", max_chars=6_000))
     asked = [line[2:] for line in brief.partition("answers, for example -->\n")[2].split("\n") if line.endswith("?")]
     assert asked == [
