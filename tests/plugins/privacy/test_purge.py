@@ -6,10 +6,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from datetime import date, timedelta
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.dying import dies
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
@@ -20,6 +23,7 @@ from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Evidence, Outcome
 from holdfast_app.checkup.examine import examine
+from holdfast_app.privacy.transforms import Needle, any_in_bytes, fold, in_file
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
 
@@ -343,3 +347,48 @@ def test_purge__logs_are_appended_to_meanwhile__no_line_of_another_process_is_lo
     log = (state / "facts.log.jsonl").read_text()
     assert [n for n in range(count) if f"fact_{n:08x}" not in log] == []
     assert len((state / "usage.jsonl").read_text().splitlines()) >= count
+
+
+_TEXT = st.text('…[]aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
+_DRESS = st.sampled_from(
+    [
+        lambda text: text.encode(),
+        lambda text: text.upper().encode(),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16"),
+        lambda text: json.dumps(text).encode(),
+        lambda text: json.dumps(json.dumps(text)).encode(),
+        lambda text: "".join(f"\\U{ord(char):08x}" for char in text).encode(),
+        lambda text: text.replace(" ", " \n ").encode(),
+    ]
+)
+
+
+@given(_TEXT.filter(lambda text: fold(text)), _TEXT, _DRESS, st.just(b"\xff |"))
+def test_any_in_bytes__any_needle_in_any_form__is_found_where_it_is(text, other, dress, around):
+    assert any_in_bytes([Needle(text)], around + dress(f" {text} ") + around)
+    assert any_in_bytes([Needle(text)], dress(other)) or fold(text) not in fold(other)
+
+
+@pytest.mark.parametrize("cut", range(3, 12))
+def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut):
+    """The excerpt of a long tool result kept both halves of a name, and a purge reported that nothing was left."""
+    text = "Zelda Quimby"
+    excerpt = f"first {text[:cut]}\n[… 9 of 99 characters left out; sha256 00 …]\n{text[cut:]} last"
+    needle = Needle(text)
+    assert needle.in_text(excerpt) == needle.in_bytes(excerpt.encode()) == (cut not in range(5, 8))
+
+
+def test_in_file__of_2_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path):
+    path = tmp_path / "big"
+    for at in (1_048_570, 1_799_000):
+        data = bytearray(b"caf\xc3\xa9 and more \0\n" * 100_000)
+        data[at : at + 22] = b"flush_00112233aabbccdd"
+        path.write_bytes(data)
+        assert in_file(str(path), [Needle("flush_00112233aabbccdd")])
+    del data
+    tracemalloc.start()
+    assert not in_file(str(path), [Needle("flush_0000000000000001")])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
