@@ -260,6 +260,9 @@ def test_report__automation_output__is_read_when_there_and_never_rewritten(flush
     assert lines["heartbeat: Disk at 40 %"] == ".holdfast/heartbeat/2026-11-21.md"
     assert "briefing: Two reviews wait" in lines
     assert "heartbeat: Disk at 30 %" not in lines
+    (folder / "2026-11-21.md").write_text("# Disk at 40 %\n\nFAILED: the backup of 01:00\n")
+    assert "Check the heartbeat: FAILED: the backup of 01:00" in str(memory.report())
+    (folder / "2026-11-21.md").write_text("# Disk at 40 %\n")
     memory.session("s").end()
     assert {p: p.read_bytes() for p in folder.iterdir()} == before
     assert "Disk" not in without

@@ -85,6 +85,13 @@ def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what
     assert any("200" in warning for warning in result.warnings)
 
 
+def test_dream__no_facts_and_no_memory__is_skipped_once(memory):
+    say(memory, "a")
+    first = memory.deep_dream()
+    assert (first.status, "no facts" in first.reason) == (Status.SKIPPED, True)
+    assert memory.deep_dream().reason == "The notes have not changed since the last dream."
+
+
 def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
     say(memory, "a", "The API uses Redis", "The API uses Postgres")
     memory.deep_dream()

@@ -100,6 +100,14 @@ def test_remember__another_machine_states_another_value__both_stay_with_their_or
     ]
 
 
+def test_remember__two_machines_said_the_old_value__it_stays_for_the_one_that_said_no_other(project_folder):
+    for person, port in (("Ana", 1), ("Bob", 1), ("Ana", 2)):
+        with machine(project_folder, person) as memory:
+            memory.facts.remember(f"The port is {port}")
+            found = {fact.content: origins.places(fact.source) for fact in memory.facts.list()}
+    assert found == {"The port is 1": {"Bob@laptop"}, "The port is 2": {"Ana@laptop"}}
+
+
 def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder):
     with Holdfast.open(project_folder) as memory:
         memory.facts.remember("The deploy branch is main")

@@ -56,6 +56,8 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, pro
         ("remember", {}, "`content` is missing. `remember` takes content, category"),
         ("remember", {"content": "x" * 2_001}, "is longer than 2,000 characters"),
         ("open", {"name": "nowhere", "place": "m1"}, "nowhere"),
+        ("open", {"place": "fact_none"}, "fact_none"),
+        ("search", {"question": ""}, "contains no word to search"),
         ("search", {"question": "a", "since": "soon"}, "since is not a span or a date"),
         ("remember", {"content": "x", "confidence": float("nan")}, "is out of range"),
         ("remember", {"content": "x", "category": "gossip"}, "Use one of: preference"),
@@ -148,6 +150,9 @@ def test_search__then_open__the_hit_and_what_is_around_it_fenced_and_masked(call
     assert "hello" in opened
     assert "bye" not in opened
     assert "obey me" in opened
+    (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n")
+    with pytest.raises(NotFound, match="has no line '²'"):
+        call("open", name="MEMORY.md", place="²")
     for text in (found, opened):
         assert SECRET not in text
         assert text.count("</recalled-memory>") == 1

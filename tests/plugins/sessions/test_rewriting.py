@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import Conflict
 from holdfast.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 
@@ -55,3 +56,14 @@ def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_
     assert [m.text for m in here.messages] == ["gone", "and on"]
     here.compact(0, payload(objective="go on"))
     assert b"secret" not in stored(here.journal)
+
+
+def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append({"kind": "message", "id": "1", "text": "a secret"})
+    first = journal.first_line()
+    rewriting.rewrite(journal, masked, keep)
+    before = stored(journal)
+    with pytest.raises(Conflict, match="rewritten"):
+        journal.append({"kind": "message", "id": "2", "text": "b"}, first_line=first)
+    assert stored(journal) == before
