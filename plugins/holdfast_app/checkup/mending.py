@@ -8,7 +8,6 @@ and the result reports it. A text changed here is kept in ``state/damaged`` or `
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -201,9 +200,6 @@ def facts_again(services: Services) -> int:
     return len(list(backend.facts())) - before
 
 
-_INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
-
-
 class Mended(NamedTuple):
     """The outcome for one loss. ``whole`` when everything was restored."""
 
@@ -316,12 +312,9 @@ def _document(services: Services, loss: Loss) -> Mended:
 
 def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
     """Curated lines from flushes, in flush order."""
-    for receipt in sorted(data_loss.receipts(services), key=lambda r: r.at):
-        for block in notes.blocks(notes.of_receipt(receipt)):
-            for item in block.items(surface):
-                found = _INSTEAD.fullmatch(item)
-                if found is not None:
-                    yield CuratedEntry(text=found[1], replaces=found[2] or "")
+    for _, payload in data_loss.flushes(services):
+        if payload.curated is not None:
+            yield from payload.curated.memory if surface == Surface.MEMORY else payload.curated.user
 
 
 def _create(services: Services, surface: str, name: str, text: str) -> str:

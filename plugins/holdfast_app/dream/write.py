@@ -16,9 +16,8 @@ from itertools import zip_longest
 from attrs import evolve
 
 from holdfast.config.layout import ARCHIVE, Surface
-from holdfast.config.serde import stamp
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.flush.notes import comment
+from holdfast.flush import notes
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast.text.lazy import log
@@ -30,7 +29,7 @@ from holdfast_app.dream.consolidate import Before, updated
 from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Status
 from holdfast_app.dream.when import Mark
 from holdfast_app.facts.rejected import key_of
-from holdfast_app.records import ownlines
+from holdfast_app.records import archive, ownlines
 
 logger = log("holdfast.dream")
 
@@ -142,8 +141,8 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
         )
         named = dreamlog.back_up(services.state, backup)
         result = evolve(result, backup=named)
-        title, lines = _heading(ownlines.UNDONE_TITLE, result), [one_line(result.reason)]
-        _tell(services, page, result, lambda block_id: _block(result, block_id, title, lines))
+        lines = [one_line(result.reason)]
+        _tell(services, page, result, lambda block_id: _block(result, block_id, ownlines.UNDONE_TITLE, lines))
         # Without a record, the next dream does not take the lines that leave for ones that a person removed.
         there = {key_of(item.text) for item in memorytext.read(text).items}
         record = confirmed.load(services.state)
@@ -243,7 +242,7 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
     return _block(
         result,
         block_id,
-        _heading(ownlines.DREAM_TITLE, result),
+        ownlines.DREAM_TITLE,
         [
             _quoted(told) if told.strip() else _counts(result),
             _part(ownlines.READ, [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]),
@@ -265,16 +264,12 @@ def _reasons(lines: Iterable[Gone]) -> Iterable[str]:
     return (f"{gone.text} ({gone.reason})" for gone in lines)
 
 
-def _heading(title: str, result: DreamResult) -> str:
-    return ownlines.line(ownlines.BLOCK, title, f"{result.at:%H:%M}")
-
-
 def _not_applied(result: DreamResult, block_id: str, reason: str) -> str:
     """The block for a dream whose diary entry was written but whose result was not."""
     return _block(
         result,
         block_id,
-        _heading(ownlines.NOT_APPLIED_TITLE, result),
+        ownlines.NOT_APPLIED_TITLE,
         [f"MEMORY.md stayed as it was: {one_line(reason)}"],
     )
 
@@ -290,15 +285,16 @@ def _counts(result: DreamResult) -> str:
 
 def _archived(result: DreamResult, block_id: str) -> str:
     """The archive block with a run's items that no longer fit into MEMORY.md."""
-    lines = "\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
-    title = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, *f"{result.at:%Y-%m-%d %H:%M}".split())
-    return _block(result, block_id, title, [lines])
+    lines = (f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
+    return archive.block(block_id, result.at, _about(result), lines)
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:
-    lines = ["", title, block_marker(block_id)]
-    lines.append(f"<!-- at={stamp(result.at.astimezone(UTC))} plugin={comment(result.plugin or 'none')} -->")
-    return "\n".join(lines) + "\n\n" + "\n\n".join(part for part in parts if part) + "\n"
+    return notes.block(title, block_id, result.at, _about(result), "", "\n\n".join(filter(None, parts)))
+
+
+def _about(result: DreamResult) -> str:
+    return f" plugin={notes.comment(result.plugin or 'none')}"
 
 
 def _kept(number: int) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, NotFound
-from holdfast.flush.notes import header
+from holdfast.flush import notes
 from holdfast.fs import paths
 from holdfast.storage import block_marker
 from holdfast.text.lazy import log
@@ -106,23 +104,15 @@ class Deliveries:
         put = f"{item.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
         what = f"the comment of {put} on {item.target}" if item.target else "a damaged item"
         said = one_line(paths.rewrite(reason, services.root))
-        block = "\n".join(
-            [
-                "",
-                ownlines.line(ownlines.BLOCK, ownlines.DROPPED_TITLE, f"{at:%H:%M}"),
-                block_marker(f"drop_{item.id}"),
-                f"<!-- at={stamp(at.astimezone(UTC))} session=outbox reason=drop -->",
-                "",
-                "**Objective:** Remove unwanted items from the outbox",
-                "",
-                ownlines.line(ownlines.PART, ownlines.WHAT_CHANGED),
-                "",
-                f"- Decision: {what} is not published: {said}",
-                "",
-            ]
+        parts = (
+            "**Objective:** Remove unwanted items from the outbox",
+            ownlines.line(ownlines.PART, ownlines.WHAT_CHANGED),
+            f"- Decision: {what} is not published: {said}",
         )
+        block_id, about = f"drop_{item.id}", " session=outbox reason=drop"
+        block = notes.block(ownlines.DROPPED_TITLE, block_id, at, about, "", "\n\n".join(parts))
         block = services.gate.admit(block, surface=Surface.DAILY, name=name)
-        services.store.append(Surface.DAILY, name, block, header(at.date()), f"drop_{item.id}")
+        services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
         self._outbox.remove([item.id])
         return item
 

@@ -96,16 +96,16 @@ def surplus(
 
 def _append(services: Services, lines: Sequence[str], flush_id: str, at: datetime) -> None:
     block_id = "archive_" + sha256("\n".join([flush_id, *lines]))[:16]
-    head = [
-        "",
-        ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}"),
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} -->",
-        "",
-    ]
     name = services.layout.archive
-    block = services.gate.admit("\n".join([*head, *lines]) + "\n", surface=Surface.DIARY, name=name)
-    services.store.append(Surface.DIARY, name, block, ARCHIVE, block_id)
+    text = services.gate.admit(block(block_id, at, "", lines), surface=Surface.DIARY, name=name)
+    services.store.append(Surface.DIARY, name, text, ARCHIVE, block_id)
+
+
+def block(block_id: str, at: datetime, about: str, lines: Iterable[str]) -> str:
+    """A block of the archive. ``about`` follows the time in its comment."""
+    heading = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}")
+    head = ("", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->", "")
+    return "\n".join([*head, *lines]) + "\n"
 
 
 def archived(services: Services, items: Iterable[str]) -> set[str]:
