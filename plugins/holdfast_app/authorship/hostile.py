@@ -58,7 +58,8 @@ _FORMS: Final = (
         "ignor,disregard,forget,override,bypass,vergiss,oubli,olvid,obey,is your,is now your",
         r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
         r".{0,30}\b(?:instructions?|prompts?|rules|guid(?:elines|ance)|directives|constraints)\b"
-        r"|(?:[.;,:>]|\band)\s*obey\s|\bis (?:now )?your (?:new )?(?:operator|master|owner|administrator)\b"
+        r"|(?:[.;,:>]|\band)\s*obey\s+(?:it|them|this|these|the following|me|my|only)\b"
+        r"|\bis (?:now )?your (?:new )?(?:operator|master|owner|administrator)\b"
         r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
         r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
         r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
@@ -92,16 +93,17 @@ _FORMS: Final = (
         r"\bpipe\b.{0,60}https?://.{0,120}\b(?:to|into|through)\s+(?:sudo\s+)?(?:ba|z|da)?sh\b"
         r"|\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
         r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
-        r"|\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b.{0,60}\brun it\b"
-        r"|\bdecode\b.{0,40}\b(?:and|then)\s+(?:do|run|execute|follow|obey)\b",
+        r"|\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b.{0,60}\brun it (?:at|on|before|after)\b"
+        r"|\bdecode\b.{0,40}\b(?:and|then)\s+(?:do|run|execute|follow|obey)\s+(?:it|that|what)\b",
     ),
     # keep it from the user
     _Form(
         "tell,inform,mention,notify,alert,silent,secret,covert,<!--,display,visib",
-        r"\bwithout (?:telling|informing|mentioning|notifying|alerting)\b.{0,15}\b(?:it|this|that|any(?:one|body))\b"
-        r"|\b(?:push|send|upload|forward|post|copy)\b.{0,60}\b(?:silently|secretly|covertly)\b"
-        r"|<!--(?:(?!-->).){0,200}\b(?:agents?|assistants?|ai|llm|run|send|obey|ignore|must|always|never|hidden)\b"
-        r"|<[^<>]{0,200}\bstyle\s*=[^<>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden)"
+        r"\b(?:push|send|upload|forward|copy)\b.{0,60}\bto\b.{0,60}"
+        r"\b(?:silently|secretly|covertly|without mentioning)\b"
+        r"|<!--(?:(?!-->).){0,100}\b(?:agents?|assistants?|ai|llm)\b(?:(?!-->).){0,40}"
+        r"\b(?:run|send|obey|ignore|must|should|always|never)\b"
+        r"|<[^<>]{0,200}\bstyle\s*=[^<>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden)[^<>]{0,100}>\s*\w+\s+\w"
         r"|\b(?:do not|don['’]?t|never|without)\s+"
         r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
     ),
@@ -119,8 +121,9 @@ _FORMS: Final = (
         r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
         r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
         r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
-        r"|\bthe (?:assistant|agent|model)\b.{0,20}\b(?:must|should|shall|has to)\s+(?:always\s+)?(?:comply|obey)\b"
-        r"|\bif you (?:are |can )?(?:read|see)(?:ing)? this\b"
+        r"|\bthe (?:assistant|agent|model)\b.{0,20}\b(?:must|should|shall|has to)\s+(?:always\s+)?"
+        r"(?:comply with|obey)\s+(?:any|all|every|each|this|these|the following|what)\b"
+        r"|\bif you (?:are |can )?(?:read|see)(?:ing)? this\s*[,:]"
         r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
     ),
 )
