@@ -86,14 +86,3 @@ def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(confl
     assert "<<<<<<<" not in note.read_text()
     copies = [p.read_bytes() for p in (conflicted / "state/conflicts").iterdir()]
     assert sorted(copies) == sorted(data for path, data in before.items() if path.name != "MEMORY.md")
-
-
-def test_doctor__facts_cut_in_a_line__fix_keeps_the_whole_lines(opened, project):
-    for number in range(3):
-        opened().facts.create(content=f"Fact {number}", category="knowledge", confidence=0.9)
-    path = project / ".holdfast/facts.jsonl"
-    path.write_bytes(path.read_bytes()[:-30])
-    assert {c.name for c in doctor.examine(str(project)) if c.outcome is Outcome.FAIL} >= {"facts", "conflicts"}
-    doctor.examine(str(project), repair=True)
-    assert [f.content for f in opened().facts.list()] == ["Fact 0", "Fact 1"]
-    assert not [c for c in doctor.examine(str(project)) if c.outcome is Outcome.FAIL]
