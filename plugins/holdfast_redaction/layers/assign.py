@@ -90,14 +90,25 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         and start
         and (text[start - 1] == "<" or (quoted_name and text.rfind("<", max(0, start - 80), start) >= 0))
     ):
-        stop = text.find("<", sign, sign + MAX_VALUE)
-        return Value(sign + 1, stop, "<", quoted=True) if stop > sign + 1 else None
+        return _in_element(text, sign + 1)
     if mark == "|" and _in_table(text, start):
         stop = text.find("|", sign + 1, sign + MAX_VALUE)
         return _trimmed(text, sign + 1, stop, "|") if stop > 0 else None
+    if mark in ("-", "\u2013", "\u2014") and sign > at and text[sign + 1 : sign + 2] == " ":
+        return _read_quoted(text, sign + 2, "=")
     if flag and sign > at and mark and mark not in "=:-|&>":
         return _read(text, sign, " ", whole=False)
     return _behind_sign(text, start, end, sign)
+
+
+def _in_element(text: str, start: int) -> Value | None:
+    """An element's content that begins at ``start``; of several words the last, as in ``{deploy x}``."""
+    stop = text.find("<", start, start + MAX_VALUE)
+    *before, last = text[start:stop].rstrip(" \t\r\n}").split() or [""]
+    if not before:
+        return Value(start, stop, "<", quoted=True) if stop > start else None
+    at = text.rfind(last, start, stop)
+    return Value(at, at + len(last), "(", quoted=False)
 
 
 def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:

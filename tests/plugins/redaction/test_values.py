@@ -40,7 +40,13 @@ def test_redact__the_words_of_a_wallet__are_masked_whole(text):
 @pytest.mark.parametrize("secret", ["123e4567-e89b-42d3-a456-426614174abc", "12ab34cd56ef78901234aabb"])
 def test_redact__an_id_directly_behind_the_word_secret__is_masked(secret):
     assert secret not in redact(f"acme SECRET {secret}")
+    assert secret not in redact(f"acme token - '{secret}'")
     assert secret in redact(f"secret of build {secret}")
+
+
+def test_redact__an_element_of_several_words__has_its_secret_masked():
+    assert redact("<token>} }</token>, <token>See it</token>") == "<token>} }</token>, <token>See it</token>"
+    assert "w8r3k0p5zt6v1m9q2x7c4n8b" not in redact("<secret>{acme w8r3k0p5zt6v1m9q2x7c4n8b}</secret>")
 
 
 @pytest.mark.req("R240")
