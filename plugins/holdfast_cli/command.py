@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from holdfast.errors import HoldfastError
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
+from holdfast_cli.progress import Bar, shown
 from holdfast_cli.stdin import can_ask, confirmed
-from holdfast_cli.terminal import Bar, Term, progress_shown
+from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -243,7 +244,7 @@ class Call:
 
     def __enter__(self) -> Self:
         if self._progress and not self.json:
-            self.bar = self._stack.enter_context(progress_shown())
+            self.bar = self._stack.enter_context(shown())
         return self
 
     def __exit__(self, *error: object) -> None:

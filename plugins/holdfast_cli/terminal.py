@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from holdfast.errors import HoldfastError
 from holdfast.text.plain import JOINERS
-from holdfast_app import progress
 from holdfast_app.printable import in_one_line, json_safe, printable
 
 #: A string, or a string with its style's name.
@@ -27,8 +25,6 @@ Cell = str | tuple[str, str]
 #: Longest line in cells, even in a wider window, because longer lines are hard to read.
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
 _MIN_COLUMN = 12
-#: Work that ends sooner, in seconds, shows no bar; and the bar's length.
-_PATIENCE_S, _BAR = 0.4, 25
 
 #: Begins our own escape sequences up to the moment when they are written.
 _KEY = f"\x1b{os.urandom(8).hex()}"
@@ -224,42 +220,6 @@ class Term:
             pad = " " * (before if fits else visible(indent) + 2)
             lines += [(line if at == 0 else pad) + self.style(part, style) for at, part in enumerate(filled)]
         return "\n".join(line.rstrip() for line in lines)
-
-
-class Bar:
-    """The progress of long work on one line of a terminal, which disappears at the end."""
-
-    def __init__(self, out: Term, *, patience_s: float = _PATIENCE_S) -> None:
-        self._out = out
-        self._shown: tuple[int, str] | None = None
-        self._from = time.monotonic() + patience_s
-
-    def __call__(self, done: int, total: int, activity: str = "") -> None:
-        # An unknown total is redrawn for each item, a known one for each percent.
-        step = 100 * done // total if total else done
-        if (step, activity) != self._shown and time.monotonic() >= self._from:
-            self._shown = step, activity
-            drawn = f"{self._out.bar(min(done, total), total, _BAR):<{_BAR}} {done:,} of {total:,}"
-            self._out.progress(f"  {drawn if total else f'{done:,}'}  {activity}".rstrip())
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown is not None:
-            self._out.progress("")
-            self._shown = None
-
-
-@contextmanager
-def progress_shown() -> Iterator[Bar | None]:
-    """Draw the progress of work inside the block, if stderr is a terminal. Yields the bar, or None."""
-    out = Term(sys.stderr)
-    bar = Bar(out) if out.is_tty else None
-    try:
-        with progress.watched(bar):
-            yield bar
-    finally:
-        if bar is not None:
-            bar.clear()
 
 
 def cells(text: str) -> int:
