@@ -1,26 +1,20 @@
 """Whole documents: shape, limits, duplicates, what is not judged, and how long it takes."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from attrs import field, frozen
 from tests.support.growth import grows_less_than
 
+from holdfast.api import PluginContext
 from holdfast.config.layout import SURFACES
 from holdfast.models import Finding
 from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
 
 
-@frozen
-class Context:
-    settings: Mapping[str, object] = field(factory=dict)
-
-
 def check(text: str, *, stored: bool = False, **settings: object) -> list[Finding]:
-    plugin = CuratedMemory(context=Context(settings))
+    plugin = CuratedMemory(context=PluginContext("curated", settings, "", ""))
     return list(plugin.on_validate(ValidationRequest("memory", "MEMORY.md", text, stored=stored)))
 
 
@@ -101,7 +95,10 @@ def test_check__stored_text__warns_except_for_machine_paths():
 @pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
 def test_plugin__other_surface__is_not_its_business(surface):
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
-    assert CuratedMemory(context=Context()).on_validate(ValidationRequest(surface, "x", text)) == ()
+    assert (
+        CuratedMemory(context=PluginContext("curated", {}, "", "")).on_validate(ValidationRequest(surface, "x", text))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,7 +142,7 @@ REFUSED = [tuple(part.strip() for part in line.split(" | ", 1)) for line in line
 
 @pytest.fixture(scope="module")
 def plugin() -> CuratedMemory:
-    return CuratedMemory(context=Context())
+    return CuratedMemory(context=PluginContext("curated", {}, "", ""))
 
 
 def test_curated__standing_facts__pass(plugin):

@@ -17,7 +17,7 @@ from tests.support.dying import dies
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
 from holdfast import Holdfast
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, Unavailable
 from holdfast.fs import durable, private
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -305,6 +305,13 @@ def test_purge__name_of_session_or_document_holds_it__they_go(opened, payload, p
     assert memory.purge(subject="Jane-Doe").clean
     assert holding(project, "jane-doe", "Jane-Doe") == []
     assert "Fix the login test" in memory.store.read("memory/2026-11-21.md").text
+
+
+def test_purge__at_the_time_of_another__refused(opened, project):
+    memory = opened()
+    memory.session("s").add("user", "x")
+    with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
+        memory.purge(subject="anybody")
 
 
 @pytest.mark.parametrize("what", [{}, {"subject": "x y", "everything": True}, {"subject": " a "}, {"session": " "}])

@@ -1,15 +1,24 @@
 """The morning report, and that no summary is ever the only place of a fact or stands in for what it tells of."""
 
+import json
+import os
 import re
+import time
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from tests.plugins.facts.test_facts import Masker
 from tests.plugins.outbox.test_outbox import Board, said
+from tests.support import processes
+from tests.support.git import git
+from tests.support.trusting import trusted
 
+from holdfast import Holdfast
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.models import Severity
 from holdfast_app.outbox.forge import Activity
+from holdfast_app.report.automation import entries, summary
 from holdfast_app.report.report import SECTIONS
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
@@ -206,3 +215,96 @@ def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(ope
         session.compact(0, payload())
     assert refused.value.target == "daily summary"
     assert (session.unsafe, len(session.messages)) == (True, 1)
+
+
+@pytest.fixture
+def repo(project) -> Path:
+    git(project, "init", "-q", "-b", "main", ".")
+    git(project, "commit", "-q", "--allow-empty", "-m", "Fix the login")
+    return project
+
+
+def test_morning__two_forges__each_line_names_its_forge(repo):
+    board = Board(repo)
+    board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", "well done", until)]  # type: ignore[method-assign]
+    with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
+        told = [line.text[17:] for line in memory.morning().sections["On the forge"]]
+    assert sorted(told) == ["git main commit by t: Fix the login", "the board o/r#1 comment: well done"]
+
+
+def test_screen__several_commits__are_one_row_with_their_branches(repo):
+    git(repo, "commit", "-q", "--allow-empty", "-m", "fix: the logout")
+    with Holdfast.open(repo) as memory:
+        assert "- commits: main" in memory.morning().screen
+
+
+def start(repo: Path, session: str) -> None:
+    """A session start, as a client's hook runs it."""
+    event = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(repo), "source": "startup"}
+    done = processes.run("hook", "claude-code", cwd=repo, data=json.dumps(event))
+    assert done.returncode == 0, done.stderr
+
+
+def stored(repo: Path) -> list[Path]:
+    return sorted((repo / ".holdfast" / "memory" / "reports").glob("*.md"))
+
+
+def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo):
+    (repo / "holdfast.toml").write_text('[report]\nwhen = "daily"\n[dream]\nwhen = "manual"\n', encoding="utf-8")
+    trusted(repo)
+    start(repo, "one")
+    until = time.monotonic() + 90
+    while not stored(repo) and time.monotonic() < until:
+        time.sleep(0.1)
+    [path] = stored(repo)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Morning report: everything since ")
+    assert "main commit by t: Fix the login" in text
+    at = os.stat(path).st_mtime_ns
+    start(repo, "two")
+    time.sleep(1)
+    assert [os.stat(one).st_mtime_ns for one in stored(repo)] == [at]
+    with Holdfast.open(repo) as memory:
+        assert memory.validate().errors == ()
+
+
+OK, FAILED = '{"at": "2026-11-21T01:00:00Z", "status": "ok"}', '{"at": "2026-11-21T09:00:00Z", "status": "FAILED"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("d.jsonl", f"{OK}\n\n{FAILED}"),
+        ("d.json", f'{{"host": "a", "checks": [{OK}, {FAILED}]}}'),
+        ("d.md", "# Heartbeat\n\n- 01:00 ok\n- 09:00 FAILED: disk full\n"),
+        ("d.md", "| time | status |\n|---|---|\n| 01:00 | ok |\n| 09:00 | failed |\n"),
+        ("d.txt", "01:00 all well, no errors\n9:00 timeout\n"),
+        ("d.json", '[{"ts": 1763700000, "ok": true}, {"ts": 1763730000, "ok": false}]'),
+        ("d.jsonl", '{"ts": 1, "exit_code": 0}\n{"ts": 2, "exit_code": 1}\n'),
+    ],
+)
+def test_entries__good_first_and_bad_later__the_last_is_the_bad_one(name, text):
+    found = entries(name, text)
+    assert found[-1].is_bad
+    assert summary(found) == [found[-1].text]
+
+
+def test_summary__bad_and_then_good__tells_both():
+    text = "- 01:00 ok\n- 03:00 FAILED: no network\n- 04:00 slow\n- 09:00 ok\n"
+    assert summary(entries("d.md", text)) == ["03:00 FAILED: no network (the worst of 4)", "09:00 ok (the last of 4)"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All well, 0 errors",
+        "errors: 0, warnings: none",
+        "ran without errors",
+        "no failed jobs",
+        "Disk at 40 %",
+        '{"failed": 0}',
+    ],
+)
+def test_entries__good_ones_in_any_words__are_good(text):
+    name = "d.json" if text.startswith("{") else "d.md"
+    assert [entry.is_bad for entry in entries(name, text)] == [False]
