@@ -284,6 +284,8 @@ class History:
         facts = Counter(t for fact in memory.facts.list() for t in TOKEN.findall(fact.content))
         stated = {op.token: payload(op.token, op.fact) for op in self._all() if op.token.startswith("d")}
         reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")})
+        work = {name: reader.token(reader.blocks[one["flush"]][0]) for name, one in reader.work.items()}
+        self._expect("d0q" in work.values() or "d0q" not in notes, "the handoff lacks the work from before")
         said: Counter[str] = Counter()
         purged = {op.session for op in self._all() if op.kind == "purge" and op.was != WAITING}
         for name in sorted({op.session for op in self._all()}):
@@ -296,7 +298,7 @@ class History:
             if name not in purged:
                 self._check_session(session, found, in_notes)
                 self._check_messages(session, records, [op for op in self._all() if op.session == name])
-                self._check_last(session, reader)
+                self._check_last(session, work)
         blocks = re.findall(r"holdfast:block id=(\S+)", notes)
         edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
@@ -331,8 +333,8 @@ class History:
         told = [op for op in self._all() if op.was == DONE and kept & {op.token, op.fact} and op.session not in purged]
         self._expect(not told, f"answered, and withheld from agents: {[*map(str, told)]} {hidden}")
         if self.seed % 8 == 0 and not purged:
-            text, work = str(memory.load()), reader.work.values()
-            unsaid = [one["next_action"] for one in work if one["state"] == "open" and one["next_action"] not in text]
+            text, actions = str(memory.load()), [one.get("next_action", "") for one in reader.work.values()]
+            unsaid = [one for one in actions if one not in text]
             self._expect(not unsaid, f"the brief lacks {unsaid}")
         back = [str(op) for op in self.purged if in_notes[op.token] + said[op.token]]
         self._expect(not back, f"purged, and there: {back}")
@@ -346,16 +348,18 @@ class History:
         self._expect(None not in found.values(), f"listed and missing: {found}")
         return {name: document.text for name, document in found.items() if document}
 
-    def _check_last(self, session: Any, reader: Reader) -> None:
+    def _check_last(self, session: Any, work: dict[str, str]) -> None:
         """What the next session goes on with is the last flush that was answered; an ended session stays so."""
         mine = [op for op in self.ops[-1] if op.session == session.id and op.kind in (*FLUSHES, "add")]
-        last = mine[-1] if mine and (len(self.ops) == 1 or self.gone_on) else None
-        if last and last.was == DONE and last.payload and not (self.world.hit and self._overridden(session.id)):
-            entry = reader.work.get(session.id)
-            told = reader.token(reader.blocks[entry["flush"]][0]) if entry else ""
-            is_open = "handoff" in payload(last.token, last.fact)
-            self._expect(told == last.token or not (told or is_open), f"{last}: the handoff has {entry}")
-            self._expect(session.ended or last.kind != "end", f"{last}: not ended", is_loss=False)
+        if not mine or mine[-1].was != DONE or not (len(self.ops) == 1 or self.gone_on):
+            return
+        self._expect(
+            session.ended or not (mine[-1].kind == "end" and mine[-1].payload), f"{session.id} is open", is_loss=False
+        )
+        last = next(op for op in reversed(mine) if op.kind == "add" or op.payload or op is mine[0])
+        if last.was == DONE and last.payload and not (self.world.hit and self._overridden(session.id)):
+            told, is_open = work.get(session.id, ""), "handoff" in payload(last.token, last.fact)
+            self._expect(told == last.token or not (told or is_open), f"{last}: the handoff has {told}")
 
     def _check_messages(self, session: Any, records: list[dict[str, Any]], ops: list[Op]) -> None:
         """They are as they were added, and in context until something is dropped."""

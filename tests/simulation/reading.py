@@ -111,7 +111,7 @@ class Reader:
 
     def token(self, block: re.Match[str]) -> str:
         """Of the payload that the block is for; empty for one that nobody stated."""
-        found = re.search(r"^- Decision: Take (\w+)$", block["body"], re.MULTILINE)
+        found = re.search(r"^- Decision: Take (\w+)$", block["body"].partition("\n### Stated")[0], re.MULTILINE)
         return found[1] if found and found[1] in self.stated else ""
 
     @cached_property
