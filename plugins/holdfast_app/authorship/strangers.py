@@ -123,12 +123,8 @@ class Heard:
         """Whether strangers write such messages."""
         if self.message.role != "tool":
             return self.message.role == "system"
-        return is_outside(self.message.tool) or (self._call is not None and self._call.fetches)
-
-    @cached_property
-    def fetches(self) -> bool:
-        """Whether this is a call that prints strangers' text."""
-        return FETCHES.search(self.message.text) is not None
+        called = self._call.message.text if self._call else ""  # which may print strangers' text
+        return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
     def may_translate(self, said: _Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, and two words begin alike,
@@ -139,10 +135,6 @@ class Heard:
         ours = foreign if not said.is_foreign else [] if foreign else sentences(self.plain)
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
         return any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
-
-    @property
-    def letters(self) -> str:
-        return _letters(self.plain)
 
     def may_have(self, said: _Sentence) -> bool:
         """Whether it holds most stems of the sentence."""
@@ -155,7 +147,7 @@ class Heard:
 
     def has(self, said: _Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
-        return self.may_have(said) and said.letters in self.letters
+        return self.may_have(said) and said.letters in _letters(self.plain)
 
     def says_otherwise(self, said: _Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence, which the message may have. Where fewer do, or
@@ -163,11 +155,10 @@ class Heard:
         if len(said.stems) < _FEWEST_STEMS:
             return False
         enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
-        most = max(_shared(_by_word(self.plain), said.stems, len(said.words)).values(), default=0)
+        most = max(_shared(_places(self.plain, by_word=True), said.stems, len(said.words)).values(), default=0)
         if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
             return most >= least
-        parts, places = _by_sentence(self.plain)
-        shared = _shared(places, said.stems).items()
+        parts, shared = sentences(self.plain), _shared(_places(self.plain), said.stems).items()
         alike = (parts[at] for at, count in shared if 2 * count >= len(said.stems))
         return any(map(directs if self.is_outside or most >= enough else orders, alike))
 
@@ -210,21 +201,11 @@ def _foreign(plain: str) -> list[str]:
     return list(filter(_is_foreign, sentences(plain)))
 
 
-@lru_cache(20)
-def _by_word(plain: str) -> dict[str, list[int]]:
-    return _places(_undressed(plain).split())
-
-
-@lru_cache(20)
-def _by_sentence(plain: str) -> tuple[list[str], dict[str, list[int]]]:
-    parts = sentences(plain)
-    return parts, _places(parts)
-
-
-def _places(parts: Iterable[str]) -> dict[str, list[int]]:
-    """Each stem's parts, by number."""
+@lru_cache(40)
+def _places(plain: str, *, by_word: bool = False) -> dict[str, list[int]]:
+    """The numbers of the sentences, or words, with each stem."""
     places: dict[str, list[int]] = {}
-    for at, part in enumerate(parts):
+    for at, part in enumerate(_undressed(plain).split() if by_word else sentences(plain)):
         for stem in _stems(part):
             places.setdefault(stem, []).append(at)
     return places
@@ -266,6 +247,7 @@ def longest(text: str) -> list[str]:
     return sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]
 
 
+@lru_cache(500)
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``."""
     return [one for one in _SENTENCE.split(text) if one.strip()]
@@ -320,7 +302,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
             return one.message
         if not one.may_have(said):
             continue
-        if said.letters in one.letters or (role != "user" and one.says_otherwise(said)):
+        if said.letters in _letters(one.plain) or (role != "user" and one.says_otherwise(said)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return _end_of(said, [one for one in heard if one.is_outside])
@@ -329,9 +311,9 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
 def _end_of(said: _Sentence, heard: Sequence[Heard]) -> Message | None:
     """The message with the sentence's end, where another has all words before it."""
     for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():
-        begins = [one for one in heard if "".join(said.row[:at]) in one.letters]
+        begins = [one for one in heard if "".join(said.row[:at]) in _letters(one.plain)]
         end = "".join(said.row[at:])
-        found = next((one for one in heard if end in one.letters and begins != [one]), None)
+        found = next((one for one in heard if end in _letters(one.plain) and begins != [one]), None)
         if found or not begins:
             return found.message if found and begins else None
     return None

