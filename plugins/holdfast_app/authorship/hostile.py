@@ -98,10 +98,10 @@ _FORMS: Final = (
     ),
     # keep it from the user
     _Form(
-        "tell,inform,mention,notify,alert,silent,secret,covert,<!--,display,visib",
+        "tell,inform,mention,notify,alert,silent,secret,covert,!--,display,visib",
         r"\b(?:push|send|upload|forward|copy)\b.{0,60}\bto\b.{0,60}"
         r"\b(?:silently|secretly|covertly|without mentioning)\b"
-        r"|<!--(?:(?!-->).){0,100}\b(?:agents?|assistants?|ai|llm)\b(?:(?!-->).){0,40}"
+        r"|(?:<|&lt;)!--(?:(?!-->).){0,100}\b(?:agents?|assistants?|ai|llm)\b(?:(?!-->).){0,40}"
         r"\b(?:run|send|obey|ignore|must|should|always|never)\b"
         r"|<[^<>]{0,200}\bstyle\s*=[^<>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden)[^<>]{0,100}>\s*\w+\s+\w"
         r"|\b(?:do not|don['’]?t|never|without)\s+"
