@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 from tests.support.gitea.fake_server import FakeServer
 
+from holdfast import Holdfast
+from holdfast.config.values import PluginConfig
+from holdfast.plugin import discovery
+from holdfast_app.config import Config
+from holdfast_gitea import trail
 from holdfast_gitea.backend import GiteaBackend
 
 REPO = "agent/memory"
@@ -33,3 +38,19 @@ def machine(gitea, tmp_path, closing) -> Callable[..., GiteaBackend]:
         return closing(GiteaBackend(folder, **place, patience_s=patience_s, **more))
 
     return make
+
+
+@pytest.fixture
+def with_trail(gitea, project, clock, monkeypatch, closing) -> Callable[..., Holdfast]:
+    """``with_trail(*plugins, **settings)``: the project with a trail on acme/shop, as a new process would open it."""
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
+
+    def open_project(*plugins: object, **settings: object) -> Holdfast:
+        table = {"server": gitea.url, "repository": "acme/shop", **settings}
+        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
+        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
+        named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
+        return closing(Holdfast.open(project, config=config, clock=clock, plugins=named))
+
+    return open_project

@@ -8,10 +8,6 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.stated import done
 
 from holdfast import Holdfast, Payload
-from holdfast.config.values import PluginConfig
-from holdfast.plugin import discovery
-from holdfast_app.config import Config
-from holdfast_gitea import trail
 
 REPO, OTHER = "acme/shop", "acme/tools"
 SCOPES = ("write:issue", "read:repository", "read:user")
@@ -31,17 +27,8 @@ def gitea(clock) -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(gitea, project, clock, monkeypatch, closing) -> Opened:
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
-    monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
-
-    def open_project(**settings: object) -> Holdfast:
-        table = {"server": gitea.url, "repository": REPO, "repositories": [OTHER], "operator": "olga", **settings}
-        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
-        return closing(Holdfast.open(project, config=config, clock=clock))
-
-    return open_project
+def opened(with_trail) -> Opened:
+    return lambda **settings: with_trail(**{"repositories": [OTHER], "operator": "olga", **settings})
 
 
 def flushed(memory: Holdfast, *changes: tuple[str, str, str], **more: Any) -> None:

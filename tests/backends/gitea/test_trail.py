@@ -16,11 +16,9 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
 from holdfast.config.serde import unstructure
-from holdfast.config.values import PluginConfig
 from holdfast.flush import notes
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
-from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea import marker, trail
@@ -45,19 +43,8 @@ def gitea(clock) -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def opened(gitea, project, clock, monkeypatch, closing) -> Callable[..., Holdfast]:
-    """``opened(*plugins, url=, **settings)``: the project with the trail, as a new process would open it."""
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
-    monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
-
-    def open_project(*plugins: object, url: str = "", **settings: object) -> Holdfast:
-        table = {"server": url or gitea.url, "repository": REPO, **settings}
-        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
-        named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
-        return closing(Holdfast.open(project, config=config, clock=clock, plugins=named))
-
-    return open_project
+def opened(with_trail) -> Callable[..., Holdfast]:
+    return with_trail
 
 
 def flushed(memory: Holdfast, payload: Payload, session: str = "s") -> Any:
@@ -162,7 +149,7 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
 ):
     monkeypatch.setattr(trail, "PATIENCE_S", 0.1)  # no second try within the call: all the harder
     with FaultProxy(gitea.url) as proxy:
-        memory = opened(url=proxy.url, timeout_s=SLOW_S / 2)
+        memory = opened(server=proxy.url, timeout_s=SLOW_S / 2)
         proxy.spoil(method, "/comments", FAULTS[name], nth=nth)
         for number in range(2):
             flushed(memory, changed((WORK, f"step {number}"), objective=str(number)))
