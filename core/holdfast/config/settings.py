@@ -27,9 +27,9 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
     the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
     stops at the repository's top (a ``.git`` file or folder). A git worktree belongs to its main checkout's project,
-    unless it has a private folder of its own, which git never brings. The home folder is a project for the folders
-    below it only with a settings file. Another user's settings do not make a folder a project, see
-    :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
+    unless it has a private folder of its own, which git never brings. The home folder, and the file system's top, are
+    projects for the folders below them only with a settings file. Another user's settings make no folder a project,
+    see :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
     unset variable).
     """
     env = os.environ if env is None else env
@@ -47,7 +47,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     except FileNotFoundError:
         raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
     for folder in paths.upwards(here):
-        if is_marked(folder, env) and (folder == here or folder != home or config_file(home)):
+        may_be = folder == here or folder not in (home, os.path.dirname(folder))
+        if is_marked(folder, env) and (may_be or config_file(folder)):
             return _in_main_checkout(folder, env)
         if _is_repository(folder):
             is_own = _obeyed(os.path.join(folder, ".git"), folder, env)
