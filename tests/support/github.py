@@ -1,6 +1,7 @@
 """A small stand-in for GitHub's REST interface, with the layout of a GitHub Enterprise Server (``/api/v3``).
 
-Its answers have those fields of GitHub's public OpenAPI description that holdfast reads.
+Its answers have the fields that GitHub's public OpenAPI description requires; with the path of that description in
+``GITHUB_API_DESCRIPTION`` a test checks them against it (tests/plugins/forges/test_github.py).
 """
 
 import json
@@ -31,6 +32,8 @@ class GitHubServer:
         self.limited, self.lost = 0, 0
         self.moved = ""
         self.requests: list[tuple[str, str]] = []
+        #: Every answered path with its JSON, for the check against the description.
+        self.answers: list[tuple[str, str, Any]] = []
         self.rows: dict[str, list[Table]] = defaultdict(list)
         self.default_branch = "main"
         self._ids = 100
@@ -73,20 +76,30 @@ class GitHubServer:
     # what happens
 
     def user(self, login: str) -> Table:
-        return {"login": login, "id": sum(map(ord, login)), "type": "User"}
+        base = f"{self.url}/api/v3/users/{login}"
+        urls = ("followers", "following", "gists", "starred", "subscriptions", "organizations", "repos", "events",
+                "received_events")  # fmt: skip
+        return {
+            "login": login, "id": sum(map(ord, login)), "node_id": "U", "avatar_url": base, "gravatar_id": "",
+            "url": base, "html_url": f"{self.url}/{login}", "type": "User", "site_admin": False,
+            **{f"{one}_url": base for one in urls},
+        }  # fmt: skip
 
     def issue(
         self, title: str, by: str = "ana", body: str = "", *, pull: bool = False, at: datetime | None = None
     ) -> int:
         number = len(self.rows["issues"]) + 1
+        path = f"{self.url}/api/v3/repos/{self.repository}"
         url = f"{self.url}/{self.repository}/{'pull' if pull else 'issues'}/{number}"
         row: Table = {
-            "id": self._id(), "number": number, "title": title, "body": body, "state": "open", "user": self.user(by),
-            "labels": [], "assignees": [], "closed_at": None, "created_at": _stamp(at), "updated_at": _stamp(at),
-            "html_url": url,
+            "id": self._id(), "node_id": "I", "number": number, "title": title, "body": body, "state": "open",
+            "user": self.user(by), "labels": [], "assignee": None, "assignees": [], "milestone": None, "locked": False,
+            "comments": 0, "closed_at": None, "created_at": _stamp(at), "updated_at": _stamp(at), "html_url": url,
+            "url": f"{path}/issues/{number}", "repository_url": path, "author_association": "NONE",
+            "labels_url": path, "comments_url": path, "events_url": path,
         }  # fmt: skip
         if pull:
-            row["pull_request"] = {"merged_at": None}
+            row["pull_request"] = {"merged_at": None, "diff_url": url, "html_url": url, "patch_url": url, "url": path}
         self.rows["issues"].append(row)
         return number
 
@@ -104,38 +117,59 @@ class GitHubServer:
             issue["assignees"].append(more["assignee"])
         if event == "labeled":
             issue["labels"].append({"name": more["label"]["name"]})
-        row = {"id": self._id(), "actor": self.user(by), "event": event, "created_at": _stamp(), "issue": issue}
-        self.rows["events"].append({**row, **more})
+        row = {"id": self._id(), "node_id": "E", "url": self.url, "actor": self.user(by), "event": event,
+               "commit_id": None, "commit_url": None, "created_at": _stamp(), "issue": issue, **more}  # fmt: skip
+        self.rows["events"].append(row)
 
     def comment(self, number: int, body: str, by: str = "ana", *, line: bool = False) -> None:
         path, issue = f"{self.url}/api/v3/repos/{self.repository}", self.rows["issues"][number - 1]
         issue["updated_at"] = _stamp()
         row = {
-            "id": self._id(), "user": self.user(by), "body": body, "created_at": _stamp(), "updated_at": _stamp(),
-            "html_url": f"{issue['html_url']}#issuecomment-{self._ids}",
-            **({"pull_request_url": f"{path}/pulls/{number}"} if line else {"issue_url": f"{path}/issues/{number}"}),
+            "id": self._id(), "node_id": "C", "user": self.user(by), "body": body, "created_at": _stamp(),
+            "updated_at": _stamp(), "url": path, "author_association": "NONE",
+            "html_url": f"{issue['html_url']}#issuecomment-{self._ids}", "issue_url": f"{path}/issues/{number}",
         }  # fmt: skip
+        if line:
+            del row["issue_url"]
+            pull = f"{path}/pulls/{number}"
+            links = {one: {"href": pull} for one in ("self", "html", "pull_request")}
+            row |= {"pull_request_url": pull, "pull_request_review_id": 1, "diff_hunk": "@@", "path": "a.py",
+                    "commit_id": "c" * 40, "original_commit_id": "c" * 40, "_links": links}  # fmt: skip
         self.rows["line_comments" if line else "comments"].append(row)
 
     def review(self, number: int, state: str, by: str = "ana", body: str = "") -> None:
         issue = self.rows["issues"][number - 1]
         issue["updated_at"] = _stamp()
-        row = {"user": self.user(by), "body": body, "state": state, "submitted_at": _stamp()}
-        self.rows[f"reviews/{number}"].append({"id": self._id(), "html_url": issue["html_url"], **row})
+        href = {"href": issue["html_url"]}
+        self.rows[f"reviews/{number}"].append(
+            {"id": self._id(), "node_id": "R", "user": self.user(by), "body": body, "state": state,
+             "html_url": issue["html_url"], "pull_request_url": issue["url"], "submitted_at": _stamp(),
+             "commit_id": "c" * 40, "author_association": "NONE", "_links": {"html": href, "pull_request": href}}
+        )  # fmt: skip
 
     def push(self, branch: str, kind: str = "push", by: str = "ana") -> None:
-        row = {"ref": f"refs/heads/{branch}", "timestamp": _stamp(), "activity_type": kind, "actor": self.user(by)}
-        self.rows["activity"].append({"id": self._id(), "after": "b" * 40, **row})
+        row = {"id": self._id(), "node_id": "P", "before": "a" * 40, "after": "b" * 40, "ref": f"refs/heads/{branch}",
+               "timestamp": _stamp(), "activity_type": kind, "actor": self.user(by)}  # fmt: skip
+        self.rows["activity"].append(row)
 
     def release(self, tag: str, by: str = "ana") -> None:
-        url = f"{self.url}/{self.repository}/releases/tag/{tag}"
-        row = {"tag_name": tag, "name": f"Release {tag}", "published_at": _stamp(), "author": self.user(by)}
-        self.rows["releases"].append({"id": self._id(), "html_url": url, **row})
+        self.rows["releases"].append(
+            {"id": self._id(), "node_id": "L", "tag_name": tag, "name": f"Release {tag}", "target_commitish": "main",
+             "draft": False, "prerelease": False, "created_at": _stamp(), "published_at": _stamp(), "assets": [],
+             "author": self.user(by), "html_url": f"{self.url}/{self.repository}/releases/tag/{tag}",
+             **dict.fromkeys(("url", "assets_url", "upload_url", "tarball_url", "zipball_url"), self.url)}
+        )  # fmt: skip
 
     def check(self, number: int, name: str, conclusion: str) -> None:
         self.rows["issues"][number - 1]["updated_at"] = _stamp()
-        row = {"id": self._id(), "name": name, "conclusion": conclusion, "completed_at": _stamp()}
-        self.rows[f"checks/{number}"].append(row)
+        self.rows[f"checks/{number}"].append(
+            {"id": self._id(), "node_id": "K", "head_sha": f"{number:040}", "external_id": "", "url": self.url,
+             "html_url": self.url, "details_url": self.url, "status": "completed", "conclusion": conclusion,
+             "started_at": _stamp(), "completed_at": _stamp(), "name": name, "check_suite": {"id": 1},
+             "output": {"title": None, "summary": None, "text": None, "annotations_count": 0,
+                        "annotations_url": self.url},
+             "app": None, "pull_requests": []}
+        )  # fmt: skip
 
     def bodies(self, number: int) -> list[str]:
         return [row["body"] for row in self.rows["comments"] if row["issue_url"].endswith(f"/{number}")]
@@ -156,6 +190,8 @@ class GitHubServer:
             if page * size < len(whole):
                 more = "&".join(f"{key}={value}" for key, value in (params | {"page": page + 1}).items())
                 headers["Link"] = f'<https://elsewhere.example{split.path}?{more}>; rel="next"'
+        if status < 300:
+            self.answers.append((http.command, path, data))
         body = json.dumps(data).encode()
         if self.lost and http.command == "POST":
             self.lost -= 1

@@ -1,6 +1,8 @@
 """GitHub's trail, morning and claims, against a stand-in that follows GitHub's public description."""
 
 import contextlib
+import json
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -221,3 +223,44 @@ def test_token__none_or_wrong__says_so_without_it(server, tmp_path, monkeypatch)
     monkeypatch.delenv("GH_TOKEN", raising=False)
     with pytest.raises(ConfigError, match="no token for the GitHub server"):
         forge_of(server, tmp_path).check()
+
+
+@pytest.mark.skipif("GITHUB_API_DESCRIPTION" not in os.environ, reason="GITHUB_API_DESCRIPTION is not set")
+def test_stand_in__every_list__is_as_the_public_description_says(server, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    with open(os.environ["GITHUB_API_DESCRIPTION"], encoding="utf-8") as file:
+        schemas = json.load(file)
+    server.issue("One", pull=True)
+    server.comment(1, "A comment")
+    server.comment(1, "On a line", line=True)
+    server.review(1, "APPROVED")
+    server.happen(1, "labeled", label={"name": "bug", "color": "f00"})
+    server.push("main")
+    server.release("v1")
+    server.check(1, "tests", "failure")
+    now = datetime.now(UTC)
+    forge_of(server, tmp_path).activity(now - timedelta(days=1), now)
+    names = {
+        "/issues": "issue", "/issues/comments": "issue-comment", "/pulls/comments": "pull-request-review-comment",
+        "/issues/events": "issue-event", "/activity": "activity", "/releases": "release",
+        "/pulls/1/reviews": "pull-request-review", f"/commits/{1:040}/check-runs": "check-run",
+    }  # fmt: skip
+    seen = {}
+    for _, path, data in server.answers:
+        if name := names.get(path.removeprefix(f"/repos/{REPO}")):
+            schema = {"$ref": f"#/components/schemas/{name}", "components": schemas["components"]}
+            rows = data["check_runs"] if name == "check-run" else data
+            for row in rows:
+                jsonschema.Draft4Validator(_nullable(schema)).validate(row)
+                seen[name] = True
+    assert sorted(seen) == sorted(names.values())
+
+
+def _nullable(value: Any) -> Any:
+    """OpenAPI 3.0's ``nullable`` as JSON Schema says it."""
+    if isinstance(value, list):
+        return [_nullable(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _nullable(one) for key, one in value.items()}
+    return {"anyOf": [{"type": "null"}, made]} if made.get("nullable") is True else made
