@@ -49,7 +49,7 @@ class Provenance:
         """Record facts that this machine is about to store."""
 
     def settle(self) -> None:
-        """Make what was recorded durable, before a flush counts as such."""
+        """Make the records durable, before a flush counts as such."""
 
     def confirm(self, name: str, text: str) -> None:
         """Record that a document was read back after a write."""

@@ -203,7 +203,7 @@ def _foreign(plain: str) -> list[str]:
 
 @lru_cache(40)
 def _places(plain: str, *, by_word: bool = False) -> dict[str, list[int]]:
-    """The numbers of the sentences, or words, with each stem."""
+    """Each stem's sentences, or words, by number."""
     places: dict[str, list[int]] = {}
     for at, part in enumerate(_undressed(plain).split() if by_word else sentences(plain)):
         for stem in _stems(part):

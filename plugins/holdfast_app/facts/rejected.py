@@ -138,7 +138,7 @@ class FactTrail:
         yield from filter(None, map(_event, private.rows(self._path)))
 
     def add(self, *events: Departure, durably: bool = False) -> None:
-        """Add events, ``durably`` when the store forgets next what they hold. Raises: Unavailable."""
+        """Add events, ``durably`` when the store forgets their content next. Raises: Unavailable."""
         given = (asdict(one, filter=lambda _, value: value not in ("", None)) for one in events)
         rows = ({**row, "at": stamp(row["at"].astimezone(UTC))} for row in given)
         durable_queue.log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=durably)
