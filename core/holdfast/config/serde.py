@@ -157,16 +157,16 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return lambda value: None if value is None else inner(value)
     if origin is tuple:
         inner = _reader(kinds[0])
-        return lambda value: tuple(map(inner, _a((list, tuple), value)))
+        return lambda value: tuple(map(inner, _instance((list, tuple), value)))
     if origin in (dict, Mapping):
         inner, outer = _reader(kinds[1]), _reader(kinds[0])
-        return lambda value: {outer(key): inner(one) for key, one in _a(dict, value).items()}
+        return lambda value: {outer(key): inner(one) for key, one in _instance(dict, value).items()}
     if attrs.has(kind):
         return lambda value: kind(**{key: _member(kind, key)(one) for key, one in _table(kind, value).items()})
     raise TypeError(kind)
 
 
-def _a(kind: Any, value: Any) -> Any:
+def _instance(kind: Any, value: Any) -> Any:
     """``value``, which must be a ``kind``. Raises: TypeError."""
     if not isinstance(value, kind):
         raise TypeError(type(value))
@@ -195,7 +195,7 @@ def _is_raw(field: attrs.Attribute[Any]) -> bool:
 
 def _table(cls: Any, value: Any) -> Mapping[str, Any]:
     """A table with unknown keys moved into the field of ``cls`` for them, if it has one. Raises: TypeError."""
-    table: Mapping[str, Any] = value if type(value) is dict else _a(Mapping, value)
+    table: Mapping[str, Any] = value if type(value) is dict else _instance(Mapping, value)
     rest = _rest(cls)
     if not rest:
         return table

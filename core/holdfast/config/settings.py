@@ -47,8 +47,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     except FileNotFoundError:
         raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
     for folder in paths.upwards(here):
-        may_be = folder == here or folder not in (home, os.path.dirname(folder))
-        if is_marked(folder, env) and (may_be or config_file(folder)):
+        is_above_all = folder != here and folder in (home, os.path.dirname(folder))
+        if is_marked(folder, env) and (not is_above_all or config_file(folder)):
             return _in_main_checkout(folder, env)
         if _is_repository(folder):
             is_own = _obeyed(os.path.join(folder, ".git"), folder, env)

@@ -32,7 +32,7 @@ class Mark:
 
 def mark(state: str) -> Mark:
     """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm."""
-    return json_file.found(os.path.join(state, MARK), Mark) or Mark()
+    return json_file.load_if_readable(os.path.join(state, MARK), Mark) or Mark()
 
 
 def set_mark(state: str, value: Mark) -> None:

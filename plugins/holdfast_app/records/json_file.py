@@ -26,7 +26,7 @@ def load(path: str, cls: type[T]) -> T | None:
         raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
 
 
-def found(path: str, cls: type[T]) -> T | None:
+def load_if_readable(path: str, cls: type[T]) -> T | None:
     """The same for a record that only informs. None also when it is unreadable."""
     try:
         return structure(private.table(path), cls, what=os.path.basename(path), error=Corrupt)

@@ -76,7 +76,9 @@ _CHUNK = 250
     "Save",
     "make a session durable, verify it and print the receipt",
     SESSION,
-    argument("--reason", metavar="WHY", choices=REASONS, default="manual", help=", ".join(REASONS)),
+    argument(
+        "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
+    ),
     argument("--transcript", metavar="FILE", help="first journal a session that a client recorded"),
     *saving.ARGUMENTS,
     usage="holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"

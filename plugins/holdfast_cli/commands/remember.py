@@ -37,8 +37,19 @@ def confidence(text: str) -> float:
     "Save",
     "store one fact",
     argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin"),
-    argument("--category", metavar="NAME", default=DEFAULT_CATEGORY, help=", ".join(CATEGORIES)),
-    argument("--confidence", metavar="N", type=confidence, default=DEFAULT_CONFIDENCE, help="0.0 to 1.0"),
+    argument(
+        "--category",
+        metavar="NAME",
+        default=DEFAULT_CATEGORY,
+        help=f"{', '.join(CATEGORIES)} (default: {DEFAULT_CATEGORY})",
+    ),
+    argument(
+        "--confidence",
+        metavar="N",
+        type=confidence,
+        default=DEFAULT_CONFIDENCE,
+        help=f"0.0 to 1.0 (default: {DEFAULT_CONFIDENCE})",
+    ),
     argument("--source", metavar="TEXT", default="", help="the fact's origin"),
     examples=(
         'holdfast remember "Prefers tabs" --category preference --confidence 0.9',
@@ -130,6 +141,8 @@ def extract(call: Call) -> Answer:
     from holdfast_app.facts.extraction.extract import ExtractResult
 
     args = call.args
+    if args.log and (args.transcript or args.queued or args.turns):
+        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
     if not (args.transcript or args.queued or args.turns or args.log):
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
     memory = call.memory

@@ -302,12 +302,15 @@ def test_update__secret__reaches_neither_files_nor_private_state(memory, project
     assert b"[SECRET]" in (project / FOLDER / "patterns.md").read_bytes()
 
 
-@pytest.mark.parametrize("body", [b"{", b'{"name": "build", "state": "opened", "started": "2026-11-23T04:36:26Z"}'])
+RECORD = b'{"name": "build", "state": "open", "started": "2026-11-23T04:36:26Z"}'
+
+
+@pytest.mark.parametrize("body", [b"{", RECORD.replace(b"open", b"opened"), RECORD.replace(b"build", b"review")])
 def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
     opened = memory()
     opened.workflow("build").start()
     (project / ".opencode/state/workflows/build.json").write_bytes(body)
-    with pytest.raises(HoldfastError, match="is not valid"):
+    with pytest.raises(HoldfastError, match="damaged"):
         opened.workflow("build").end(NOTHING, confirmed=["tests-passed"])
     opened.workflow("build").start()
     assert opened.workflow("build").is_open

@@ -274,7 +274,7 @@ class Run:
 
 def last_run(services: Services) -> Run | None:
     """The record. None without one, or when it is unreadable, because it only informs."""
-    return json_file.found(services.private(_RUN), Run)
+    return json_file.load_if_readable(services.private(_RUN), Run)
 
 
 def calls_today(services: Services) -> int:

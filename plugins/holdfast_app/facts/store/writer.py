@@ -164,15 +164,15 @@ class FactWriter:
 
     def _reject(self, *facts: Fact) -> None:
         """Record facts that leave, before they do."""
-        if facts:
-            self.rejected.add({key_of(fact.content) for fact in facts}, self.services.clock())
+        self.rejected.add({key_of(fact.content) for fact in facts}, self.services.clock())
 
     def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
         """Record facts that leave for the fact ``by``, with their content in the trail."""
-        for fact in replaced:
-            event = departure(fact, self.services.clock(), "replaced", why, by=by, is_kept=True)
-            self.trail.add(event, durably=True)
-        self._reject(*replaced)
+        if replaced:
+            at = self.services.clock()
+            gone = (departure(fact, at, "replaced", why, by=by, is_kept=True) for fact in replaced)
+            self.trail.add(*gone, durably=True)
+            self._reject(*replaced)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
