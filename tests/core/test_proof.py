@@ -151,6 +151,21 @@ def test_flush__purged_since__what_was_purged_does_not_come_back(opened, payload
     assert note().count("<!-- holdfast:block") == 1
 
 
+def test_flush__purged_while_the_journal_is_read__reads_it_again(opened, monkeypatch):
+    memory = opened()
+    session = memory.session("s")
+    for text in ("the word is plover", "and the number is 7"):
+        session.add("user", text)
+    first = session.journal.first_line()
+    opened().purge(subject="plover")
+    opened().session("s").add("user", "a longer text " * 40)
+    answers = iter([first])
+    real = Journal.first_line
+    monkeypatch.setattr(Journal, "first_line", lambda journal: next(answers, None) or real(journal))
+    session.flush()
+    assert [message.text[:8] for message in session.messages] == ["[purged]", "and the ", "a longer"]
+
+
 #: A session is flushed, which imports everything. Then six processes open the project, and flush when all have.
 CROWD = """
 import os, sys

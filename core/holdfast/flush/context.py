@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
-from holdfast.errors import Conflict, HoldfastError, Unavailable
+from holdfast.errors import Conflict, Corrupt, HoldfastError, Unavailable
 from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
@@ -98,14 +99,30 @@ class Context:
     def catch_up(self) -> None:
         """Read additions to the journal, or all of it after a rewrite. Raises: Corrupt; Unavailable."""
         with self._lock:
-            first = self.journal.first_line()
-            if self._first_line not in (b"", first):
-                self._begin()  # purged messages must not come back from memory
-                self._load()
+            try:
+                self._read_on()
+            except Corrupt:
+                if self.journal.first_line() == self._first_line:
+                    raise
+                self._read_on()  # a purge rewrote the journal while it was read
+
+    def _read_on(self) -> None:
+        first = self.journal.first_line()
+        if self._first_line not in (b"", first):
+            self._begin()  # purged messages must not come back from memory
+            self._load()
+            return
+        self._first_line = first
+        for entry in self._entries():
+            self._apply(entry)
+
+    def _entries(self) -> Iterator[Entry]:
+        """The unread ones; none of a journal that was begun after its first line was looked for. Without that line a
+        rewrite would go unnoticed."""
+        for entry in self.journal.entries(self._read_to):
+            if not self._first_line:
                 return
-            self._first_line = first
-            for entry in self.journal.entries(self._read_to):
-                self._apply(entry)
+            yield entry
 
     def span(self) -> tuple[list[Message], int, int]:
         """The messages that a flush must cover now, as said, the offset of their end, and the newest message's."""
@@ -145,7 +162,7 @@ class Context:
             settled = checkpoint.start
             self._kept_from, self._flushed_to = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
             self._read_to = min(self._kept_from, self._flushed_to)
-        for entry in self.journal.entries(self._read_to):
+        for entry in self._entries():
             if entry.start >= settled or entry.record["kind"] == "message":
                 self._apply(entry)
 
