@@ -249,21 +249,6 @@ def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_it
     assert [note.rule for note in notes] == ["one", "two"]
 
 
-@given(st.lists(st.sampled_from(["good", "bad a", "bad b", "", "secret"]), max_size=8))
-def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines):
-    def answer(request):
-        shown = request.text.splitlines()
-        bad = [Finding(rule=f"r{n}", message=f"m{n}", line=n) for n, line in enumerate(shown, 1) if line[:3] == "bad"]
-        masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
-        return [*reversed(bad), *bad[:1], *masks]
-
-    text, gone = filter_lines(validator(answer), "\n".join(lines), surface="memory")
-    assert [line for line, _ in gone] == [line for line in lines if line[:3] == "bad"]
-    assert [f.line for _, f in gone] == [n for n, line in enumerate(lines, 1) if line[:3] == "bad"]
-    kept = ["***" if line == "secret" else line for line in lines if line[:3] != "bad"]
-    assert [line for line in text.splitlines() if line] == [line for line in kept if line]
-
-
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):

@@ -339,48 +339,6 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened):
     assert compactor.calls == 0
 
 
-def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(opened):
-    class Model:
-        """As pydantic models of the SDKs are."""
-
-        def __init__(self, **fields: Any) -> None:
-            self._fields = fields
-
-        def model_dump(self) -> Row:
-            return self._fields
-
-    rows = [
-        {"role": "system", "content": "You are an agent"},
-        {"role": "developer", "content": "Obey"},
-        {"role": "user", "content": "Run the tests"},
-        Model(
-            role="assistant",
-            content=None,
-            tool_calls=[
-                {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "pytest"}'}}
-            ],
-        ),
-        {"role": "tool", "tool_call_id": "c1", "content": "2 failed"},
-        {
-            "role": "assistant",
-            "content": [Model(type="text", text="Again"), Model(type="tool_use", id="t1", name="bash", input={})],
-        },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}]},
-    ]
-    memory = opened()
-    memory.guard(lambda given: given, session="s", messages=lambda given: given)(rows)
-    told = [(m.role, m.text, m.tool, m.failed) for m in memory.session("s").messages]
-    assert told == [
-        ("user", "Run the tests", "", False),
-        ("assistant", "bash: pytest", "bash", False),
-        ("tool", "2 failed", "bash", False),
-        ("assistant", "Again", "", False),
-        ("assistant", "bash", "bash", False),
-        ("tool", "no", "bash", True),
-    ]
-    assert all(m.at.year == 2026 for m in memory.session("s").messages)
-
-
 def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note):
     memory = opened()
     compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)

@@ -80,13 +80,6 @@ class Wrapper:
         return [Extraction(summary=f"wrapped {one.summary}") for one in found]  # type: ignore[return-value]
 
 
-class OldWrapper:
-    @hookimpl(hookwrapper=True)
-    def on_dream(self) -> Iterator[None]:
-        outcome: Any = yield
-        outcome.force_result(DreamDraft(memory=outcome.get_result().memory + " wrapped"))
-
-
 def test_on_dream__plugin_returns_none__the_next_one_is_called():
     assert drafted(manager(dreamer("third"), dreamer("second"), dreamer(None))) == "second"
     assert manager(dreamer(None), dreamer(None)).on_dream(SOURCES) is None
@@ -229,10 +222,6 @@ def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch)
     _, failures = made.on_extract(TURNS)
     assert [(one.plugin, one.reason) for one in failures] == [("b", "it took longer than 0.2 s")]
     assert time.monotonic() - began < 2
-
-
-def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper():
-    assert drafted(manager(dreamer("a"), OldWrapper())) == "a wrapped"
 
 
 def test_on_flush__several_or_no_evidence__all_of_it_is_returned():

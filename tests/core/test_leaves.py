@@ -229,7 +229,7 @@ def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row, wh
 
 
 def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept():
-    rows = [{"role": "system", "content": "Be brief"}, *({"role": r, "content": r} for r in ("user", "system"))]
+    rows = [{"role": role, "content": role} for role in ("system", "developer", "user", "system")]
     assert [m.text for m in parse(rows)] == ["user", "system"]
 
 

@@ -1,19 +1,12 @@
 """A server that says no: every call tells why, and none takes it for an empty store. Edits by hand: test_damage.py."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
-from holdfast.config.values import StorageConfig
-from holdfast.errors import FlushRefused, Unavailable
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
-from holdfast_app.config import Config
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_keys import transport
@@ -96,41 +89,3 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
         assert caught.value.next_step, name
         assert gitea.token not in f"{caught.value} {caught.value.next_step}", name
     assert [seen for seen in gitea.requests if seen.status < 300] == []
-
-
-PAYLOAD = done("Ship it", facts=["The port is 8080"])
-
-
-@pytest.fixture
-def memory(gitea, project, monkeypatch) -> Iterator[Holdfast]:
-    """A project whose whole memory is on the server."""
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
-    options = {"server": gitea.url, "repository": REPO, "patience_s": 0.2}
-    config = Config(zone="UTC", storage=StorageConfig(backend="gitea", options=options))
-    with contextlib.closing(Holdfast.open(project, config=config)) as opened_memory:
-        yield opened_memory
-
-
-@pytest.mark.req("R142", "R149")
-@pytest.mark.parametrize("spoil", ["archived", "down"])
-def test_flush__server_says_no__refused_and_unsafe_until_it_works(spoil, gitea, memory):
-    payload = Payload(**PAYLOAD)
-    session = memory.session("s")
-    session.add("user", "hello")
-    session.flush(payload)
-    session.add("user", "The port is 8080")
-    if spoil == "archived":
-        gitea.archive(REPO)
-    else:
-        gitea.down()
-    with pytest.raises((FlushRefused, Unavailable)):
-        session.flush(payload)
-    with pytest.raises(FlushRefused):
-        session.compact(keep_last=0)
-    gitea.up()
-    gitea.archive(REPO, on=False)
-    session.flush(payload)
-    session.compact(keep_last=0)
-    day = next(title for title in gitea.titles(REPO).values() if title.startswith("holdfast:doc:memory/"))
-    blocks = [body for body in gitea.bodies(REPO, issue_of(gitea, day.removeprefix("holdfast:"))) if "block=" in body]
-    assert len(blocks) == 2

@@ -98,29 +98,7 @@ def test_write__in_an_organizations_store_that_another_user_began__refused(gitea
     assert text_of(bot) == "five\n"
 
 
-def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea, of):
-    owner, ana = of("agent"), of("ana")
-    invitations.invite(owner.log, "ana")
-    ana.write("MEMORY.md", "of ana\n")
-    ana.append(DAY, make_block("one"), HEADER, "one")
-    ana.add_fact(make_fact(1), 100)
-    member, count = owner.revoke("ana")
-    assert (member.state, count >= 3) == ("out", True)
-    base = marker.fields(gitea.bodies(REPO, max(gitea.titles(REPO)))[-1])
-    for number, title in gitea.titles(REPO).items():
-        if title.startswith("holdfast:doc"):
-            body = marker.frame("x", "evil\n", id=replay.new_id(), kind="ver", base=base["id"])
-            gitea.make_comment(REPO, number, body, poster="ana")
-    for view in (owner, of("agent"), of("cleo")):
-        assert text_of(view) == "of ana\n"
-        assert "holdfast:block" in (text_of(view, DAY) or "")
-        assert len(list(view.facts())) == 1
-    with pytest.raises(Refused, match="revoked"):
-        ana.write("MEMORY.md", "later\n")
-    assert owner.revoke("ana") == (member, 0)
-
-
-def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_told_anything_else(gitea, of):
+def test_revoke__the_user_then_writes_edits_and_deletes__what_they_wrote_before_counts_as_it_was(gitea, of):
     """On the server the author of a comment or issue may always edit it."""
     owner, ana = of("agent"), of("ana")
     invitations.invite(owner.log, "ana")
@@ -130,7 +108,11 @@ def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_to
     ana.add_fact(make_fact(1), 100)
     owner.append(DAY, make_block("three"), HEADER, "three")
     before = text_of(owner, DAY)
-    owner.revoke("ana")
+    member, count = owner.revoke("ana")
+    assert (member.state, count >= 3) == ("out", True)
+    with pytest.raises(Refused, match="revoked"):
+        ana.write("MEMORY.md", "later\n")
+    assert owner.revoke("ana") == (member, 0)
     issues = gitea.world.repo(REPO).issues
     mine = [(number, row) for number, one in issues.items() for row in one.rows if row.poster.login == "ana"]
     assert mine
@@ -143,7 +125,10 @@ def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_to
             gitea.edit_comment(REPO, row.id, marker.frame("x", "evil\n", **more))
             row.updated += 60
         assert number
+    base = marker.fields(gitea.bodies(REPO, max(issues))[-1])
     for number, one in issues.items():
+        body = marker.frame("x", "evil\n", id=replay.new_id(), kind="ver", base=base["id"])
+        gitea.make_comment(REPO, number, body, poster="ana")
         if one.poster.login == "ana":
             named = marker.line(kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA")
             gitea.edit_issue(REPO, number, title="holdfast:doc:MEMORY.md", body=named)

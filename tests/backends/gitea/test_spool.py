@@ -19,6 +19,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Receipt
 from holdfast.config.serde import unstructure
+from holdfast.errors import FlushRefused
 from holdfast.storage import block_marker
 
 REPO = "agent/memory"
@@ -120,6 +121,17 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     away.give_back()
     away.ship()
     assert away.notes().count(block_marker(first.flush_id)) == 1
+
+
+@pytest.mark.req("R142", "R149")
+def test_flush__server_away_without_a_spool__is_refused_names_the_setting_and_works_when_it_is_back(away):
+    away.settings(spool=False)
+    away.take_away()
+    with pytest.raises(FlushRefused) as refused:
+        away.flush("one", "The port is 8443")
+    assert "`[storage] spool = true`" in refused.value.next_step
+    away.give_back()
+    assert away.flush("one", "The port is 8443").flush_id in away.notes()
 
 
 def test_compaction__server_answers_in_two_seconds__is_refused_in_time_by_name_or_kept(away):

@@ -249,26 +249,6 @@ def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(gitea, ma
         assert [fact.content for fact in view.facts()] == ["stays"]
 
 
-@pytest.mark.parametrize("title", ["Some thoughts", "holdfast:doc:OTHER.md", "Re: holdfast:doc:MEMORY.md"])
-def test_document__its_title_changed_by_hand__is_read_and_written_by_every_machine(gitea, machine, title):
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    gitea.edit_issue(REPO, number, title=title)
-    gitea.edit_issue(REPO, issue_of(gitea, f"doc:{DAY}"), title="A day")
-    fresh = machine()
-    assert fresh.names() == ["MEMORY.md", DAY]
-    assert text_of(fresh, "MEMORY.md") == "one\n"
-    fresh.write("MEMORY.md", "two\n")
-    fresh.append(DAY, make_block("two"), HEADER, "two")
-    gitea.edit_issue(REPO, number, title="holdfast:doc:MEMORY.md")
-    for view in (store, machine()):
-        assert text_of(view, "MEMORY.md") == "two\n"
-        assert (text_of(view, DAY) or "").count("holdfast:block") == 2
-    assert len(gitea.titles(REPO)) == 3
-
-
 def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     """What an older version of holdfast left when somebody had changed the title in between."""
     store.write("MEMORY.md", "one\n")

@@ -86,6 +86,7 @@ def test_update__flags_json_and_nothing__updates_and_tells(three, project):
     piped = three("update", "--from", "-", "--json", stdin=text)
     assert piped.json["deferred"] == ["e: no evidence"]
     assert "nothing was changed" in three("update").out
+    assert "nothing was changed" in three("update", "--gotcha", "A ").out
     assert "- e (not verified: no evidence)" in (project / FOLDER / "progress.md").read_text()
 
 

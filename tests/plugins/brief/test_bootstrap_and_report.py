@@ -303,14 +303,11 @@ def with_bom(project):
     return path
 
 
-@pytest.mark.parametrize("name", ["Uses Postgres"])
-def test_flush__byte_order_mark_before_an_entry__entry_is_known_and_the_mark_stays(
-    project, clock, with_bom, payload, name
-):
+def test_flush__byte_order_mark_before_an_entry__entry_is_known_and_the_mark_stays(project, clock, with_bom, payload):
     with Holdfast.open(project, clock=clock) as memory:
         session = memory.session("s")
         session.add("user", "hello")
-        session.flush(payload(curated={"memory": [name]}))
+        session.flush(payload(curated={"memory": ["Uses Postgres"]}))
         assert session.state == "safe"
     lines = with_bom.read_bytes().decode("utf-8").splitlines()
     assert lines[:2] == ["\ufeff- Uses Postgres", "- Uses tabs"]

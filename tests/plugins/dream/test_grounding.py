@@ -106,27 +106,6 @@ def test_ground__a_sentence_over_several_lines__is_supported_at_its_first_line()
     assert (judged.answer, [support.line for support in judged.supports]) == ("supported", [1])
 
 
-@pytest.mark.req("R028", "R029")
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("- The pool has 45 connections", "number"),
-        ("- Staging runs Postgres 15.5", "number"),
-        ("- The migration was reviewed on 2026-10-18", "date"),
-        ("- Demo at 15:30", "time"),
-        ("- The runbook is at https://wiki.acme.example/ops/other", "url"),
-        ("- Ask ana@acme.example", "email"),
-        ("- The limits are in src/bounds.py", "path"),
-        ("- Set GATEWAY_RETRIES for the gateway", "identifier"),
-        ("- The budget was approved by Carla", "name"),
-        ('- Ana said "spend it all"', "quote"),
-        ("- Staging never runs on port 5433", "negation"),
-    ],
-)
-def test_ground__an_invention__is_named_by_kind(line, kind):
-    assert kinds(line) == [kind]
-
-
 @pytest.mark.req("R029")
 @pytest.mark.parametrize(
     "line",

@@ -1,28 +1,21 @@
 """The life of a fact over every backend: coming in, changing, leaving, and what the trail tells of it."""
 
-import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import PluginConfig, StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, DuplicateFact, NotFound
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
-from holdfast.testing import strategies
-from holdfast.text.plain import clean
-from holdfast.text.stored import CATEGORIES, duplicate_key
-from holdfast_app.authorship.strangers import orders
+from holdfast.text.stored import CATEGORIES
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
@@ -279,23 +272,6 @@ def test_list__order_limit_and_category__as_asked(facts):
     assert [f.content for f in facts.list(order="confidence", limit=2)] == ["b", "a"]
     assert [f.content for f in facts.list(category=" GOAL", limit=1)] == ["a"]
     assert facts.list(limit=0) == []
-
-
-@settings(max_examples=10)
-@given(many=st.lists(strategies.facts(), max_size=12, unique_by=(lambda f: f.id, lambda f: duplicate_key(f.content))))
-def test_export_then_import__any_facts__identity(many):
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
-        plain = Config(plugins={"redaction": PluginConfig(enabled=False)})
-        with Holdfast.open(one, config=plain) as first, Holdfast.open(two, config=plain) as second:
-            for fact in many:
-                first.store.backend.add_fact(fact, 500)
-            exported = [row for row in first.facts.export() if clean(f" {row['content']}") == f" {row['content']}"]
-            exported = [row for row in exported if not orders(str(row["content"]))]  # they are marked
-            text = "\n".join(json.dumps(row) for row in exported)
-            assert second.facts.import_(read_rows(text)).bad == ()
-            assert [{**row, "source": ""} for row in second.facts.export()] == [
-                {**row, "source": ""} for row in exported
-            ]
 
 
 def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened):

@@ -19,7 +19,7 @@ from holdfast_cli import main
 ON = '[identity]\nrecord = true\nperson = "{}"\nmachine = "laptop"\n'
 
 
-def project(folder: Path, text: str) -> Path:
+def settled(folder: Path, text: str) -> Path:
     (folder / "holdfast.toml").write_text(text)
     return trusted(folder)
 
@@ -35,8 +35,8 @@ def note(root: Path) -> str:
     return "".join(path.read_text() for path in (root / ".holdfast" / "memory").glob("*.md"))
 
 
-def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_folder):
-    root = project(project_folder, ON.format("Ana"))
+def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project):
+    root = settled(project, ON.format("Ana"))
     receipt = flushed(root, "The port is 8443")
     assert receipt.by == "Ana@laptop"
     assert note(root).count("<!-- by=Ana@laptop -->") == 1
@@ -46,17 +46,17 @@ def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_fol
         assert "by=Ana" not in memory.load().text
 
 
-def test_flush__two_people_share_an_account__git_tells_them_apart(project_folder, monkeypatch):
-    root = project(project_folder, '[identity]\nrecord = true\nmachine = "desk"\n')
+def test_flush__two_people_share_an_account__git_tells_them_apart(project, monkeypatch):
+    root = settled(project, '[identity]\nrecord = true\nmachine = "desk"\n')
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Ana Lee")
     assert flushed(root, "The port is 8443").by == "Ana Lee@desk"
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
     assert flushed(root, "The host is db1").by == "Bo@desk"
 
 
-def test_cloned_project__sets_a_person__it_is_not_in_force(project_folder):
-    (project_folder / "holdfast.toml").write_text(ON.format("Mallory"))
-    assert flushed(project_folder, "The port is 8443").by == ""
+def test_cloned_project__sets_a_person__it_is_not_in_force(project):
+    (project / "holdfast.toml").write_text(ON.format("Mallory"))
+    assert flushed(project, "The port is 8443").by == ""
 
 
 @pytest.mark.parametrize("person", ["ana@mail.example.org", "Ana --> <!-- by=x", "Ana\nBob"])
@@ -67,10 +67,10 @@ def test_described__name_with_an_address_or_a_comments_end__holds_neither(person
     assert "\n" not in told
 
 
-def test_facts__by__lists_those_of_that_person_alone(project_folder, capsys):
-    root = project(project_folder, ON.format("Ana"))
+def test_facts__by__lists_those_of_that_person_alone(project, capsys):
+    root = settled(project, ON.format("Ana"))
     flushed(root, "The port is 8443")
-    project(root, ON.format("Bob"))
+    settled(root, ON.format("Bob"))
     flushed(root, "The host is alpha")
     capsys.readouterr()
     assert main(["--root", str(root), "facts", "--by", "bob", "--json"]) == 0
@@ -83,15 +83,15 @@ def test_facts__by__lists_those_of_that_person_alone(project_folder, capsys):
 @contextlib.contextmanager
 def machine(root: Path, person: str) -> Iterator[Holdfast]:
     """The project, opened as ``person`` on that person's machine."""
-    project(root, ON.format(person))
+    settled(root, ON.format(person))
     with Holdfast.open(root) as memory:
         yield memory
 
 
-def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project_folder):
-    with machine(project_folder, "Ana") as memory:
+def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project):
+    with machine(project, "Ana") as memory:
         memory.facts.remember("The deploy branch is main")
-    with machine(project_folder, "Bob") as memory:
+    with machine(project, "Bob") as memory:
         assert memory.facts.remember("The deploy branch is release").replaced == ()
         (conflict,) = memory.facts.conflicts()
     assert [(f.content, origins.of(f.source)) for f in conflict.facts] == [
@@ -100,26 +100,26 @@ def test_remember__another_machine_states_another_value__both_stay_with_their_or
     ]
 
 
-def test_remember__two_machines_said_the_old_value__it_stays_for_the_one_that_said_no_other(project_folder):
+def test_remember__two_machines_said_the_old_value__it_stays_for_the_one_that_said_no_other(project):
     for person, port in (("Ana", 1), ("Bob", 1), ("Ana", 2)):
-        with machine(project_folder, person) as memory:
+        with machine(project, person) as memory:
             memory.facts.remember(f"The port is {port}")
             found = {fact.content: origins.places(fact.source) for fact in memory.facts.list()}
     assert found == {"The port is 1": {"Bob@laptop"}, "The port is 2": {"Ana@laptop"}}
 
 
-def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder):
-    with Holdfast.open(project_folder) as memory:
+def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project):
+    with Holdfast.open(project) as memory:
         memory.facts.remember("The deploy branch is main")
-    with machine(project_folder, "Bob") as memory:
+    with machine(project, "Bob") as memory:
         assert len(memory.facts.remember("The deploy branch is release").replaced) == 1
 
 
-def test_flush__two_machines_state_different_values__both_stay_and_the_prompt_names_them(project_folder):
+def test_flush__two_machines_state_different_values__both_stay_and_the_prompt_names_them(project):
     for person, port in (("Ana", 8443), ("Bob", 9443)):
-        root = project(project_folder, ON.format(person))
+        root = settled(project, ON.format(person))
         flushed(root, f"The port is {port}")
-    with Holdfast.open(project_folder) as memory:
+    with Holdfast.open(project) as memory:
         text = memory.prompt()
     assert "The port is 8443 (Ana@laptop says so, " in text
     assert "The port is 9443 (Bob@laptop says so, " in text
@@ -131,33 +131,33 @@ def disagree(root: Path) -> None:
             memory.facts.remember(f"The port is {port}")
 
 
-def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(project_folder, capsys):
-    disagree(project_folder)
-    run = ["--root", str(project_folder)]
+def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(project, capsys):
+    disagree(project)
+    run = ["--root", str(project)]
     assert main([*run, "doctor"]) == 0
     assert "different values for one thing" in capsys.readouterr().out
     assert main([*run, "facts", "conflicts", "--json"]) == 0
     (facts,) = json.loads(capsys.readouterr().out)["conflicts"]
     assert [row["by"] for row in facts] == ["Bob@laptop", "Ana@laptop"]
     assert main([*run, "facts", "keep", facts[1]["id"]]) == 0
-    with Holdfast.open(project_folder) as memory:
+    with Holdfast.open(project) as memory:
         assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
         (event,) = memory.facts.trail.entries()
     assert (event.event, event.content, event.by) == ("replaced", "The port is 9443", facts[1]["id"])
 
 
-def test_dream__two_machines_disagree__newest_value_stays(project_folder):
-    disagree(project_folder)
-    with machine(project_folder, "Ana") as memory:
+def test_dream__two_machines_disagree__newest_value_stays(project):
+    disagree(project)
+    with machine(project, "Ana") as memory:
         memory.deep_dream(dry_run=True)
         assert len(memory.facts.list()) == 2
         memory.deep_dream()
         assert [fact.content for fact in memory.facts.list()] == ["The port is 9443"]
 
 
-def test_export_and_import__facts_with_origin__keep_it(project_folder, tmp_path):
-    disagree(project_folder)
-    with Holdfast.open(project_folder) as memory:
+def test_export_and_import__facts_with_origin__keep_it(project, tmp_path):
+    disagree(project)
+    with Holdfast.open(project) as memory:
         rows = list(memory.facts.export())
     other = tmp_path / "other"
     other.mkdir()
@@ -166,8 +166,8 @@ def test_export_and_import__facts_with_origin__keep_it(project_folder, tmp_path)
         assert {origins.of(fact.source) for fact in memory.facts.list()} == {"Ana@laptop", "Bob@laptop"}
 
 
-def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(project_folder):
-    root = project(project_folder, ON.format("Ana"))
+def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(project):
+    root = settled(project, ON.format("Ana"))
     flushed(root, "The port is 8443")
     with Holdfast.open(root) as memory:
         assert origins.unsigned(memory.facts.list()[0].source).startswith("flush_")
@@ -175,10 +175,8 @@ def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(pro
         assert memory.facts.list() == []
 
 
-def test_remember__another_machine_states_the_old_value_meanwhile__it_stays_for_that_machine(
-    project_folder, monkeypatch
-):
-    with machine(project_folder, "Ana") as ana, machine(project_folder, "Bob") as bob:
+def test_remember__another_machine_states_the_old_value_meanwhile__it_stays_for_that_machine(project, monkeypatch):
+    with machine(project, "Ana") as ana, machine(project, "Bob") as bob:
         ana.facts.remember("The port is 8080")
         backend = ana.store.backend
         commit = backend.commit
@@ -193,10 +191,3 @@ def test_remember__another_machine_states_the_old_value_meanwhile__it_stays_for_
         ana.facts.remember("The port is 8443")
         found = {fact.content: origins.of(fact.source) for fact in bob.facts.list()}
     assert found == {"The port is 8080": "Bob@laptop", "The port is 8443": "Ana@laptop"}
-
-
-@pytest.fixture
-def project_folder(tmp_path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder

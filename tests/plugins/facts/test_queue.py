@@ -78,18 +78,6 @@ def test_claim__waited_too_long__written_down_before_it_leaves(queue, tmp_path):
     assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
 
 
-def test_claim__taker_never_says_that_it_is_done__item_is_due_again_later_and_counted(tmp_path):
-    state = str(tmp_path / "state")
-    put(Queue(state), "a", error="")
-    assert claim(Queue(state), NOW)
-    queue = Queue(state)
-    assert claim(queue, NOW + timedelta(minutes=9)) == []
-    (item,) = claim(queue, NOW + timedelta(minutes=10))
-    assert item.attempts == 2
-    queue.remove([item.id])
-    assert not (tmp_path / "state" / "extract.jsonl").exists()
-
-
 @pytest.mark.parametrize(("hours", "tried"), [(0, MAX_ATTEMPTS), (20, 4), (100, 1)])
 def test_failed__each_time__attempts_and_wait_are_bounded(queue, hours, tried):
     put(queue, "a")

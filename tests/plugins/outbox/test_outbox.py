@@ -1,8 +1,6 @@
 """What waits to be published: nothing is lost, sent twice or overtaken, and no flush waits for long."""
 
 import json
-import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -14,7 +12,6 @@ from random import Random
 import pytest
 from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
-from tests.support.dying import dies
 
 from holdfast import Holdfast
 from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unavailable
@@ -118,21 +115,6 @@ def test_flush__state_changed__is_published_and_verified_and_nothing_waits(opene
     assert (receipt.pending, receipt.degraded, memory.outbox.items()) == (0, False, [])
 
 
-@pytest.mark.req("R141", "R149")
-def test_flush__forge_down__is_degraded_and_the_summary_has_it_and_context_may_go(opened, board, mutating, project):
-    board.trouble = board.is_down
-    memory = opened(board)
-    session = said(memory)
-    assert session.compact(0, mutating("in review")) == []
-    receipt = session.last_receipt
-    assert (receipt.pending, receipt.degraded, session.unsafe) == (1, True, False)
-    assert "o/r#1: The board is down. Wait for it." in receipt.warnings
-    assert "in review" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
-    [waiting] = memory.outbox.items()
-    assert (waiting.target, waiting.body, waiting.attempts) == ("o/r#1", "in review", 1)
-    assert (waiting.error, waiting.next_step) == ("The board is down.", "Wait for it.")
-
-
 @pytest.mark.req("R141")
 def test_flush__forge_refuses_the_first_of_two_targets__the_second_says_that_it_was_not_tried(
     opened, board, payload, capsys
@@ -190,21 +172,6 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
     assert other.bodies() == [], "to use a session sends nothing"
     opened(other).begin("another")
     assert other.bodies() == ["in review"]
-
-
-@pytest.mark.req("R149")
-@pytest.mark.parametrize("when", ["trouble", "after"])
-def test_process__killed_while_it_sends__the_next_one_completes_it_once(opened, board, mutating, monkeypatch, when):
-    """Killed before the forge has it, and after: the id was made before the first try."""
-    with monkeypatch.context() as patch:
-        patch.setattr(board, when, lambda item: os.kill(os.getpid(), signal.SIGKILL))
-        assert dies(0, lambda: said(opened(board)).flush(mutating("in review")))
-    memory = opened(board)
-    assert [marker.session for marker in memory.unsafe()] == ["s"]
-    [waiting] = memory.outbox.items()
-    receipt = memory.session("s").flush(mutating("in review"))
-    assert ([e.target for e in receipt.evidence], receipt.pending) == (["o/r#1"], 0)
-    assert [c["id"] for c in board.comments()] == [waiting.id]
 
 
 @pytest.mark.req("R149")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.plugins.facts.test_facts import Masker
-from tests.plugins.outbox.test_outbox import Board, said
+from tests.plugins.outbox.test_outbox import Board
 from tests.support import processes
 from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.errors import FlushRefused, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.models import Severity
 from holdfast_app.outbox.forge import Activity
 from holdfast_app.report.automation import entries, summary
@@ -204,17 +204,6 @@ def test_validate__change_of_state_in_the_note_alone__is_an_error(flushed, proje
     [(rule, name, line)] = rules(flushed())
     assert (rule, name) == ("trail/missing", "memory/2026-11-21.md")
     assert "holdfast:block" in (project / NOTE).read_text().splitlines()[(line or 0) - 1]
-
-
-@pytest.mark.req("R174", "R141")
-def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(opened, payload, project):
-    (project / ".holdfast/memory").mkdir(parents=True)
-    (project / ".holdfast/memory/summaries").write_text("a file in the place of the folder\n")
-    session = said(opened())
-    with pytest.raises(FlushRefused, match="summaries") as refused:
-        session.compact(0, payload())
-    assert refused.value.target == "daily summary"
-    assert (session.unsafe, len(session.messages)) == (True, 1)
 
 
 @pytest.fixture

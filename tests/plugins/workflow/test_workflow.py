@@ -273,19 +273,6 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, tex
     assert bool(done.deferred) is not verified
 
 
-@pytest.mark.req("R189", "R225", "R247")
-def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_per_file(memory, texts):
-    done = memory().update(MemoryUpdate(gotchas=["a", "A "]))
-    assert [(c.surface, c.added, bool(c.written)) for c in done.files] == [
-        ("active_context", (), False),
-        ("patterns", (("## Gotchas", "a"),), True),
-        ("progress", (), False),
-    ]
-    assert under(texts()["patterns"], "## Gotchas") == ["a"]
-    again = memory().update(MemoryUpdate(gotchas=["a"]))
-    assert [c.known for c in again.files][1] == (("## Gotchas", "a"),)
-
-
 @pytest.mark.req("R240")
 def test_update__secret__reaches_neither_files_nor_private_state(memory, project):
     opened = memory(Masker())
