@@ -290,7 +290,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
                 ["CONCURRENTLY", "unique index"],
                 ["test_empty", "test_rounding"],
             ],
-            "stated": [["cust_ref", "not customer_id"]],
+            "stated": [["cust_ref", "not customer_id"], ["don't use redis"]],
             "files": [],
         },
     },

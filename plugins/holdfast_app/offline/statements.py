@@ -65,17 +65,20 @@ _LEAST_WORDS: Final = 3
 class Statements:
     """The statements in the messages read so far. ``kept`` has each kind's newest by key, in order of their last
     mention. ``next_step`` is the next task named in the user's newest message with a request or a statement; empty when
-    it names none. ``told`` has the keys of all the user's sentences that state something, also of replaced ones."""
+    it names none. ``told`` has the keys of all the user's sentences that state something, also of replaced ones, and
+    ``labelled`` those of statements with a label."""
 
     next_step: str = ""
     kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
     pointers: dict[str, str] = field(factory=dict)
     facts: dict[str, FactCandidate] = field(factory=dict)
     told: set[str] = field(factory=set)
+    labelled: set[str] = field(factory=set)
 
     def of(self, kind: Kind) -> list[str]:
-        """One kind's statements, oldest first."""
-        return list(self.kept[kind].values())
+        """One kind's statements, oldest first; those with a label after the others, because they are surer."""
+        kept = self.kept[kind]
+        return [kept[key] for key in sorted(kept, key=self.labelled.__contains__)]
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
@@ -165,6 +168,8 @@ class Statements:
             if cue.kind is Kind.RULE:
                 self._retire(text)
             _keep(self.kept[cue.kind], text, text)
+            if not cue.whole:
+                self.labelled.add(same_key(text))
         category = cues.category(cue, text)
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
             fact = FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id)

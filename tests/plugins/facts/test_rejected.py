@@ -72,7 +72,7 @@ def test_rejected__the_user_says_it_again__an_extractor_may_bring_it_back(memory
     clock.tick(minutes=1)
     text = f"We are back to the old one. {PORT}, as before."
     memory.extract([Message(role="user", text=text, at=clock(), id="m1")])
-    assert stored(memory) == [PORT]
+    assert PORT in stored(memory)
 
 
 def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(memory, project, clock):

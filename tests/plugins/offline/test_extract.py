@@ -155,8 +155,8 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
         ("user", "Now write the report"),
     )
     assert got.draft.rules == (
-        "travel costs stay below $300.",
         "Quick update: keep project spend under five hundred dollars from now on.",
+        "travel costs stay below $300.",
     )
     assert got.draft.facts == ("The launch date moved to March 5",)
     assert "$800" not in got.summary
