@@ -11,7 +11,7 @@ from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.offline import cues
+from holdfast_app.offline import cues, lasting
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
@@ -34,6 +34,8 @@ QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a shorter one needs another.
 _SHORT: Final = 8
 _ABOUT: Final = 130
+#: A block of more lines is mostly pasted text, below which a last line that asks something is typed.
+_MANY, _SURELY = 4, 0.9
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
@@ -165,11 +167,15 @@ def paragraphs(own: str) -> list[str]:
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
+        typed: list[str] = []
+        if len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY:
+            typed.append(lines.pop())
         kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
         elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
             found.append(" ".join(kept[0].split()))
+        found += typed
     return found
 
 
