@@ -69,14 +69,6 @@ def test_compact__standing_facts_are_decided__are_in_their_files_on_other_days_a
     assert (memory_file.read_bytes(), (project / ".holdfast" / "USER.md").read_bytes()) == before
 
 
-@pytest.mark.req("R140", "R182")
-def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(session, payload, note, memory_file):
-    memory_file.write_text("# Memory\n\n- Never force-push to main\n")
-    session.compact(0, payload())
-    assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
-    assert "\ncurated memory changes: none\n" in note()
-
-
 def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_the_archive(opened, payload, project):
     memory = opened()
     for value, flush in (("2.2.0", "a"), ("2.3.0", "b")):

@@ -339,6 +339,22 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened):
     assert compactor.calls == 0
 
 
+def test_mirror__objects_of_an_sdk_and_a_call_that_failed__are_journalled(opened):
+    class Model:
+        """As pydantic models of the SDKs are."""
+
+        def __init__(self, **fields: Any) -> None:
+            self.model_dump = lambda: fields
+
+    call = Model(type="tool_use", id="t1", name="bash", input={"command": "pytest"})
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "2 failed", "is_error": True}
+    rows = [Model(role="assistant", content=[call]), {"role": "user", "content": [result]}]
+    memory = opened()
+    memory.guard(lambda given: given, session="s", messages=lambda given: given)(rows)
+    told = [(m.role, m.text, m.tool, m.failed) for m in memory.session("s").messages]
+    assert told == [("assistant", "bash: pytest", "bash", False), ("tool", "2 failed", "bash", True)]
+
+
 def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note):
     memory = opened()
     compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)

@@ -9,7 +9,7 @@ import pytest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
+from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.validation import ValidationRequest
@@ -222,19 +222,3 @@ def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch)
     _, failures = made.on_extract(TURNS)
     assert [(one.plugin, one.reason) for one in failures] == [("b", "it took longer than 0.2 s")]
     assert time.monotonic() - began < 2
-
-
-def test_on_flush__several_or_no_evidence__all_of_it_is_returned():
-    class Publishes:
-        def __init__(self, found: object) -> None:
-            self.found = found
-
-        @hookimpl
-        def on_flush(self) -> object:
-            return self.found
-
-    one = Evidence(target="t", pointer="a.txt", published="x", read_back="x")
-    made = manager(Publishes(None), Publishes(one), Publishes([one, one]))
-    assert made.on_flush(None, None) == [one] * 3  # type: ignore[arg-type]
-    with pytest.raises(HookFailed, match="it returned str"):
-        manager(Publishes("a.txt")).on_flush(None, None)  # type: ignore[arg-type]

@@ -24,14 +24,6 @@ def would_be_added(project: Path) -> set[str]:
     return {line.removeprefix("add ").strip("'") for line in done.stdout.splitlines()}
 
 
-def test_make__new_folder__closed_to_others_and_ignored(state):
-    assert private.make(str(state), "sessions", "deep") == str(state / "sessions" / "deep")
-    assert (state / ".gitignore").read_text() == "*\n"
-    assert {(path.stat().st_mode & 0o777) for path in (state, state / "sessions", state / "sessions" / "deep")} == {
-        0o700
-    }
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path):
     for n in range(1, 100):

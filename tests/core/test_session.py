@@ -99,14 +99,6 @@ def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest
     assert "They said aaaa" in note()
 
 
-def test_compact__keep_last__keeps_so_many_and_all_of_them_when_there_are_fewer(opened):
-    session = opened().session("s")
-    talk(session, *"abcde")
-    assert [m.text for m in session.compact(keep_last=10)] == list("abcde")
-    assert [m.text for m in session.compact(keep_last=2)] == ["d", "e"]
-    assert session.compact(keep_last=0) == []
-
-
 def test_compact_and_trim__kept_part_would_begin_with_a_tool_result__it_stays_or_goes_with_its_call(opened):
     session = opened().session("s")
     call = "x" * 400

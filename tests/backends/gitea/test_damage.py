@@ -97,22 +97,6 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(gitea, sto
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_fact__edited_or_deleted__corrupt_until_accepted(gitea, store, machine):
-    for n in range(3):
-        store.add_fact(make_fact(n), 10)
-    number = issue_of(gitea, "facts")
-    comment, body = gitea.comments(REPO, number)[1]
-    gitea.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
-    with pytest.raises(Corrupt, match="edited"):
-        len(list(store.facts()))
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    assert [fact.content[-7:] for fact in machine().facts()] == [" step 0", "stage 1", " step 2"]
-    store.add_fact(make_fact(3), 10)
-    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
-    with pytest.raises(Corrupt, match="newest entry"):
-        len(list(store.facts()))
-
-
 @pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
 def test_store__of_a_newer_form__unsupported(gitea, machine, said):
     body = marker.frame("A store.", json.dumps(said), language="json", kind="store")

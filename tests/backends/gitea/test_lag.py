@@ -130,22 +130,3 @@ def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_versio
     third.write("MEMORY.md", "third\n")
     for view in (second, machine()):
         assert text_of(view) == "third\n"
-
-
-def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(gitea, machine):
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    store.write("MEMORY.md", "two\n")
-    number = next(n for n, title in gitea.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
-    rows = gitea.world.repo(REPO).issues[number].rows
-    newest = rows.pop()
-    listed = store.log.repo.comments
-
-    def lagging(*args: Any, **more: Any) -> Any:
-        found = listed(*args, **more)
-        if newest not in rows:
-            rows.append(newest)
-        return found
-
-    store.log.repo.comments = lagging  # type: ignore[method-assign]
-    assert text_of(store) == "two\n"

@@ -45,10 +45,6 @@ def one(line: str, *notes: tuple[str, str]) -> Grounded:
     return ground([line], notes or [NOTE])[0]
 
 
-def kinds(line: str, *notes: tuple[str, str]) -> list[str]:
-    return [kind for kind, _ in one(line, *notes).inventions]
-
-
 # --- the labelled set -----------------------------------------------------------------------------------------
 
 WORLDS |= {
@@ -141,7 +137,7 @@ def test_ground__a_heading__is_only_checked_for_its_literals(line, answer):
 @pytest.mark.req("R028")
 def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it():
     line = "- " + "production " * 2000 + "900"
-    assert kinds(line) == ["length"]
+    assert [kind for kind, _ in one(line).inventions] == ["length"]
     assert one(line, ("MEMORY.md", line)).ok
 
 
