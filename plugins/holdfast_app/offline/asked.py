@@ -31,8 +31,10 @@ _REPLIES: Final = Lazy(
     re.IGNORECASE,
 )
 QUESTION: Final = Lazy(r"[?？]\W*$")
-#: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a shorter one needs another.
+#: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a longer one names a task; a
+#: shorter one needs another.
 _SHORT: Final = 8
+_TASK: Final = 90
 _ABOUT: Final = 130
 #: A block of more lines is mostly pasted text, below which a last line that asks something is typed.
 _MANY, _SURELY = 4, 0.9
@@ -185,21 +187,24 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
-    """The last request in at most ``limit`` characters. A short one is followed in brackets by the last one before it
-    that is neither a reply, an addition nor a question, or without any by the one in the ``known`` objective of earlier
-    messages. Empty without a request."""
-    found = (own for _, own in _requests(reversed(messages)))
-    text = headline(next(found, ""), limit)
+    """The last request in at most ``limit`` characters. A short one is followed in brackets by the task it belongs to:
+    the last request before it of some length, or else the longest, that is neither a reply, an addition nor a question;
+    or the oldest request; or that in the ``known`` objective of earlier messages. Empty without a request."""
+    requests = [own for _, own in _requests(reversed(messages))]
+    text = headline(requests[0], limit) if requests else ""
     if not text or len(text.encode()) > _ABOUT:
         return text
-    began = known.partition(AFTER)[2].removesuffix(")") or known
-    for began in found:
-        is_reply = _REPLIES.match(began) or QUESTION.search(began)
-        if len(began.encode()) > _SHORT and not is_reply and paragraphs(began):
-            break
+    tasks = [own for own in requests[1:] if _is_task(own) and text not in own]
+    task = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default=""))
+    began = task or (requests[1:] or [known.partition(AFTER)[2].removesuffix(")") or known])[-1]
     if not began or text in began:
         return text
     return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
+
+
+def _is_task(own: str) -> bool:
+    is_reply = _REPLIES.match(own) or QUESTION.search(own)
+    return len(own.encode()) > _SHORT and not is_reply and bool(paragraphs(own))
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
