@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -53,6 +54,45 @@ def test_merge_driver__a_side_brings_four_thousand_facts__merges_in_seconds(tmp_
     words = ("merge-driver", "base", "ours", "theirs", ".holdfast/facts.jsonl")
     assert processes.run(*words, cwd=tmp_path, timeout=20).returncode == 0
     assert len((tmp_path / "ours").read_text().splitlines()) == 4_000
+
+
+def _doctor(clone, name):
+    return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
+
+
+def _add(clone, *words):
+    with Holdfast.open(clone) as memory:
+        for one in words:
+            memory.facts.create(one, "knowledge", 0.8)
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["fast forward", "merge"])
+def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_path, *, merged):
+    one, two = _clones(tmp_path)
+    _add(one, "The port is 8080", "Deploys run on Friday", "The owner is Ana", "Tests use a disk")
+    _exchange(one, two)
+    if merged:
+        _add(two, "The queue is Redis")
+    else:
+        with Holdfast.open(two) as memory:
+            memory.facts.update(next(iter(memory.facts.list())).id, confidence=0.5)
+        _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        first, second, third, _ = memory.facts.list()
+        memory.facts.delete(first.id)
+        memory.facts.delete(second.id)
+        memory.facts.update(third.id, content="The owner is Ben")
+        memory.facts.create("Logs are in UTC", "knowledge", 0.8)
+        memory.store.backend.compact()
+    _exchange(one, two)
+    for clone in (one, two):
+        assert _doctor(clone, "stored") == []
+    _add(two, "A fact after the pull")
+    assert _doctor(two, "stored") == []
+    facts = two / ".holdfast" / "facts.jsonl"
+    facts.write_bytes(b"".join(facts.read_bytes().splitlines(keepends=True)[:-2]))
+    (told,) = _doctor(two, "stored")
+    assert "missing" in told
 
 
 def test_merge__a_side_is_dated_in_the_far_future__open_work_stays_open():
@@ -329,3 +369,30 @@ def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path)
     assert code == 0
     assert number > 3
     assert b"Redis" in text
+
+
+def test_pull__the_disk_is_full__nothing_is_lost(tmp_path, pull):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("this machine cannot mount")
+    try:
+        one, two = _clones(disk)
+        _remember(one, "The port is 8080")
+        _exchange(one, two)
+        _remember(one, "The owner is Ana")
+        _commit(one)
+        _remember(two, "The queue is Redis")
+        _commit(two)
+        before = {path: path.read_bytes() for path in (two / _FACTS_FILE, _note(two))}
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filler"], check=False, capture_output=True)
+        done = pull(two, one)
+        assert done.returncode != 0
+        assert {path: path.read_bytes() for path in before} == before
+        (disk / "filler").unlink()
+        subprocess.run(["git", "merge", "--abort"], cwd=two, check=False, capture_output=True)
+        assert pull(two, one).returncode == 0
+        assert _told(two)[0] == {"The port is 8080", "The owner is Ana", "The queue is Redis"}
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -2,15 +2,18 @@
 
 import contextlib
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tracemalloc
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.dying import dies
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
 from holdfast import Holdfast
@@ -107,6 +110,24 @@ def test_purge__subject_in_a_dreams_record__the_run_stays_done_without_it(projec
     assert "[purged]" in run.added
     checks = examine(str(project))
     assert [check.message for check in checks if check.name == "dreams" and check.outcome is not Outcome.OK] == []
+
+
+@pytest.mark.req("R245")
+@pytest.mark.usefixtures("shared_key")
+def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path):
+    memory = opened()
+    fill(memory, payload, project)
+    memory.close()
+    whole = tmp_path / "whole"
+    shutil.copytree(project, whole)
+    for step in (5, 40, 80):  # of the calls that change the disk
+        shutil.rmtree(project)
+        shutil.copytree(whole, project)
+        memory = opened()
+        assert dies(step, partial(memory.purge, subject=SUBJECT)), "there are fewer steps now: choose others"
+        report = opened().purge(subject=SUBJECT)
+        assert report.clean, report.left
+        assert holding(project, SUBJECT, *FORMS) == []
 
 
 @pytest.mark.req("R245")
