@@ -66,12 +66,12 @@ _CUES: Final = {
     "rejected": Cue(Kind.REJECTED, whole=True),
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
-#: The least probability that a sentence lasts; that of one that asks for something now, by more than ``_ASKS``; that of
-#: a rule; and the least share of a correction.
-_LASTING: Final = 0.35
+#: The least probability that a sentence lasts, also when it requests something now (by more than ``_ASKS``) and for a
+#: rule; and the least share of a correction.
+_LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
-_RULES: Final = 0.5
+_RULES: Final = 0.7
 _CORRECTS: Final = 0.6
 #: The first or last word of a label -> its cue.
 _LABELS: Final = {
