@@ -1,7 +1,6 @@
 """Normalisation takes linear time, whatever marks a text piles up."""
 
 import sys
-import time
 import unicodedata
 
 from tests.support.growth import grows_less_than
@@ -22,13 +21,10 @@ def test_normalized__every_combining_character__is_one_that_is_counted():
 def test_normalized__megabytes_of_marks__take_time_in_proportion():
     """A fact, and a purge over a message, took minutes for 300 kB and held the interpreter meanwhile."""
 
-    def seconds(size: int) -> float:
+    def work(size: int) -> None:
         text = "use a" + PILE * (size // 2)
-        start = time.process_time()
         duplicate_key(text)
         hostile.instructs(text)
         Needle("Zelda Quimby").in_bytes(text.encode())
-        return time.process_time() - start
 
-    seconds(100)  # imports
-    assert grows_less_than(16, lambda: seconds(8_000), lambda: seconds(64_000), noise_s=0.1)
+    assert grows_less_than(16, work, 8_000, 64_000, noise_s=0.1)

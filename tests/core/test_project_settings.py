@@ -186,15 +186,18 @@ def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its
     assert settings.find_root() == str(tmp_path / "archive")
 
 
-def test_root__private_folder_in_the_home_folder__does_not_take_the_folders_below(tmp_path, monkeypatch):
-    """One start of a client in the home folder made it, and then every folder below was journalled there."""
+@pytest.mark.parametrize(("folder", "mark"), [(".holdfast/state", "holdfast.toml"), (".git", ".git/HEAD")])
+def test_root__private_folder_in_the_home_folder_or_empty_git_folder__does_not_take_the_folders_below(
+    tmp_path, monkeypatch, folder, mark
+):
+    """A client's start in the home folder makes the one, and its sandbox the other where its commands may write."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / ".holdfast/state").mkdir(parents=True)
+    (tmp_path / folder).mkdir(parents=True)
     below = tmp_path / "notes"
     below.mkdir()
     monkeypatch.chdir(below)
     assert settings.find_root() == str(below)
-    (tmp_path / "holdfast.toml").write_text("")
+    (tmp_path / mark).write_text("ref: refs/heads/main\n" if mark == ".git/HEAD" else "")
     assert settings.find_root() == str(tmp_path)
 
 
@@ -202,15 +205,4 @@ def test_root__private_folder_at_the_file_system_s_top__does_not_take_the_folder
     """One event with the working folder ``/`` made it. A test must not, so only the question for it is answered."""
     monkeypatch.setattr(settings, "is_marked", lambda folder, env: folder == os.path.dirname(folder))
     monkeypatch.chdir(tmp_path)
-    assert settings.find_root() == str(tmp_path)
-
-
-def test_root__empty_git_folder_above__is_no_repository(tmp_path, monkeypatch):
-    """A client's sandbox puts one into each folder where its commands may write."""
-    (tmp_path / ".git").mkdir()
-    below = tmp_path / "work"
-    below.mkdir()
-    monkeypatch.chdir(below)
-    assert settings.find_root() == str(below)
-    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     assert settings.find_root() == str(tmp_path)

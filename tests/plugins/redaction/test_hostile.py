@@ -5,6 +5,7 @@ import string
 import time
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,12 +64,7 @@ def test_scanner__text_against_each_rule__takes_time_in_proportion_to_its_length
     pieces = [piece for literal, index in list(literals().items())[shard::8] for piece in hostile(literal, index)]
     for piece in [*pieces, *PIECES[shard::8]]:
         if seconds(scanner, piece, LONG) > QUICK_S:
-            assert grows_less_than(
-                LINEAR,
-                lambda p=piece: seconds(scanner, p, SHORT),
-                lambda p=piece: seconds(scanner, p, LONG),
-                noise_s=NOISE_S,
-            ), piece
+            assert grows_less_than(LINEAR, partial(seconds, scanner, piece), SHORT, LONG, noise_s=NOISE_S), piece
 
 
 @pytest.mark.parametrize("name", ["password", "token", "secret"])
