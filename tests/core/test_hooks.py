@@ -136,11 +136,6 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(answe
     assert str(raised.value).startswith(told)
 
 
-class _Async:
-    @hookimpl
-    async def on_flush(self) -> None: ...
-
-
 class _AsyncValidator:
     @hookimpl
     async def on_validate(self, request: object) -> Any:
@@ -158,24 +153,11 @@ class _Misspelt:
     def on_validat(self, request: object) -> None: ...
 
 
-class _Default:
-    @hookimpl
-    def on_flush(self, receipt: object = None) -> None: ...
-
-
-class _Star:
-    @hookimpl
-    def on_flush(self, *args: object) -> None: ...
-
-
 @pytest.mark.parametrize(
     ("plugin", "reason"),
     [
-        (_Async(), "on_flush is async, and nothing awaits it"),
         (_AsyncValidator(), "on_validate is async, and nothing awaits it"),
         (_Generator(), "on_validate is a generator; return a list, not a generator"),
-        (_Default(), "on_flush has a default for 'receipt'"),
-        (_Star(), "on_flush has no argument 'args'"),
         (_Misspelt(), "'on_validat' is unknown, did you mean `on_validate`"),
         (object(), "none of the hooks"),
     ],

@@ -40,11 +40,6 @@ def test_looking__at_a_project_in_use__changes_no_byte(talked, project):
         assert files(project) == before, words
 
 
-def test_overview__nothing_is_set_up__names_the_first_commands(run):
-    shown = run().out
-    assert all(f"holdfast {words}" in shown for words in ("demo", "install", "import --history"))
-
-
 @pytest.mark.req("R088")
 @pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):

@@ -1,5 +1,7 @@
-"""The commands about facts: remember, facts, extract, prompt."""
+"""The commands about facts: remember, facts, extract, prompt; what they tell, and what is left in the files."""
 
+import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -8,32 +10,42 @@ from tests.support.trusting import trusted
 DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "session.jsonl"
 
 
-@pytest.fixture
-def stored(run):
-    assert run("remember", "Prefers tabs", "--category", "preference", "--confidence", "0.9").code == 0
-    assert run("remember", "Works on the parser", "--source", "chat").code == 0
-    return run
-
-
 def ids(run):
     return [f["id"] for f in run("facts", "--json").json["facts"]]
 
 
-@pytest.mark.req("R042", "R043", "R045")
-def test_remember__new_fact__stored_and_its_id_told(run):
+def holding(folder, text):
+    """The files that hold ``text``, like ``grep -rl``."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
+
+
+def use(project, backend, more=""):
+    (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n{more}")
+    trusted(project)
+
+
+@pytest.mark.req("R042", "R043", "R045", "R046", "R048", "R049", "R051", "R053")
+def test_facts__remembered_known_edited_and_forgotten__each_is_told(run):
     done = run("remember", "Prefers tabs", "--category", " Preference", "--json")
-    assert done.code == 0
-    assert (done.json["outcome"], done.json["evicted"]) == ("added", [])
+    assert (done.code, done.json["outcome"], done.json["evicted"]) == (0, "added", [])
     assert set(done.json["fact"]) == {"id", "content", "category", "confidence", "createdAt", "source"}
-    assert ids(run) == [done.json["fact"]["id"]]
-
-
-@pytest.mark.req("R053")
-def test_remember__known_fact__told_and_no_error(stored):
-    done = stored("remember", "PREFERS TABS")
-    assert done.code == 0
-    assert f"known already as {ids(stored)[0]}" in done.out
-    assert len(ids(stored)) == 2
+    fact = done.json["fact"]["id"]
+    assert run("remember", "Works on the parser", "--source", "chat").code == 0
+    known = run("remember", "PREFERS TABS")
+    assert (known.code, f"known already as {fact}" in known.out) == (0, True)
+    [first, other] = ids(run)
+    assert run("facts", "edit", fact, "--confidence", "0", "--content", "-", stdin="Prefers spaces\n").code == 0
+    shown = run("facts", "show", fact, "--json").json["facts"][0]
+    assert (shown["content"], shown["confidence"], shown["category"]) == ("Prefers spaces", 0.0, "preference")
+    assert "Prefers spaces" in run("facts", "show", fact).out
+    assert "from chat" in run("facts", "show", other).out
+    refused = run("facts", "forget", fact, "fact_deadbeef", "--json")
+    assert (refused.code, refused.json["error"]["kind"]) == (1, "NotFound")
+    assert "fact_deadbeef" in refused.json["error"]["message"]
+    assert ids(run) == [first, other] == [fact, other]
+    assert run("facts", "forget", fact).code == 0
+    assert ids(run) == [other]
 
 
 @pytest.mark.req("R060")
@@ -48,37 +60,16 @@ def test_remember__store_full__evicted_ids_told(run, project):
     assert first in run("facts", "log").out
 
 
-@pytest.mark.req("R049", "R051")
-def test_facts_edit__some_fields__changed_and_shown(stored):
-    fact = ids(stored)[0]
-    assert stored("facts", "edit", fact, "--confidence", "0", "--content", "Prefers spaces").code == 0
-    shown = stored("facts", "show", fact, "--json").json["facts"][0]
-    assert (shown["content"], shown["confidence"], shown["category"]) == ("Prefers spaces", 0.0, "preference")
-    assert "Prefers spaces" in stored("facts", "show", fact).out
-    assert "from chat" in stored("facts", "show", ids(stored)[1]).out
-
-
-@pytest.mark.req("R046", "R048")
-def test_facts_forget__one_of_the_ids_unknown__none_goes(stored):
-    known = ids(stored)
-    done = stored("facts", "forget", known[0], "fact_deadbeef", "--json")
-    assert (done.code, done.json["error"]["kind"]) == (1, "NotFound")
-    assert "fact_deadbeef" in done.json["error"]["message"]
-    assert ids(stored) == known
-    assert stored("facts", "forget", known[0]).code == 0
-    assert ids(stored) == known[1:]
-
-
 @pytest.mark.req("R062", "R067")
-def test_prompt__budget__block_within_it(stored):
-    assert stored("prompt").out == (
-        "Facts:\n- [context | 0.90] Works on the parser\n- [preference | 0.90] Prefers tabs\n"
-    )
-    told = stored("prompt", "--max-tokens", "12", "--json").json
+def test_prompt__budget__block_within_it(run):
+    for words in (("Prefers tabs", "--category", "preference"), ("Works on the parser",)):
+        assert run("remember", *words).code == 0
+    assert run("prompt").out == ("Facts:\n- [context | 0.90] Works on the parser\n- [preference | 0.90] Prefers tabs\n")
+    told = run("prompt", "--max-tokens", "12", "--json").json
     assert told["text"] == "Facts:\n- [context | 0.90] Works on the parser"
     assert told["tokens"] <= told["max_tokens"] == 12
-    assert stored("prompt", "--fenced").out.startswith("<recalled-memory>\n")
-    assert stored("prompt", "--max-tokens", "0").code == 2
+    assert run("prompt", "--fenced").out.startswith("<recalled-memory>\n")
+    assert run("prompt", "--max-tokens", "0").code == 2
 
 
 @pytest.mark.req("R033", "R034", "R039", "R062")
@@ -87,3 +78,57 @@ def test_extract__demo_transcript__prompt_prints_the_facts_and_the_second_time_t
     assert (done.code, {one["outcome"] for one in done.json["candidates"]}) == (0, {"added"})
     assert "- [behavior | 0.90] we always use pytest -q, never unittest\n" in run("prompt").out
     assert "duplicate of fact_" in run("extract", "--transcript", str(DEMO)).out
+
+
+@pytest.mark.req("R046")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_forget__edited_and_forgotten__no_file_of_the_project_holds_it(run, project, backend):
+    use(project, backend)
+    for text in ("zebrafish have stripes", "zebrafish eat algae", "stays"):
+        run("remember", text)
+    first, second, _ = ids(run)
+    run("facts", "edit", first, "--content", "zebrafish have fins")
+    assert holding(project, "zebrafish") != []
+    assert run("facts", "forget", first, second).code == 0
+    assert holding(project, "zebrafish") == []
+    assert [f["content"] for f in run("facts", "--json").json["facts"]] == ["stays"]
+
+
+def test_forget__files_cannot_be_cleared_now__facts_are_forgotten_and_that_is_told(run, project):
+    use(project, "sqlite", "lock_timeout_s = 0.1\n")
+    run("remember", "zebrafish")
+    run("remember", "another")
+    reader = sqlite3.connect(project / ".holdfast" / "holdfast.db")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM sqlite_schema").fetchall()
+    done, also = (run("facts", "forget", ids(run)[0], *options) for options in ([], ["--json"]))
+    assert (done.code, also.code) == (3, 3)
+    assert "forgotten: fact_" in done.out
+    assert "The facts are forgotten, but their text is still in the store's files: " in done.err
+    assert "`holdfast scrub`" in done.err
+    assert len(also.json["forgotten"]) == 1
+    assert also.json["error"]["kind"] == "Unavailable"
+    reader.close()
+    assert ids(run) == []
+    assert run("scrub", "--yes").code == 0
+    assert holding(project, "zebrafish") == []
+
+
+def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(run, project):
+    good = {"content": "a", "category": "goal", "confidence": 1}
+    bad = [{**good, "source": 5}, {k: good[k] for k in ("content", "confidence")}, {**good, "content": None}]
+    path = project / "rows.json"
+    path.write_text(json.dumps([{**good, "source": None}, *bad]))
+    done = run("facts", "import", str(path))
+    assert done.code == 1
+    assert [line.strip() for line in done.out.splitlines()] == [
+        "! 1 fact added",
+        "✗ row 2: source is not a string",
+        "✗ row 3: category is missing",
+        "✗ row 4: content is not a string",
+    ]
+    told = "holdfast: 3 of 4 rows were left out.\n  next: Correct them, then import the file again"
+    assert done.err.startswith(told)
+    table = run("facts", "import", str(path), "--json")
+    assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)
+    assert table.json["error"]["message"] == "3 of 4 rows were left out."

@@ -60,7 +60,3 @@ def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end_unles
         assert out
         assert "\x1b[K" not in out
     assert [err for _, err in shown[len(SHOWN) :]] == ["", ""]
-
-
-def test_long_command__a_pipe__no_bar(filled, run):
-    assert run("dream", "--force").err == ""

@@ -1,5 +1,6 @@
 """A person's terminal gets printable characters only, whatever was stored. Shown through a real pseudo-terminal."""
 
+import io
 import json
 import re
 import sys
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from tests.core.cli.conftest import on_a_terminal
 
 from holdfast_app.printable import in_one_line, json_safe, printable
+from holdfast_cli import terminal
+from holdfast_cli.terminal import Term
 
 #: Clears the screen, writes the clipboard, renames the window, hides text, turns text around, ends lines in other ways.
 EVIL = (
@@ -89,3 +92,31 @@ def test_json_safe__any_text__is_the_same_json_and_printable(text):
         safe = json_safe(json.dumps({"x": text}, ensure_ascii=ensure, indent=2))
         assert json.loads(safe) == {"x": text}
         assert all(c.isprintable() or c == "\n" for c in safe)
+
+
+@pytest.mark.parametrize(
+    ("tty", "env", "coloured"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_colour__only_where_wanted(monkeypatch, tty, env, coloured):
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(stream, "isatty", lambda: tty)
+    assert Term(stream).colour is coloured
+
+
+def test_plain__joiners_pass__what_steers_the_terminal_does_not():
+    out = Term(io.StringIO())
+    assert out.plain("👩\u200d👩\u200d👧 می\u200cخواهم") == "👩\u200d👩\u200d👧 می\u200cخواهم"
+    assert out.plain("a\u202eb\ufeffe\x1b[0m\nf") == "a\\u202eb\\ufeffe\\x1b[0m f"
+    assert terminal.cells("a\u200db") == 2

@@ -220,17 +220,13 @@ _STAMPS: dict[str, Callable[[], dict[str, str]]] = {
 }
 
 
-def _row(role: str, content: object, stamp: dict[str, str], number: int) -> dict[str, Any]:
-    return {"type": role, "uuid": f"row-{number}", **stamp, "message": {"role": role, "content": content}}
-
-
 def _edit(client: Client, path: str, stamp: Callable[[], dict[str, str]], number: int) -> None:
     call = {"type": "tool_use", "id": f"call-{number}", "name": "Edit", "input": {"file_path": path}}
-    client.write(_row("assistant", [call], stamp(), number))
+    client.write(row("assistant", [call], f"a{number}", **stamp()))
     given = {"tool_name": "Edit", "tool_input": {"file_path": path}, "tool_use_id": f"call-{number}"}
     client.hook("PostToolUse", **given, tool_response="updated")
     result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": "updated"}
-    client.write(_row("user", [result], stamp(), number + 1))
+    client.write(row("user", [result], f"u{number}", **stamp()))
 
 
 @pytest.mark.req("R099")
@@ -266,12 +262,12 @@ def test_flush__remarks_only_in_the_transcript__the_final_answer_stays_last(proj
     client.hook("SessionStart", source="startup")
     request, answer = "Add a --json flag to `report export`.", "Done: `report export --json` prints one object a row."
     client.hook("UserPromptSubmit", prompt=request)
-    client.write(_row("user", request, stamp(), 1))
-    client.write(_row("assistant", [{"type": "text", "text": "I'll add the flag to cli/export.py."}], stamp(), 2))
+    client.write(row("user", request, "u1", **stamp()))
+    client.write(row("assistant", "I'll add the flag to cli/export.py.", "a2", **stamp()))
     _edit(client, "cli/export.py", stamp, 10)
-    client.write(_row("assistant", [{"type": "text", "text": "Now let me write docs/export.md."}], stamp(), 3))
+    client.write(row("assistant", "Now let me write docs/export.md.", "a3", **stamp()))
     _edit(client, "docs/export.md", stamp, 20)
-    client.write(_row("assistant", [{"type": "text", "text": answer}], stamp(), 4))
+    client.write(row("assistant", answer, "a4", **stamp()))
     client.hook("Stop", last_assistant_message=answer)
 
     client.hook("SessionEnd", reason="other")

@@ -420,15 +420,6 @@ def test_install__plugin_dir__holds_the_same_hooks(command, project):
     assert {**hooks, "permissions": {"allow": ["Bash(holdfast-memory flush:*)"]}} == settings
 
 
-MEMORY_UPDATE = {
-    "claude-code": ".claude/commands/memory-update.md",
-    "opencode": ".opencode/commands/memory-update.md",
-    "kilo": ".kilo/commands/memory-update.md",
-    "pi": ".pi/prompts/memory-update.md",
-    "codex": ".agents/skills/memory-update/SKILL.md",
-}
-
-
 def every_text() -> dict[str, str]:
     """All that is put into files of ours or into instructions, by client and file."""
     found = {}
@@ -453,12 +444,15 @@ def test_texts__commands_and_options_that_they_name__exist():
 
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(command, project, client):
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [("claude-code", ".claude/commands/memory-update.md"), ("codex", ".agents/skills/memory-update/SKILL.md")],
+)
+def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(command, project, client, name):
     command("init", "--three-files")
     command("install", client)
     command("add", "user", "Fix the flaky login test", "--session", f"{client}-1")
-    text = (project / MEMORY_UPDATE[client]).read_text()
+    text = (project / name).read_text()
     done = re.findall(r"^holdfast (\w+ [^\n]*) <<'(\w+)'\n(.*?)^\2$", text, re.MULTILINE | re.DOTALL)
     assert [words.split()[0] for words, *_ in done] == ["flush", "update"]
     for words, _, stdin in done:

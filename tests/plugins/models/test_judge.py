@@ -79,18 +79,24 @@ def statements(body: Mapping[str, Any]) -> dict[str, str]:
     return dict(re.findall(r"^Statement (\w+): (.*)$", texts(body)[1], re.MULTILINE))
 
 
-def answering(**said: str) -> Reply:
-    """A judge that accepts the lines whose word is a key, each with the quotation given."""
+def replying(row: Callable[[str], Mapping[str, Any]]) -> Reply:
+    """A judge that answers each line with this row."""
 
     def write(body: Mapping[str, Any]) -> str:
-        rows = []
-        for code, line in statements(body).items():
-            words = next((quote for word, quote in said.items() if word in line), None)
-            verdict = "supported" if words is not None else "not supported"
-            rows.append({"code": code, "verdict": verdict, "because": words or ""})
+        rows = [{"code": code, "because": "", **row(line)} for code, line in statements(body).items()]
         return json.dumps({"verdicts": rows})
 
     return Reply(write=write)
+
+
+def answering(**said: str) -> Reply:
+    """A judge that accepts the lines whose word is a key, each with the quotation given."""
+
+    def row(line: str) -> Mapping[str, str]:
+        quotes = [quote for word, quote in said.items() if word in line]
+        return {"verdict": "supported", "because": quotes[0]} if quotes else {"verdict": "not supported"}
+
+    return replying(row)
 
 
 def test_judge__finds_a_line_in_its_sources__it_gets_in_and_the_record_says_by_whom(dreamt, server, files, provider):
@@ -125,15 +131,7 @@ def test_judge__question__holds_the_lines_in_words_of_their_own_with_their_passa
 
 def denying(line: str) -> Reply:
     """A judge that denies one line and finds the others unclear."""
-
-    def write(body: Mapping[str, Any]) -> str:
-        rows = [
-            {"code": code, "verdict": "not supported" if line in asked else "unclear", "because": ""}
-            for code, asked in statements(body).items()
-        ]
-        return json.dumps({"verdicts": rows})
-
-    return Reply(write=write)
+    return replying(lambda asked: {"verdict": "not supported" if line in asked else "unclear"})
 
 
 def test_judge__denies_a_line__its_source_is_quoted_instead(dreamt, server, files, provider):
@@ -156,14 +154,7 @@ def everything_supported(body: Mapping[str, Any]) -> str:
 
 
 def verdict(**row: Any) -> Reply:
-    def write(body: Mapping[str, Any]) -> str:
-        rows = [{"code": c, "verdict": "not supported", "because": ""} for c in statements(body)]
-        for one, line in zip(rows, statements(body).values(), strict=True):
-            if HEDGED in line:
-                one |= row
-        return json.dumps({"verdicts": rows})
-
-    return Reply(write=write)
+    return replying(lambda line: {"verdict": "not supported", **(row if HEDGED in line else {})})
 
 
 def twice(body: Mapping[str, Any]) -> str:

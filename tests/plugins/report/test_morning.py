@@ -157,15 +157,10 @@ def test_validate__fact_in_a_summary_alone__is_a_finding_here_and_in_the_morning
 
 
 @pytest.mark.req("R165")
-def test_validate__fact_of_a_summary_stands_in_another_source__is_no_finding(flushed, project):
+def test_validate__summary_and_kept_report__decisions_stand_in_a_source_or_on_the_forge(flushed, project):
     summary = project / SUMMARY
     summary.write_text(summary.read_text() + "- **decision** Roll back   on Friday\n")
     (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- roll back on Friday\n")
-    assert flushed().validate().findings == ()
-
-
-@pytest.mark.req("R165")
-def test_validate__kept_report__its_decisions_stand_in_a_source_or_on_the_forge(flushed, project, board):
     kept = project / ".holdfast/memory/reports/2026-11-21.md"
     kept.parent.mkdir()
     kept.write_text(str(flushed().report()))
@@ -216,15 +211,13 @@ def repo(project) -> Path:
 def test_morning__two_forges__each_line_names_its_forge(repo):
     board = Board(repo)
     board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", "well done", until)]  # type: ignore[method-assign]
-    with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
-        told = [line.text[17:] for line in memory.morning().sections["On the forge"]]
-    assert sorted(told) == ["git main commit by t: Fix the login", "the board o/r#1 comment: well done"]
-
-
-def test_screen__several_commits__are_one_row_with_their_branches(repo):
     git(repo, "commit", "-q", "--allow-empty", "-m", "fix: the logout")
-    with Holdfast.open(repo) as memory:
-        assert "- commits: main" in memory.morning().screen
+    with Holdfast.open(repo, plugins=[("test0", board)]) as memory:
+        morning = memory.morning()
+    told = [line.text[17:] for line in morning.sections["On the forge"]]
+    commits = [f"git main commit by t: {text}" for text in ("Fix the login", "fix: the logout")]
+    assert sorted(told) == [*commits, "the board o/r#1 comment: well done"]
+    assert "- commits: main" in morning.screen
 
 
 def start(repo: Path, session: str) -> None:

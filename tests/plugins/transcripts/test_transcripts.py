@@ -23,14 +23,7 @@ def said(transcript):
 def claude(kind="user", content="hello", **fields):
     """A row of Claude Code."""
     message = {"role": kind, "content": content}
-    return {
-        "type": kind,
-        "message": message,
-        "sessionId": "s-1",
-        "cwd": "/home/ann/shop",
-        "gitBranch": "main",
-        **fields,
-    }
+    return {"type": kind, "message": message, "sessionId": "s-1", "cwd": "/home/ann", "gitBranch": "main", **fields}
 
 
 def codex(payload, kind="response_item"):
@@ -40,10 +33,13 @@ def codex(payload, kind="response_item"):
 
 def opencode(*parts, role="assistant", **info):
     """A row of opencode."""
-    return {
-        "info": {"role": role, "sessionID": "ses_1", "time": {"created": 1795294939254}, **info},
-        "parts": list(parts),
-    }
+    info = {"role": role, "sessionID": "ses_1", "time": {"created": 1795294939254}, **info}
+    return {"info": info, "parts": list(parts)}
+
+
+def pi(number, role, content, **fields):
+    """A row of pi."""
+    return {"type": "message", "id": number, "parentId": "a", "message": {"role": role, "content": content, **fields}}
 
 
 def write(path, *rows, end="\n"):
@@ -110,6 +106,7 @@ def test_read__opencode_dump__gives_call_and_result_of_a_tool_part():
 @pytest.mark.req("R074")
 def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
     """No vendor's transcript is special: what is taken from each is the same."""
+    call = {"type": "toolCall", "id": "c", "name": "sh", "arguments": {"cmd": "make"}}
     rows: dict[str, list[dict[str, object]]] = {
         "claude-code": [
             claude(uuid="1", content="Fix it."),
@@ -137,29 +134,10 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
         "pi": [
             {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T09:00:00Z", "cwd": "/home/ana/app"},
             {"type": "model_change", "id": "a", "parentId": None, "provider": "p", "modelId": "m"},
-            *(
-                {"type": "message", "id": f"m{number}", "parentId": "a", "message": message}
-                for number, message in enumerate(
-                    (
-                        {"role": "user", "content": "Fix it."},
-                        {
-                            "role": "assistant",
-                            "content": [
-                                {"type": "thinking", "thinking": "Which one?"},
-                                {"type": "toolCall", "id": "c", "name": "sh", "arguments": {"cmd": "make"}},
-                            ],
-                        },
-                        {
-                            "role": "toolResult",
-                            "toolCallId": "c",
-                            "toolName": "sh",
-                            "content": [{"type": "text", "text": "no"}],
-                            "isError": True,
-                        },
-                        {"role": "assistant", "content": [{"type": "text", "text": "Fixed."}]},
-                    )
-                )
-            ),
+            pi("m1", "user", "Fix it."),
+            pi("m2", "assistant", [{"type": "thinking", "thinking": "Which one?"}, call]),
+            pi("m3", "toolResult", [{"type": "text", "text": "no"}], toolCallId="c", toolName="sh", isError=True),
+            pi("m4", "assistant", [{"type": "text", "text": "Fixed."}]),
         ],
         "messages": [
             {"role": "system", "content": "You are terse."},
