@@ -67,10 +67,11 @@ _CUES: Final = {
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
 #: The least probability that a sentence lasts, also when it requests something now (by more than ``_ASKS``) and for a
-#: rule; and the least share of a correction.
+#: rule; the most of a request in what only states something; and the least share of a correction.
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
+_STATES: Final = 0.2
 _RULES: Final = 0.7
 _CORRECTS: Final = 0.6
 #: The first or last word of a label -> its cue.
@@ -155,8 +156,7 @@ def _is_inside(start: str) -> bool:
 def is_statement(sentence: str) -> bool:
     """Whether the user's ``sentence`` states something lasting and requests nothing."""
     found = match(sentence, user=True)
-    told = found is not None and (not found[0].whole or found[0].kind in (Kind.FACT, Kind.REJECTED))
-    return told or (found is not None and _HABIT.match(sentence) is not None)
+    return found is not None and (not found[0].whole or lasting.judge(sentence).asks < _STATES)
 
 
 def _labelled(sentence: str) -> tuple[Cue, int] | None:
