@@ -22,8 +22,13 @@ def clone(project) -> Path:
     return project
 
 
-def test_settings__one_changes_after_trust__none_is_in_force(clone):
+def test_settings__a_harmless_one_changes_after_trust_or_another__all_or_none_stay_in_force(clone):
     trusted(clone)
+
+    (clone / "holdfast.toml").write_text('zone = "UTC"\n' + HOSTILE)
+
+    assert resolved.load(str(clone)).facts.max_facts == 1
+    assert resolved.load(str(clone)).zone == "UTC"
 
     (clone / "holdfast.toml").write_text(HOSTILE.replace("127.0.0.1:9", "127.0.0.1:10"))
 
@@ -33,15 +38,6 @@ def test_settings__one_changes_after_trust__none_is_in_force(clone):
         "plugins.openai.base_url",
         "facts.max_facts",
     }
-
-
-def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(clone):
-    trusted(clone)
-
-    (clone / "holdfast.toml").write_text('zone = "UTC"\n' + HOSTILE)
-
-    assert resolved.load(str(clone)).facts.max_facts == 1
-    assert resolved.load(str(clone)).zone == "UTC"
 
 
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(clone, monkeypatch):
@@ -55,27 +51,21 @@ def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(c
     assert provenance.trusts_all(str(clone))
 
 
-def test_record__made_and_revoked__is_private_to_the_user_and_gone(project):
+def test_record__made_and_revoked__is_of_the_real_folder_private_to_the_user_and_gone(project, tmp_path):
+    (tmp_path / "link").symlink_to(project)
     before = os.umask(0)
     try:
-        made = trusting.record(str(project), settings={"facts.max_facts": 1})
+        made = trusting.record(str(tmp_path / "link"), settings={"facts.max_facts": 1})
     finally:
         os.umask(before)
     path = userdir.path(userdir.TRUST_FILE)
 
     assert trust.records() == {os.path.realpath(project): made}
+    assert trust.record_of(str(project)) == made
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     assert trusting.revoke(str(project))
     assert trust.records() == {}
     assert not trusting.revoke(str(project))
-
-
-def test_record__through_a_link__is_of_the_real_folder(project, tmp_path):
-    (tmp_path / "link").symlink_to(project)
-
-    made = trusting.record(str(tmp_path / "link"), {"a": 1})
-
-    assert trust.record_of(str(project)) == made
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[" * 100_000, b"[]", b'{"v": 2, "projects": {}}', b'{"v": 1}'])

@@ -86,11 +86,7 @@ def test_import__pages_are_used_many_times__refused_at_once(victim):
 
 @pytest.mark.parametrize(
     "attack",
-    [
-        "CREATE INDEX i ON facts (abs(confidence))",
-        "PRAGMA user_version = 3",
-        "UPDATE pieces SET text = 'other'",
-    ],
+    ["CREATE INDEX i ON facts (abs(confidence))", "PRAGMA user_version = 3", "UPDATE pieces SET text = 'other'"],
 )
 def test_import__database_with_anything_else__refused_and_nothing_written(victim, attack):
     victim.clone(lambda source: build(source, attack))

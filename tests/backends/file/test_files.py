@@ -333,13 +333,7 @@ def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(store, home, c
 
 @pytest.mark.parametrize(
     "tail",
-    [
-        "todo: add more",
-        '{"i": 1',
-        "\0\n\0x",
-        '{"id": "\0\0todo',
-        '\0\0todo"}\n',
-    ],
+    ["todo: add more", '{"i": 1', "\0\n\0x", '{"id": "\0\0todo', '\0\0todo"}\n'],
 )
 def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(store, home, tail):
     store.add_fact(make_fact(1), 5)

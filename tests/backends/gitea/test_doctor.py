@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.gitea.faults import PAGE, Fault, FaultProxy
+from tests.support.gitea.faults import Fault, FaultProxy
 
 from holdfast.errors import StorageError
 from holdfast.models import Check, Outcome
@@ -61,4 +61,3 @@ def test_server__a_forgotten_path_before_the_interface__says_so(gitea, tmp_path)
             store.read("MEMORY.md")
         store.close()
     assert "path" in caught.value.next_step
-    assert PAGE

@@ -49,13 +49,6 @@ def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, com
     assert run("help", command).out == result.out
 
 
-def test_help__without_a_command__shows_twelve_and_all_of_them_on_request(run):
-    few, everything = run("--help").out, run("help", "all").out
-    assert [name for name in COMMANDS if f"\n  {name} " in everything] == list(COMMANDS)
-    assert len([name for name in COMMANDS if f"\n  {name} " in few]) == 12
-    assert f"`holdfast --help all` lists all {len(COMMANDS)} commands." in few
-
-
 def test_demo__in_a_new_folder__shows_its_three_acts_in_45_lines(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     result = run("demo", "--dir", str(tmp_path / "demo"))

@@ -84,21 +84,16 @@ def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_in
         assert f"- {asked}.\n" in memory(project)
 
 
-@pytest.fixture
-def proposed(noted, project):
+def test_review__accepted__is_written_with_diary_and_can_be_undone(noted, project):
     (project / "holdfast.toml").write_text('[dream]\napply = "propose"\n')
     assert noted("dream", "--json").json["status"] == "proposed"
-    return noted
-
-
-def test_review__accepted__is_written_with_diary_and_can_be_undone(proposed, project):
     before = memory(project)
-    assert proposed("dream", "review", "accept", "--json").json["status"] == "done"
+    assert noted("dream", "review", "accept", "--json").json["status"] == "done"
     assert all(f"- {item}\n" in memory(project) for item in ADDED)
     assert list((project / ".holdfast" / "memory" / "dreams").iterdir())
-    assert proposed("dream", "review").code == 1
-    assert proposed("dream", "--json").json["status"] == "skipped"
-    proposed("dream", "--undo")
+    assert noted("dream", "review").code == 1
+    assert noted("dream", "--json").json["status"] == "skipped"
+    noted("dream", "--undo")
     assert memory(project) == before
 
 

@@ -113,21 +113,15 @@ def test_import_history__four_clients__each_session_once_under_its_day(run, proj
     assert "invoices" in run("search", "rename table").out
 
 
-def test_import_history__session_that_hooks_follow__is_left_to_them(run, project, home):
+def test_import_history__hooks_follow_one_session_and_the_others_failed__those_are_imported_next(run, project, home):
     assert run("add", "user", "Write the release notes", "--session", "codex-1").code == 0
-    outcomes = {one["session"]: one["outcome"] for one in run("import", "--history", "--json").json["sessions"]}
-    assert (outcomes["codex-1"], outcomes["claude-1"]) == ("known", "imported")
-
-
-def test_import_history__a_session_failed__is_imported_by_the_next_run(run, project, home):
     notes = project / ".holdfast" / "memory"
-    notes.parent.mkdir()
     notes.touch()
-    failed = run("import", "--history", "--json")
-    assert (failed.code, {one["outcome"] for one in failed.json["sessions"]}) == (1, {"failed"})
-    notes.unlink()
-    assert {one["outcome"] for one in run("import", "--history", "--json").json["sessions"]} == {"imported"}
-    assert {one["outcome"] for one in run("import", "--history", "--json").json["sessions"]} == {"known"}
+    for code, outcome in ((1, "failed"), (0, "imported"), (0, "known")):
+        done = run("import", "--history", "--json")
+        outcomes = {one["session"]: one["outcome"] for one in done.json["sessions"]}
+        assert (done.code, outcomes.pop("codex-1"), {*outcomes.values()}) == (code, "known", {outcome})
+        notes.is_file() and notes.unlink()
 
 
 def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run, home, project):

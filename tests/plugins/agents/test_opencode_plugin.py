@@ -49,7 +49,6 @@ class Played(NamedTuple):
     """What opencode saw, and what was started: ``(words, payload)`` each."""
 
     results: list[dict[str, Any]]
-    toasts: list[dict[str, Any]]
     started: list[tuple[list[str], dict[str, Any]]]
 
     @property
@@ -97,8 +96,7 @@ def play(tmp_path) -> Play:
         assert done.returncode == 0, done.stderr
         lines = log.read_text().splitlines() if log.exists() else []
         started = [(words.split(), json.loads(payload)) for words, payload in zip(lines[::2], lines[1::2], strict=True)]
-        told = json.loads(done.stdout)
-        return Played(told["results"], told["toasts"], started)
+        return Played(json.loads(done.stdout)["results"], started)
 
     return run
 

@@ -268,9 +268,12 @@ def on_terminal(project: Path, answers: str, *words: str) -> str:
     return " ".join(done.stdout.split())
 
 
-def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(bin_folder, project):
+def test_install__on_a_terminal_only__asks_once_with_the_price_and_takes_yes_no_or_a_typed_name(bin_folder, project):
     standin.make(bin_folder, "claude")
     settings = Path(userdir.path(userdir.CONFIG_FILE))
+    done = processes.run("install", "claude-code", cwd=project)
+    assert "`holdfast install claude-code --model`" in " ".join(done.stdout.split())
+    assert processes.run("install", "claude-code", "--model", "acme", cwd=project).returncode == 2
     assert "Y/n" not in on_terminal(project, "", "--no-model")
     shown = on_terminal(project, "n\n")
     assert "to the provider that has them already" in shown
@@ -284,16 +287,9 @@ def test_install__on_a_terminal__asks_once_with_the_price_and_takes_yes_no_or_a_
     settings.unlink()
     assert "Claude Code is the model in all your projects" in on_terminal(project, "\n")
     assert "[plugins.claude_cli]\nenabled = true\n" in settings.read_text()
-
-
-def test_install__no_terminal__asks_nothing_and_names_the_command(bin_folder, project):
-    standin.make(bin_folder, "claude")
-    done = processes.run("install", "claude-code", cwd=project)
-    assert "`holdfast install claude-code --model`" in " ".join(done.stdout.split())
-    assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
-    assert processes.run("install", "claude-code", "--model", "acme", cwd=project).returncode == 2
+    settings.unlink()
     assert processes.run("install", "--model", "claude-code", cwd=project).returncode == 0
-    assert "[plugins.claude_cli]" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
+    assert "[plugins.claude_cli]" in settings.read_text()
 
 
 def test_session_end__model_accepted_at_install__next_brief_has_what_it_wrote(bin_folder, project):

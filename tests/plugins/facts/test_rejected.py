@@ -108,21 +108,17 @@ def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory
     assert memory.deep_dream().added == (PORT,)
 
 
-def test_rejected__dream_that_was_undone__is_dreamt_again(memory, clock):
+def test_rejected__dream_that_was_undone_or_memory_lost_as_a_whole__is_dreamt_again(memory, project, clock):
     say(memory, "work", PORT)
     memory.deep_dream()
     clock.tick(minutes=1)
     memory.undo_dream()
     clock.tick(days=1)
     say(memory, "work", "Payments are processed by Stripe")
-    assert memory.deep_dream().added == (PORT, "Payments are processed by Stripe")
-
-
-def test_rejected__memory_lost_as_a_whole__is_dreamt_again(memory, project):
-    say(memory, "work", PORT)
-    memory.deep_dream()
+    both = (PORT, "Payments are processed by Stripe")
+    assert memory.deep_dream().added == both
     (project / ".holdfast" / "MEMORY.md").unlink()
-    assert memory.deep_dream(force=True).added == (PORT,)
+    assert memory.deep_dream(force=True).added == both
 
 
 def test_rejected__list_with_damaged_lines__is_read_around_them(memory):

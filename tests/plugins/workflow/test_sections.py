@@ -14,9 +14,8 @@ from holdfast_app.workflow.sections import complete, insert, locate
 from holdfast_app.workflow.three import ANCHORS, TITLES
 
 
-def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
-    values = [CuratedEntry(text=e) if isinstance(e, str) else e for e in entries]
-    return insert(text, {anchor: values}, name="doc.md").text
+def put(text: str, entry: str) -> str:
+    return insert(text, {"## A": [CuratedEntry(text=entry)]}, name="doc.md").text
 
 
 @pytest.mark.req("R211", "R237")
@@ -62,24 +61,9 @@ def test_locate__structure_is_broken__says_what_and_changes_nothing(text, said):
 
 
 LINES = st.sampled_from(
-    [
-        "## A",
-        "## B",
-        "### S",
-        "- x",
-        "  more",
-        "text",
-        "```",
-        "",
-        "<!-- c -->",
-        "<!--",
-        "-->",
-        "> q",
-        "1. n",
-        "---",
-        "<div>",
-    ]
-)
+    ["## A", "## B", "### S", "- x", "  more", "text", "```", "", "<!-- c -->", "<!--", "-->", "> q", "1. n", "---",
+     "<div>"]
+)  # fmt: skip
 
 
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
@@ -107,8 +91,6 @@ def initial(surface: Surface) -> str:
 
 
 WHOLE = initial(Surface.PATTERNS)
-
-
 MISSING = ("missing", None, "error")
 
 
