@@ -28,29 +28,7 @@ def documents(project: Path) -> set[str]:
     return {name for name in found if "/state/" not in name and name != "holdfast.toml"}
 
 
-@pytest.mark.req("R075", "R076", "R079", "R080")
-def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(project, clock, payload):
-    with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
-        memory.session("s").flush(payload(curated=CURATED_DECISION))
-        assert documents(project) == {
-            "timmy-config/memories/MEMORY.md",
-            "timmy-config/memories/USER.md",
-            "timmy-config/memories/facts.jsonl",
-            "timmy-home/daily-notes/2026-11-21.md",
-            "timmy-home/daily-summaries/2026-11-21.md",
-            "timmy-home/continuity/active.md",
-        }
-        assert memory.load().pointers[0] == "timmy-home/continuity/active.md"
-        before = (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes()
-        memory.session("s").flush(payload(objective="more"))
-        assert (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes().startswith(before)
-
-
-@pytest.mark.req("R075", "R076")
-def test_layout__users_own_roots_and_documents__are_used(project, clock, payload):
-    settings = """
-[layout]
-preset = "timmy"
+ROOTS = """
 [layout.roots]
 curated = "config"
 home = "home/agent"
@@ -58,17 +36,31 @@ home = "home/agent"
 daily = "{home}/log/{date}-notes.md"
 handoff = "{home}/next.md"
 """
-    with open_with(project, clock, settings) as memory:
+
+
+@pytest.mark.req("R075", "R076", "R079", "R080")
+@pytest.mark.parametrize(
+    ("settings", "config", "home", "note", "handoff"),
+    [
+        ("", "timmy-config", "timmy-home", "daily-notes/2026-11-21.md", "continuity/active.md"),
+        (ROOTS, "config", "home/agent", "log/2026-11-21-notes.md", "next.md"),
+    ],
+    ids=["timmy", "users own"],
+)
+def test_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(
+    project, clock, payload, settings, config, home, note, handoff
+):
+    with open_with(project, clock, f'[layout]\npreset = "timmy"\n{settings}') as memory:
         memory.session("s").flush(payload(curated=CURATED_DECISION))
         assert documents(project) == {
-            "config/memories/MEMORY.md",
-            "config/memories/USER.md",
-            "config/memories/facts.jsonl",
-            "home/agent/log/2026-11-21-notes.md",
-            "home/agent/daily-summaries/2026-11-21.md",
-            "home/agent/next.md",
+            *(f"{config}/memories/{name}" for name in ("MEMORY.md", "USER.md", "facts.jsonl")),
+            *(f"{home}/{name}" for name in (note, "daily-summaries/2026-11-21.md", handoff)),
         }
-        assert [name for name, _ in memory.load().notes] == ["home/agent/log/2026-11-21-notes.md"]
+        assert memory.load().pointers[0] == f"{home}/{handoff}"
+        assert [name for name, _ in memory.load().notes] == [f"{home}/{note}"]
+        before = (project / home / note).read_bytes()
+        memory.session("s").flush(payload(objective="more"))
+        assert (project / home / note).read_bytes().startswith(before)
 
 
 @pytest.mark.parametrize(

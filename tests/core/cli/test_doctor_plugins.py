@@ -22,12 +22,6 @@ def bring(tmp_path, monkeypatch):
     return install
 
 
-GOOD = """from holdfast.models import Check, Outcome
-def checks(memory):
-    yield Check(name="acme", outcome=Outcome.WARN, message=f"looked at {memory.services.root}", next_step="Look.")
-"""
-
-
 def of(result, name):
     return [check for check in result.json["checks"] if check["name"] == name]
 
@@ -35,14 +29,6 @@ def of(result, name):
 def enable(project, name):
     (project / "holdfast.toml").write_text(f"[plugins.{name}]\n")
     trusted(project)
-
-
-def test_doctor__check_of_an_enabled_plugin__is_asked(run, project, bring):
-    bring("acme", GOOD)
-    enable(project, "acme")
-    (check,) = of(run("doctor", "--json"), "acme")
-    assert check["message"] == f"looked at {project}"
-    assert check["outcome"] == "warn"
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,8 @@
 """``holdfast init`` and ``holdfast config``."""
 
 import subprocess
-import tomllib
 
 import pytest
-
-
-def test_init__new_project__small_settings_and_a_private_folder(run, project):
-    result = run("init")
-    assert result.code == 0
-    assert "next: holdfast doctor" in result.out
-    text = (project / "holdfast.toml").read_text()
-    assert tomllib.loads(text) == {}
-    assert "docs/configuration.md" in text
-    assert (project / ".holdfast/state/.gitignore").read_text() == "*\n"
 
 
 def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, project, monkeypatch):

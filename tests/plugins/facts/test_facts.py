@@ -299,6 +299,9 @@ def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened):
     words = [row.why for row in report.bad]
     assert words[0] == "the row cannot be read: it is not JSON"
     assert [w.split()[0] for w in words[2:7]] == ["content", "category", "confidence", "id", "createdAt"]
+    for text in ('[{"content": "a"', '{"facts": 3}'):
+        with pytest.raises(ValueError, match=r"JSON|list"):
+            list(read_rows(text))
 
 
 @pytest.mark.req("R043", "R058")
@@ -320,12 +323,6 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project):
         memory.facts.import_({"content": f"n{i}", "category": "goal", "confidence": 0.5} for i in range(5))
         created = [fact.created_at for fact in memory.facts.list()]
     assert created == sorted(set(created))
-
-
-@pytest.mark.parametrize("text", ['[{"content": "a"', '{"facts": 3}'])
-def test_read_rows__broken_document__config_error(text):
-    with pytest.raises(ValueError, match=r"JSON|list"):
-        list(read_rows(text))
 
 
 def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened):

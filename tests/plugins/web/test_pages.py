@@ -11,7 +11,6 @@ from tests.support.trusting import foreign
 from holdfast import FlushRefused, Holdfast
 from holdfast_app.config import Config
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_app.view.origins import lines_of
 from holdfast_web.rendering import to_html
 
 HOSTILE = (
@@ -80,18 +79,6 @@ def test_charts__wide_and_narrow__show_all_values_of_the_span_on_one_scale(weeks
             assert sum(int(value) for lane, _, value in found if lane == "flushes") == saved > 4, days
             most = max(int(value) for _, _, value in found)
             assert all(float(h) in (3, round(24 * int(value) / most, 2)) for _, h, value in found), days
-
-
-def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(weeks):
-    memory, client = weeks
-    lines = lines_of(memory.services.store.read("MEMORY.md").text)
-    line = next(line for line in lines if "outbox table" in line.text)
-    assert f'why/MEMORY.md%3A{line.number}"' in client.get("memory").text
-    page = client.get(f"why/MEMORY.md:{line.number}").text
-    assert "Session Payment webhooks get lost" in plain(page)
-    link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
-    assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
-    assert "<code>holdfast remember</code>" in client.get(f"facts/{memory.facts.list()[0].id}").text
 
 
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(serve, opened, payload, project):
