@@ -38,6 +38,7 @@ _TASK: Final = 90
 _ABOUT: Final = 130
 #: A block of more lines is mostly pasted text, below which a last line that asks something is typed.
 _MANY, _SURELY = 4, 0.9
+_INFORMS: Final = 0.5
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
@@ -87,11 +88,6 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-#: Beginnings of sentences without an order.
-_TELLS: Final = Lazy(
-    r"(?:the|our|my|its?|they|we|there|these|those|this|that|he|she|all|both|i(?:['’]| am| have| will))\b",
-    re.IGNORECASE,
-)
 _PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
@@ -115,7 +111,7 @@ def kind_of_words(own: str) -> Kind:
 
 def _tells(part: str) -> bool:
     """Whether a sentence informs or sets a rule. Before "continue" that is not a request."""
-    return bool(cues.match(part, user=True) or (_TELLS.match(part) and not QUESTION.search(part[-9:])))
+    return cues.match(part, user=True) is not None or lasting.judge(part[: cues.MAX_CHARS]).asks < _INFORMS
 
 
 def _part_kind(part: str) -> Kind:
