@@ -32,10 +32,6 @@ REQUIRED = (
 )
 
 
-def blocks(text: str) -> int:
-    return text.count("<!-- holdfast:block id=")
-
-
 @pytest.mark.req("R127", "R128", "R129", "R130", "R131", "R132", "R133", "R140")
 @pytest.mark.req("R144", "R145", "R146", "R147", "R148", "R166", "R169")
 @pytest.mark.parametrize("field", [*REQUIRED, "handoff"])
@@ -301,7 +297,7 @@ def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_c
     assert again.messages == []
     assert again.state is State.SAFE
     assert opened().unsafe() == []
-    assert blocks(note()) == 1
+    assert note().count("<!-- holdfast:block id=") == 1
     assert len(heard) == 1
 
 

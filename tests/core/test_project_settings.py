@@ -73,11 +73,6 @@ def write(project: Path, text: str) -> str:
     return str(project)
 
 
-def of_user(text: str) -> None:
-    os.makedirs(userdir.folder(), exist_ok=True)
-    Path(userdir.path(userdir.CONFIG_FILE)).write_text(text + "\n")
-
-
 @pytest.mark.parametrize(("text", "key"), {**HOSTILE, **MOVING}.items())
 def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project, text, key):
     found = resolved.resolve(write(project, text))
@@ -111,7 +106,9 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(project, t
 
 
 def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):
-    of_user('[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000')
+    os.makedirs(userdir.folder(), exist_ok=True)
+    of_user = '[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000\n'
+    Path(userdir.path(userdir.CONFIG_FILE)).write_text(of_user)
     text = '[flush]\npolicy = "lenient"\n[plugins.redaction.policy]\npii = "mask"\n[facts]\nmax_facts = 600'
 
     config = resolved.load(write(project, text))

@@ -30,10 +30,6 @@ def body_gone(text: str) -> str:
     return text[: text.index("-->\n", text.index("holdfast:block")) + 4]
 
 
-def action_changed(text: str) -> str:
-    return text.replace("Run the tests", "Do nothing")
-
-
 LOSSES: dict[str, tuple[str, Callable[[str], str | None], str]] = {
     "curated line gone": (MEMORY, line_gone, "- Python 3.11 is the minimum"),
     "curated file gone": (MEMORY, lambda _: None, "- Tabs, not spaces"),
@@ -43,7 +39,11 @@ LOSSES: dict[str, tuple[str, Callable[[str], str | None], str]] = {
     "one line of the block gone": (NOTE, lambda t: t.replace("- Decision: Use a lock\n", ""), "- Decision: Use a lock"),
     "daily summary gone": (TRAIL, lambda _: None, "- **status** owner/repo#12: in review"),
     "daily summary's body gone": (TRAIL, body_gone, "- **status** owner/repo#12: in review"),
-    "next action changed": (HANDOFF, action_changed, 'next_action = "Run the tests"'),
+    "next action changed": (
+        HANDOFF,
+        lambda t: t.replace("Run the", "Skip the"),
+        'next_action = "Run the tests"',
+    ),
     "handoff gone": (HANDOFF, lambda _: None, 'next_action = "Run the tests"'),
 }
 

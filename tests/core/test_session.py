@@ -17,10 +17,6 @@ from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
 
 
-def files(project: Path) -> set[str]:
-    return {str(p.relative_to(project)) for p in project.rglob("*") if p.is_file()}
-
-
 def talk(session, *texts: str) -> None:
     for number, text in enumerate(texts):
         session.add("assistant" if number % 2 else "user", text)
@@ -130,7 +126,7 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     else:
         leave()
     assert memory.store.names() == []
-    assert not [f for f in files(project) if f.endswith(".md")]
+    assert not list(project.rglob("*.md"))
     assert session.state is State.SAFE
 
 

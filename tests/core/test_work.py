@@ -158,7 +158,7 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
     assert memory.work.list() == ()
 
 
-def test_reopen__closed_by_command__has_all_it_had(many, note):
+def test_reopen__closed_by_command__has_all_it_had_and_a_session_that_goes_on_counts_again(many, note, payload):
     memory = many(2)()
     before = memory.work.get("session-00")
     memory.work.close("session-00", "a mistake")
@@ -168,14 +168,10 @@ def test_reopen__closed_by_command__has_all_it_had(many, note):
     assert (again.next_action, again.blockers, again.branch) == (before.next_action, before.blockers, "branch-0")
     assert memory.work.list()[0].session == "session-00"
     assert "## Work Reopened" in note()
-    assert memory.session("session-00").flush().repeated  # nothing of it is lost
-    assert memory.work.get("session-00").is_open
-
-
-def test_close__session_that_goes_on__its_next_flush_counts_again(many, payload):
-    memory = many(1)()
-    memory.work.close("session-00")
     session = memory.session("session-00")
+    assert session.flush().repeated  # nothing of it is lost
+    assert memory.work.get("session-00").is_open
+    memory.work.close("session-00")
     session.add("user", "There is more to do")
     session.flush(payload(next_step="the new step", state_mutations=[]))
     assert memory.work.get("session-00").is_open

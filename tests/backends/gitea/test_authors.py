@@ -17,11 +17,6 @@ REPO = "agent/memory"
 TEAM = "team/memory"
 
 
-def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
-    fields = marker.fields(gitea.bodies(repo, number)[-1])
-    return fields["id"]
-
-
 CLAIMS = (
     ("holdfast:authors", ""),
     ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1)),
@@ -74,7 +69,7 @@ def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_u
     first = _on_team(gitea, tmp_path, "one", "bot", scopes)
     first.write("MEMORY.md", "one\n")
     number = issue_of(gitea, "doc:MEMORY.md", TEAM)
-    base = head_of(gitea, number, TEAM)
+    base = marker.fields(gitea.bodies(TEAM, number)[-1])["id"]
     gitea.make_comment(TEAM, number, record("ver", "evil\n", base=base), poster="eve")
     for name in ("two", "two"):  # the second time from what the first kept
         second = _on_team(gitea, tmp_path, name, "bot", scopes)

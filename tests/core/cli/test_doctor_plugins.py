@@ -26,11 +26,6 @@ def of(result, name):
     return [check for check in result.json["checks"] if check["name"] == name]
 
 
-def enable(project, name):
-    (project / "holdfast.toml").write_text(f"[plugins.{name}]\n")
-    trusted(project)
-
-
 @pytest.mark.parametrize(
     ("source", "told"),
     [
@@ -41,7 +36,8 @@ def enable(project, name):
 )
 def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(run, project, bring, source, told):
     bring("acme", source)
-    enable(project, "acme")
+    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    trusted(project)
     result = run("doctor", "--json")
     (check,) = of(result, "acme")
     assert check["outcome"] == "fail"

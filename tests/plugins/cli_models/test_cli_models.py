@@ -66,17 +66,6 @@ def turns(text: str = SAID) -> list[Turn]:
     return [Turn(messages=[Message(role="user", text=text, at=at, id="m1")])]
 
 
-def usage(project: Path) -> list[dict[str, Any]]:
-    path = project / ".holdfast" / "state" / "usage.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def user_settings(text: str) -> None:
-    path = Path(userdir.path(userdir.CONFIG_FILE))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-
-
 def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_its_own(
     program, bin_folder, project, monkeypatch
 ):
@@ -177,7 +166,8 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
     assert words in str(error)
     assert error.next_step
     assert "pytest" not in str(error), "the program's own words may quote the conversation"
-    assert usage(project)[-1]["failed"] == error.message
+    rows = (project / ".holdfast" / "state" / "usage.jsonl").read_text().splitlines()
+    assert json.loads(rows[-1])["failed"] == error.message
 
 
 @pytest.mark.parametrize("program", ["claude"])
@@ -214,7 +204,9 @@ def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder, 
 
 def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(bin_folder, project):
     standin.make(bin_folder, "claude")
-    user_settings("[plugins.claude_cli]\nenabled = true\n")
+    settings = Path(userdir.path(userdir.CONFIG_FILE))
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[plugins.claude_cli]\nenabled = true\n")
     client = Client(project)
     client.say(SAID, "Noted: pytest -q from now on.")
     assert client.compact() == NOTHING

@@ -31,15 +31,12 @@ def flushed(root: Path, fact: str) -> Receipt:
         return session.flush(STATED.evolve(facts=(fact,)))
 
 
-def note(root: Path) -> str:
-    return "".join(path.read_text() for path in (root / ".holdfast" / "memory").glob("*.md"))
-
-
 def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project):
     root = settled(project, ON.format("Ana"))
     receipt = flushed(root, "The port is 8443")
     assert receipt.by == "Ana@laptop"
-    assert note(root).count("<!-- by=Ana@laptop -->") == 1
+    [note] = (root / ".holdfast" / "memory").glob("*.md")
+    assert note.read_text().count("<!-- by=Ana@laptop -->") == 1
     with Holdfast.open(root) as memory:
         assert memory.session("one").last_receipt == receipt
         assert memory.session("one").flush().repeated

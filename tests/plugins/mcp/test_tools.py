@@ -106,7 +106,8 @@ def test_secret__in_any_argument__reaches_neither_disk_nor_reply(call, project):
     assert not [p for p in project.rglob("*") if p.is_file() and SECRET.encode() in p.read_bytes()]
 
 
-def test_facts__searched__hold_every_word_surest_first_and_fenced(call):
+@pytest.mark.req("R046")
+def test_facts__searched_and_forgotten__hold_every_word_surest_first_and_are_gone(call):
     for content, confidence in (("Tabs, not spaces", 0.5), ("Uses TABS everywhere", 0.9), ("Runs pytest", 0.7)):
         call("remember", content=content, confidence=confidence, category="preference")
     found = call("search_facts", query="tabs")
@@ -118,10 +119,6 @@ def test_facts__searched__hold_every_word_surest_first_and_fenced(call):
     assert "No fact matches (3 searched)" in call("search_facts", query="tabs pytest")
     assert "No such fact is stored" in call("search_facts", category="goal")
     assert "Already stored" in call("remember", content="tabs, not spaces")
-
-
-@pytest.mark.req("R046")
-def test_fact__forgotten__is_gone(call, project):
     fact_id = call("remember", content="Wrong").split()[2].rstrip(".")
     assert fact_id in call("forget", fact_id=fact_id)
     with pytest.raises(NotFound):

@@ -39,10 +39,6 @@ def flushed(opened, payload):
     return opened
 
 
-def rules(memory):
-    return [(f.rule, f.name, f.line) for f in memory.validate().errors]
-
-
 @pytest.mark.req("R094", "R163", "R164", "R170", "R183")
 def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_one_is_the_same(
     flushed, board, clock, payload, project
@@ -196,9 +192,9 @@ def test_validate__change_of_state_in_the_note_alone__is_an_error(flushed, proje
         path.unlink()
     else:
         path.write_text("# Daily Summary: 2026-11-21\n")
-    [(rule, name, line)] = rules(flushed())
-    assert (rule, name) == ("trail/missing", "memory/2026-11-21.md")
-    assert "holdfast:block" in (project / NOTE).read_text().splitlines()[(line or 0) - 1]
+    [error] = flushed().validate().errors
+    assert (error.rule, error.name) == ("trail/missing", "memory/2026-11-21.md")
+    assert "holdfast:block" in (project / NOTE).read_text().splitlines()[(error.line or 0) - 1]
 
 
 @pytest.fixture

@@ -20,17 +20,11 @@ EVER = ("--days", "3660")
 
 
 @pytest.fixture
-def week(two_weeks, monkeypatch):
-    """The project after two weeks, for its user."""
+def look(two_weeks, monkeypatch, capsys):
+    """``look("why", "redis", "--json")`` in the project after two weeks, for its user and without a terminal."""
     at_home(monkeypatch, two_weeks[0].parent)
-    return two_weeks[0]
-
-
-@pytest.fixture
-def look(week, monkeypatch, capsys):
-    """``look("why", "redis", "--json")`` in that project, without a terminal."""
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(week)
+    monkeypatch.chdir(two_weeks[0])
 
     return lambda *words: called(capsys, *words)
 
@@ -47,15 +41,16 @@ def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_bl
     assert re.search(rf"{blocked} +1 +1 +1 ", text)
 
 
-def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look, week):
-    lines = (week / ".holdfast" / "MEMORY.md").read_text().splitlines()
+def test_why__of_a_memory_line__leads_to_the_note_the_session_and_the_turn(look, two_weeks):
+    home = two_weeks[0] / ".holdfast"
+    lines = (home / "MEMORY.md").read_text().splitlines()
     number = next(n for n, line in enumerate(lines, 1) if "outbox table instead of Redis" in line)
     found = look("why", f"MEMORY.md:{number}", "--json").json["found"]
     assert [one["place"] for one in found] == [f"MEMORY.md:{number}"]
     source = found[0]["sources"][0]
     assert source["session"].startswith("webhook-retries")
     note, _, line = source["place"].partition(":")
-    assert "outbox table instead of Redis" in (week / ".holdfast" / note).read_text().splitlines()[int(line) - 1]
+    assert "outbox table instead of Redis" in (home / note).read_text().splitlines()[int(line) - 1]
     turn = source["turns"][0]
     assert "outbox table instead of Redis" in turn["text"]
     assert look("sessions", "show", turn["session"], "--around", turn["id"]).code == 0

@@ -86,11 +86,7 @@ def judge(text: str, surface: str = "patterns") -> list[tuple[str, int | None, s
     return [(f.rule.removeprefix("anchors/"), f.line, str(f.severity)) for f in found]
 
 
-def initial(surface: Surface) -> str:
-    return complete(None, title=TITLES[surface], anchors=ANCHORS[surface], name="x")
-
-
-WHOLE = initial(Surface.PATTERNS)
+WHOLE = complete(None, title=TITLES[Surface.PATTERNS], anchors=ANCHORS[Surface.PATTERNS], name="x")
 MISSING = ("missing", None, "error")
 
 
