@@ -67,7 +67,7 @@ _CUES: Final = {
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
 #: The least probability that a sentence lasts, also when it requests something now (by more than ``_ASKS``) and for a
-#: rule. Whoever requests less than ``_STATES`` only states something. And a correction's least share.
+#: rule. A sentence below ``_STATES`` only states something. A correction has this share at least.
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5

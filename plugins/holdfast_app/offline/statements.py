@@ -93,6 +93,7 @@ class Statements:
         if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
         stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
+        is_pasted = user and any(asked.is_pasted(line) for line in own_lines(text) if stating)
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
         for number, line in enumerate(own_lines(text) if stating or point else ()):
@@ -104,7 +105,7 @@ class Statements:
             for pointer in pointers(line) if point else ():
                 _keep(self.pointers, pointer, pointer)
             item = listed(line)
-            found = self._sentences(_as_label(line), message, is_item=item is not None) if stating else []
+            found = self._sentences(_as_label(line), message, is_pasted or item is not None) if stating else []
             if found and not found[-1][1].strip(" .!*_"):
                 announced, taken = found[-1][0], 0
             elif announced and not found and (item is not None or not taken):
@@ -113,14 +114,14 @@ class Statements:
             elif not found or item is None:
                 announced = None
 
-    def _sentences(self, line: str, message: Message, *, is_item: bool) -> list[tuple[Cue, str]]:
+    def _sentences(self, line: str, message: Message, only_labels: bool) -> list[tuple[Cue, str]]:
         """Collect statements from a line's sentences; returns each with its cue. The last one may be a label without
-        text, which introduces the next lines."""
+        text, which introduces the next lines. In lists and near pasted text ``only_labels`` of the user count."""
         found: list[tuple[Cue, str]] = []
         last: Cue | None = None  # of the sentence before
         spoken: list[str] = []
         for sentence in sentences(line):
-            hit = self._cue(sentence, message, is_item=is_item)
+            hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
                 found[-1] = (last, f"{found[-1][1]} {sentence}")
                 spoken.append(sentence)
@@ -136,12 +137,12 @@ class Statements:
             self.told |= {same_key((listed(text) or text).strip(" *_")) for text in spoken}
         return found
 
-    def _cue(self, sentence: str, message: Message, *, is_item: bool) -> tuple[Cue, int] | None:
+    def _cue(self, sentence: str, message: Message, only_labels: bool) -> tuple[Cue, int] | None:
         user = message.role == "user"
         hit = cues.match(sentence, user=user)
-        if user and is_item and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
-            return None  # depends on the line above, or defines a word
-        if hit is None and user and not is_item and (old := outdated(sentence, self._known())):
+        if user and only_labels and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
+            return None  # depends on the line above, defines a word, or is someone else's
+        if hit is None and user and not only_labels and (old := outdated(sentence, self._known())):
             return (cues.RULE if old[0] in self.of(Kind.RULE) else cues.STATED_FACT), 0
         return hit
 
