@@ -21,6 +21,7 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
 from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
@@ -135,16 +136,19 @@ def settle(
     stored: Sequence[Fact] | None = None,
     at: datetime | None = None,
 ) -> ExtractResult:
-    """Check and store the candidates from the turns that ``heard`` was given, and the ``stated`` facts after them.
-    ``at`` is when the turns were said, if that was earlier. A sentence that instructs an agent and is not the user's
-    own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+    """Check and store the candidates from the turns that ``heard`` was given, and the ``stated`` facts after them,
+    because the later value holds. A candidate that is stated, too, is left out. ``at`` is when the turns were said, if
+    that was earlier. A sentence that instructs an agent and is not the user's own is refused. Raises: PluginError from
+    the gate; Corrupt, Unavailable from the store."""
     facts = Facts(services)
     failures = list(found.failed.values())
     changed = False
+    known = {same_key(one.content) for one in stated if isinstance(one, writer.Value)}
     named = [
         (plugin, candidate if candidate.source else evolve(candidate, source=source))
         for plugin, extraction in found.results
         for candidate in extraction.facts
+        if not (isinstance(candidate.content, str) and same_key(candidate.content) in known)
     ]
     rejected = facts.rejected
     offered = [_refused(one, heard, rejected) or facts.proposed(one, at) for _, one in named]
