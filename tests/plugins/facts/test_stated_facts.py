@@ -26,9 +26,7 @@ def contents(memory) -> list[str]:
 
 def test_flush__payload_states_facts__prompt_has_them_with_the_flush_as_source(opened, payload):
     memory = opened()
-    session = memory.session("s")
-    session.add("user", "Fact: the column is cust_ref.")  # extracted, too, with less confidence
-    receipt = session.flush(payload(facts=["The column is cust_ref", "none", "the column is CUST_REF"]))
+    receipt = memory.session("s").flush(payload(facts=["The column is cust_ref", "none", "the column is CUST_REF"]))
     (fact,) = memory.facts.list()
     assert (fact.content, fact.source, fact.confidence) == ("The column is cust_ref", receipt.flush_id, 0.9)
     assert "The column is cust_ref" in str(memory.prompt())
