@@ -42,7 +42,7 @@ def fit(examples: list[dict[str, str]]) -> dict[str, list[int]]:
     often = np.sqrt([counts[name] for name in names])
     best = sorted(np.argsort(-np.abs(weights).max(axis=0) * often, kind="stable")[:_FEATURES])
     names = [names[number] for number in best]
-    return dict(zip(names, np.rint(100 * _fit(examples, sets, names)).astype(int).T.tolist(), strict=True))
+    return dict(zip(names, np.rint(lasting.SCALE * _fit(examples, sets, names)).astype(int).T.tolist(), strict=True))
 
 
 def _fit(examples: list[dict[str, str]], sets: list[set[str]], names: list[str]) -> np.ndarray:
@@ -50,11 +50,11 @@ def _fit(examples: list[dict[str, str]], sets: list[set[str]], names: list[str])
     place = {name: number for number, name in enumerate(names)}
     at = [(row, place[feature]) for row, one in enumerate(sets) for feature in sorted(one) if feature in place]
     table = csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(sets), len(names)))
-    model = LogisticRegression(C=_STRENGTH, max_iter=3_000, fit_intercept=False)
-    kinds = model.fit(table, [one["label"] for one in examples])
+    kinds, asks = (LogisticRegression(C=_STRENGTH, max_iter=3_000, fit_intercept=False) for _ in range(2))
+    kinds.fit(table, [one["label"] for one in examples])
+    asks.fit(table, [one["act"] in ASKS for one in examples])
     order = [list(kinds.classes_).index(label) for label in lasting.LABELS[:-1]]
-    found = kinds.coef_[order]
-    return np.vstack([found, model.fit(table, [one["act"] in ASKS for one in examples]).coef_])
+    return np.vstack([kinds.coef_[order], asks.coef_])
 
 
 def main() -> None:

@@ -94,7 +94,7 @@ class Brief:
     spooled: str = ""
     #: Lines for the facts that fit, corrections first.
     facts: tuple[str, ...] = ()
-    #: The user's standing rules, newest first.
+    #: The user's standing rules, newest first; of one flush those with a label before the others.
     rules: tuple[str, ...] = ()
 
     @property

@@ -37,8 +37,9 @@ QUESTION: Final = Lazy(r"[?？]\W*$")
 _SHORT: Final = 8
 _TASK: Final = 90
 _ABOUT: Final = 130
-#: A block of more lines is mostly pasted text, below which a last line that asks something is typed.
+#: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
 _MANY, _SURELY = 4, 0.9
+#: A sentence that asks for something with less probability only informs.
 _INFORMS: Final = 0.5
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
@@ -84,7 +85,7 @@ class Kind(Enum):
     COURTESY = "courtesy"
     """A greeting or thanks."""
     STATEMENT = "statement"
-    """Labelled information to keep, like "remember: ...", without a request."""
+    """Information to keep, with a label like "remember:" or without one, and no request."""
     NOTHING = "nothing"
     """Not said by the user."""
 
@@ -166,9 +167,8 @@ def paragraphs(own: str) -> list[str]:
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
-        typed: list[str] = []
-        if len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY:
-            typed.append(lines.pop())
+        is_typed = len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY
+        typed = [lines.pop()] if is_typed else []
         kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
@@ -187,13 +187,15 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     """The last request in at most ``limit`` characters. A short one is followed in brackets by the task it belongs to:
     the last request before it of some length, or else the longest, that is neither a reply, an addition nor a question;
     or the oldest request; or that in the ``known`` objective of earlier messages. Empty without a request."""
-    requests = [own for _, own in _requests(reversed(messages))]
-    text = headline(requests[0], limit) if requests else ""
+    requests = (own for _, own in _requests(reversed(messages)))
+    text = headline(next(requests, ""), limit)
     if not text or len(text.encode()) > _ABOUT:
         return text
-    tasks = [own for own in requests[1:] if _is_task(own) and text not in own]
+    earlier = list(requests)
+    tasks = [own for own in earlier if _is_task(own) and text not in own]
     task = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default=""))
-    began = task or (requests[1:] or [known.partition(AFTER)[2].removesuffix(")") or known])[-1]
+    oldest = earlier[-1] if earlier else known.partition(AFTER)[2].removesuffix(")") or known
+    began = task or oldest
     if not began or text in began:
         return text
     return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"

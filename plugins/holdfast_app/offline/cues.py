@@ -30,7 +30,7 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` of the resulting fact. Without a category no fact results.
 
-    ``whole`` is a form without a label, so the statement keeps its words. ``line`` takes all sentences of the line.
+    ``whole`` is a statement without a label, which keeps all its words. ``line`` takes all sentences of the line.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Cue(NamedTuple):
         return self.kind in (Kind.DECISION, Kind.REJECTED) and not self.whole
 
 
-#: Longer sentences have no form without a label.
+#: Longer sentences count only with a label.
 MAX_CHARS: Final = 500
 EXPLICIT: Final = 0.9
 DECIDED: Final = 0.8
@@ -66,14 +66,16 @@ _CUES: Final = {
     "rejected": Cue(Kind.REJECTED, whole=True),
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
-#: The least probability that a sentence lasts, also when it requests something now (by more than ``_ASKS``) and for a
-#: rule. A sentence below ``_STATES`` only states something. A correction has this share at least.
+#: Minimum probability that a sentence lasts, and the higher one for a sentence that asks for something now with at
+#: least the probability ``_ASKS``. All were chosen on sentences typed in public repositories.
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
-_STATES: Final = 0.2
+#: Rules stand at the top of every brief and corrections before other facts, so they must be surer.
 _RULES: Final = 0.7
 _CORRECTS: Final = 0.6
+#: A kept sentence that asks for something with less probability requests nothing.
+_STATES: Final = 0.2
 #: The first or last word of a label -> its cue.
 _LABELS: Final = {
     **dict.fromkeys(("rule", "constraint", "policy", "requirement", "limit", "preference", "convention"), _RULE),
@@ -93,8 +95,6 @@ _LABEL: Final = Lazy(
     r"[*_]*\s*(?:[:—–]|\s-(?=\s))[*_]*\s*",
     re.IGNORECASE,
 )
-
-
 #: Words that connect a statement with an earlier one.
 _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|well"
@@ -107,8 +107,6 @@ _NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|
 _WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
 _OPEN: Final = Lazy(r"(?:^|[\s:(])['‘“«„](?=\w)[^'’”»]*\Z")
 _QUOTED: Final = Lazy(r"([`\"])[^`\"]*\1\W*")
-
-
 #: Beginnings omitted from the statement.
 _BEGINS: Final = tuple(
     (cue, Lazy(_LEAD + form, re.IGNORECASE))
@@ -128,20 +126,19 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue of ``sentence``, and the offset of the statement's text, or None."""
     found = _labelled(sentence)
     if found is None and user and len(sentence) <= MAX_CHARS and not sentence.rstrip("\"')* ").endswith(("?", "？")):
-        found = _formed(sentence)
+        found = _unlabelled(sentence)
     if found is None or not (user or found[0].is_agents) or _is_inside(sentence[: found[1]]):
         return None
     return None if _QUOTED.fullmatch(sentence) else found
 
 
-def _formed(sentence: str) -> tuple[Cue, int] | None:
+def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     for cue, form in _BEGINS:
         if hit := form.match(sentence):
             return cue, hit.end()
     judged = lasting.judge(sentence)
     if judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
-    # Rules stand at the top of every brief, and corrections before other facts, so they must be sure.
     if judged.label == "rule" and judged.lasting < _RULES:
         return STATED_FACT._replace(category=Category.BEHAVIOR), 0
     is_fact = judged.label == "correction" and judged.share < _CORRECTS

@@ -1,7 +1,7 @@
 """Which sentence of a user states something that holds in later sessions, and whether it asks for something now: a
 linear model over a sentence's words, fitted by benchmarks/quality/fit_statements.py.
 
-lasting.tsv has one feature a line, with its weight for each of :data:`LABELS` in hundredths.
+Each line of lasting.tsv is a feature with its weights for :data:`LABELS`, times :data:`SCALE`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.text.lazy import Lazy
 #: The kinds of statements; ``none`` is all else. ``asks`` is apart: a request, a question, or a report of trouble.
 LABELS: Final = ("rule", "fact", "decision", "correction", "rejected", "goal", "none", "asks")
 _NONE: Final = LABELS.index("none")
-_SCALE: Final = 100
+SCALE: Final = 100
 #: Stands for code, paths, addresses and options, whose words are their own; digits become "0".
 _CODE_MARK: Final = "¤"
 _CODE: Final = Lazy(
@@ -47,7 +47,7 @@ def judge(sentence: str) -> Judgement:
     """The judgement about ``sentence``, whose time grows with its length."""
     table = _weights()
     rows = (table[feature].split("\t") for feature in features(sentence) if feature in table)
-    *sums, asks = (sum(map(int, column)) / _SCALE for column in zip(*rows, strict=True))
+    *sums, asks = (sum(map(int, column)) / SCALE for column in zip(*rows, strict=True))
     most = max(sums)
     shares = [math.exp(one - most) for one in sums]
     whole = sum(shares)
@@ -58,7 +58,7 @@ def judge(sentence: str) -> Judgement:
 def features(sentence: str) -> set[str]:
     """Words, pairs of them, the first ones, ends of words, and the length. Of Chinese, Japanese and Korean, groups of
     one to three characters."""
-    found = {"*"}
+    found = {"*"}  # of every sentence
     tokens: list[str] = []
     for number, match in enumerate(_TOKEN.finditer(_CODE.sub(_CODE_MARK, sentence))):
         token = match[0]

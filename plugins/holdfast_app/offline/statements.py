@@ -93,7 +93,7 @@ class Statements:
         if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
         stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
-        is_pasted = user and any(asked.is_pasted(line) for line in own_lines(text) if stating)
+        is_pasted = user and stating and any(map(asked.is_pasted, own_lines(text)))
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
         for number, line in enumerate(own_lines(text) if stating or point else ()):

@@ -21,13 +21,13 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
 from holdfast.text.lazy import Lazy, log
-from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
+from holdfast_app.facts.relation import Relation, relation
 from holdfast_app.facts.store import writer
 from holdfast_app.facts.store.lifecycle import Facts
 
@@ -143,12 +143,12 @@ def settle(
     facts = Facts(services)
     failures = list(found.failed.values())
     changed = False
-    known = {same_key(one.content) for one in stated if isinstance(one, writer.Value)}
+    said = [one.content for one in stated if isinstance(one, writer.Value)]
     named = [
         (plugin, candidate if candidate.source else evolve(candidate, source=source))
         for plugin, extraction in found.results
         for candidate in extraction.facts
-        if not (isinstance(candidate.content, str) and same_key(candidate.content) in known)
+        if not (isinstance(candidate.content, str) and _is_among(candidate.content, said))
     ]
     rejected = facts.rejected
     offered = [_refused(one, heard, rejected) or facts.proposed(one, at) for _, one in named]
@@ -173,6 +173,10 @@ def settle(
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
+
+
+def _is_among(content: str, said: Iterable[str]) -> bool:
+    return any(relation(content, one) is Relation.SAME for one in said)
 
 
 def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> AddResult | None:
