@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from holdfast_app.offline import lasting
+from holdfast_app.sentences import lasting, linear
 
 OUT = Path(lasting.__file__).with_suffix(".tsv")
 ASKS = ("request", "question", "report")
@@ -35,14 +35,14 @@ def rows(paths: list[str]) -> list[dict[str, str]]:
 
 def fit(examples: list[dict[str, str]]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    sets = [lasting.features(one["text"]) for one in examples]
+    sets = [linear.features(one["text"]) for one in examples]
     counts = Counter(feature for one in sets for feature in one)
     names = sorted(feature for feature, count in counts.items() if count >= _LEAST)
     weights = _fit(examples, sets, names)
     often = np.sqrt([counts[name] for name in names])
     best = sorted(np.argsort(-np.abs(weights).max(axis=0) * often, kind="stable")[:_FEATURES])
     names = [names[number] for number in best]
-    return dict(zip(names, np.rint(lasting.SCALE * _fit(examples, sets, names)).astype(int).T.tolist(), strict=True))
+    return dict(zip(names, np.rint(linear.SCALE * _fit(examples, sets, names)).astype(int).T.tolist(), strict=True))
 
 
 def _fit(examples: list[dict[str, str]], sets: list[set[str]], names: list[str]) -> np.ndarray:

@@ -34,7 +34,7 @@ ELSEWHERE = {
     "plugins/holdfast_app/authorship/witness.py": "a client's recording",
     "plugins/holdfast_app/history/sessions.py": "a client's recording",
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
-    "plugins/holdfast_app/offline/lasting.py": "installed weights",
+    "plugins/holdfast_app/sentences/linear.py": "installed weights",
     "plugins/holdfast_app/search/rank.py": "installed weights",
     "plugins/holdfast_web/site.py": "installed stylesheet and script",
     "plugins/holdfast_cli/commands/workflow.py": "installed text",

@@ -1,4 +1,4 @@
-"""By what a user's sentence is known as worth keeping: its label, or :mod:`holdfast_app.offline.lasting`'s judgement.
+"""By what a user's sentence is known as worth keeping: its label, or :mod:`holdfast_app.sentences.lasting`'s judgement.
 
 Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Category
 from holdfast.text.lazy import Lazy
-from holdfast_app.offline import lasting
+from holdfast_app.sentences import lasting
 
 
 class Kind(Enum):

@@ -121,6 +121,9 @@ def _columns(text: str, heads: list[int]) -> Iterator[Hit]:
         while count and at < len(text):
             line, after = _line(text, at)
             cells = _cells(line, separator)
+            if not line.strip(" \t\r|+-:"):  # below the header
+                at = after
+                continue
             if len(cells) != count:
                 break
             for index, strength in strengths:

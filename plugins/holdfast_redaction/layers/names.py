@@ -12,20 +12,23 @@ HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort", "contrasen", "salt", "cookie",
     "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in", "sign in", "schluessel",
     "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo", "sifre", "parol", "mdp",
-    "wachtwoord", "adgangskode", "salasana", "kata sandi",
+    "wachtwoord", "adgangskode", "salasana", "kata sandi", "psk",
 )  # fmt: skip
 #: The same outside of ASCII.
 FOREIGN_HINTS = (
     "contraseñ", "schlüssel", "hasł", "şifre", "парол", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호",
     "패스워드", "كلمة المرور", "كلمة السر", "كلمة مرور", "lösenord", "jelszó", "पासवर्ड", "mật khẩu", "סיסמה", "รหัสผ่าน",
+    "暗証番号", "الرمز السري",
 )  # fmt: skip
 #: Passwords in other languages than English, with their endings.
 _FOREIGN = Lazy(
     r"mots? de passe|mdp|(?:\w*(?:pass|kenn)wort|wachtwoord|passord|adgangskode|lösenord|salasana|jelszó)\w{0,3}"
     r"|kata sandi|पासवर्ड|mật khẩu|סיסמה|รหัสผ่าน|contrase[ñn](?:a|as|ia)|palavras?-passe|senhas?|hesl(?:o|a|u|em)"
     r"|has(?:ło|ła|łem|łu|lo|la)|\w*[şs]ifre\w{0,5}|parol(?:a|ă|e|ei|a[smny]\w{0,5})|парол(?:ь|я|ю|ем|и|ей)"
-    r"|密[码碼]|口令|パスワード|비밀번호|암호|패스워드|كلمة (?:المرور|السر|مرور)"
+    r"|密[码碼]|口令|パスワード|비밀번호|암호|패스워드|كلمة (?:المرور|السر|مرور)|暗証番号|الرمز السري"
 )
+#: Names of secrets that may be four digits.
+PINS = frozenset(("pin", "otp", "passcode", "code", "暗証番号", "الرمز السري"))
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = tuple("""
@@ -66,16 +69,66 @@ _NOT_TOKEN = frozenset("""
     output pad page pagination parser per position prev previous prompt reasoning resume row scroll sep special
     start stop sync syntax thinking total unk watch
 """.split())  # fmt: skip  # noqa: SIM905
-#: Words before ``key`` that make it a secret. ``key`` alone is anything.
+#: Words before ``key`` that make it a secret: kinds of keys, and services that give them out. ``key`` alone may be any.
 _SECRET_KEYS = frozenset("""
-    wifi wlan wpa
-    access account admin aes algolia anthropic api app application auth authentication aws azure bot cf client
-    cloudflare cohere consumer cookie crypt crypto datadog dd decryption deepseek deploy developer discord enc
-    encrypt encryption fernet firebase gateway gcp gemini github gitlab google groq heroku hf hmac host
-    huggingface integration jwt licence license live mailgun management mapbox maps master mistral nasa newrelic
-    npm openai openrouter paypal pinecone plaid private prod production project pypi read recaptcha replicate
-    rest root sdk secret secure sendgrid sentry server service session shared shopify sign signing slack square
-    ssh ssl storage stripe subscription supabase telegram test tls tmdb twilio weather webhook write x
+    abstractapi abuseipdb access account accuweather activecampaign adafruit admin adobe adyen aes aftership agora
+    ahrefs airbrake aircall airtable airvisual akamai akismet alchemy algolia alibaba aliyun alphavantage amadeus
+    amplitude anthropic anyscale api apiflash apify apilayer apollo app appcenter appdynamics appfollow application
+    appsflyer aqicn arcgis artifactory asana assemblyai atlassian auth auth0 authentication autodesk avalara aws axiom
+    azure backblaze baidu bamboohr bandwidth baremetrics basecamp beamer besttime betterstack bigcommerce bigml bing
+    birdeye bitbucket bitfinex bitget bitly bitmex bitpanda bitrise blockchair blockcypher blockfrost blocknative
+    bluesky bot braintree branchio braze brevo brex browserless browserstack browshot buddy bugsnag buildkite bunny
+    bunnycdn buttercms bybit calendarific calendly capsulecrm carbone cartes cf chargebee chartmogul checkly chromatic
+    cicero circleci clarifai clearbit clerk clicksend clicktime clickup client clockify cloudant cloudconvert
+    cloudflare cloudinary cloudmersive cloudsmith cloudways coda codacy codeclimate codecov codemagic cohere coinapi
+    coinbase coingecko coinlayer coinmarketcap commercetools confluent consumer contentful contentstack convertkit
+    cookie coralogix couchbase coveralls crawlbase crisp crowdin crunchbase crypt crypto cryptocompare currencycloud
+    currencylayer currencyscoop customerio dailyco databox databricks datadog datagov dbt dd debounce decryption deepai
+    deepgram deepl deepseek delighted deno deploy detectify developer dialpad digicert digitalocean discogs discord
+    disqus dnsimple docparser docraptor docusign doppler doubleclick drift drip dropbox druva dynatrace dyspatch
+    easypost ebay elasticemail elevenlabs emailoctopus enc encrypt encryption enigma envoy eodhd etherscan etsy
+    eventbrite everhour exa exchangerate faceplusplus fastforex fastly fauna fernet fibery figma filestack finicity
+    finnhub firebase firecrawl fireworks fixer flatio flickr flightaware flightstats flutterwave foursquare freshbooks
+    freshdesk freshsales fullstory fxmarket gateway gcp geckoboard gemini genderize geoapify geocodify geocodio
+    geoipify getresponse ghost giphy gitbook gitea github gitlab gitter glassnode gocardless godaddy google gotify
+    grafana graphcms graphhopper groq guardian gumroad guru hackerone happi harvest hasura headspin helius helpscout
+    helpspot hereapi heroku hetzner hf hmac holidayapi honeybadger honeycomb hootsuite host hotjar hubspot huggingface
+    humanloop hunter hygraph hyperbrowser ibmcloud imagekit imgbb imgur influx influxdb infobip infura insightly
+    instatus integration integromat intercom intrinio invoiceninja ipapi ipdata ipgeolocation ipify ipinfo ipinfodb
+    ipqualityscore ipregistry ipstack iterable jetbrains jfrog jina jira jotform jumpcloud jwt kagi keycdn kickbox
+    kickstarter klaviyo kontent kraken kucoin lambdatest langfuse langsmith lastfm launchdarkly leadfeeder lemlist
+    lemonsqueezy lessannoyingcrm licence license lineapi linear linkedin linkpreview linode live liveagent livechat
+    livekit llamaindex locationiq logdna loggly loginradius logrocket logtail logzio lokalise looker lunchmoney
+    mailboxlayer mailchimp mailerlite mailersend mailgun mailjet mailmodo mailtrap management mandrill mapbox mapquest
+    maps marketstack master matomo mattermost maxmind mediastack meilisearch mem0 meraki mercury messagebird metaapi
+    metabase midjourney miro mistral mixpanel mollie monkeylearn moonclerk moosend morningstar mux nasa neo4j neon
+    netdata netlify newrelic newsapi newscatcher nexmo nftport ngrok nightfall nitro noticeable notion novu nozbe npm
+    nuget nutshell nylas nytimes oanda octopus okta onedrive onelogin onepassword onesignal onfleet openai opencage
+    openexchangerates openrouter opensea opentok openuv openweather openweathermap opsgenie optimizely ovh owlbot
+    packagecloud paddle pagarme pagerduty pandadoc parseur partnerstack passbase paypal paystack pdflayer pdfshift
+    pepipost percy perplexity pexels pinata pinecone pingdom pinterest pipedream pipedrive pivotaltracker pixabay plaid
+    planetscale planyo plausible playht plivo portkey posthog postman postmark powerbi prefect printful printify
+    private prod prodpad productboard production project promptlayer proxycrawl pubnub pulumi pushbullet pusher
+    pushover pypi qase qdrant qualaroo qualtrics qualys quandl quickbase quickbooks quicknode rapid7 rapidapi rawg
+    raygun razorpay read readme recaptcha recharge recurly reddit refiner replicate resend rest restpack retell retool
+    revenuecat rewardful ringcentral riot roboflow rocketreach rollbar root rootly rudderstack runpod runway sage
+    salesblink salesforce salesloft samsara sanity saucelabs scaleway scrapeapi scrapedo scraperapi scrapestack
+    scrapfly scrapingant scrapingbee screenshotapi screenshotlayer sdk secret secure securitytrails semaphore semgrep
+    semrush sendbird sendgrid sendinblue sentry serpapi serper serpstack server service session shared shippo shodan
+    shopify shortcutapi sightengine sign signalwire signing signnow simplesat simvoly sinch sirv skyscanner slack
+    smartling smartsheet smtp2go snipcart snowflake snyk solscan sonarcloud sonarqube sonatype sourcegraph sparkpost
+    speechtext splunk spoonacular spotify square squarespace squareup ssh ssl stability statuscake statuspage stockdata
+    storage storecove storyblok strapi strava streak stripe stripo stytch subscription sumologic supabase surveymonkey
+    surveysparrow swell swiftype tableau tailscale tally tatum tavily teamwork telegram telnyx tenderly test testrail
+    textmagic theguardian thingspeak ticketmaster tickettailor tidb tiktok timecamp timescale tinybird tinypng tls tmdb
+    tmetric todoist toggl tolgee tomorrowio tomtom transifex travis trello trustpilot turso twelvedata twilio twitch
+    twitter typeform typesense uclassify unsplash upcloud uploadcare uploadthing upstash uptimerobot upwave urlscan
+    userflow userstack vatlayer vbout vercel veriff verifone verimail veriphone vero versioneye viewneo virustotal
+    visualcrossing voiceflow vonage voyage voyageai vultr wakatime walkscore wandb weather weatherapi weatherbit
+    weatherstack weaviate webflow webhook webhookrelay webscraper whatsapp wifi wistia wiza wlan woocommerce wordnik
+    workable workato workos worldcoin wpa wrike write x xata xero yahoo yandex yelp youneedabudget yousign youtube
+    zapier zapierwebhook zendesk zenhub zenrows zenscrape zenserp zeplin zerobounce zeroheight zilliz zipcodeapi
+    zipcodebase zipwhip zoho zonka zoom zoominfo zulip
 """.split())  # fmt: skip  # noqa: SIM905
 #: Words after the noun that do not change its meaning.
 _QUALIFIERS = frozenset("""
@@ -101,6 +154,8 @@ _PLAIN_KEYS = frozenset("""
     source space stable state storage store stream sub subject surrogate tab tag task that the this thread topic
     trace translation translations tree type unique up url user value verification verifying version which
 """.split())  # fmt: skip  # noqa: SIM905
+#: ... of them those that some services sell.
+_SERVED = frozenset(("event", "query", "search", "source", "storage"))
 
 
 def words(identifier: str) -> list[str]:
@@ -142,7 +197,7 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
         )
     if (
         (last.endswith("pass") and last not in _NOT_PASS)
-        or last in ("pw", "pwd", "pswd", "pword")
+        or last in ("pw", "pwd", "pswd", "pword", "psk")
         or (last.endswith("pwd") and len(last) > 4)
     ):
         return PASSWORD if before or last not in ("pass", "pw") else WEAK
@@ -169,6 +224,8 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
 
 def _key_of(identifier: str, before: list[str]) -> int:
     """The confidence for a key with an unknown word before it. ``FOO_KEY`` is an environment variable."""
+    if before and before[-1] in _SERVED and not _SECRET_KEYS.isdisjoint(before[:-1]):  # "azure search key"
+        return FAINT
     if not before or before[-1] in _PLAIN_KEYS:
         return 0
     return WEAK if identifier.isupper() else FAINT

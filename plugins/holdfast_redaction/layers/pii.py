@@ -174,6 +174,8 @@ _NO_PERSON = Lazy(
 )
 #: Before the user name of a URL, as in ``ssh://ann@host.dev``.
 _URL_USER = Lazy(r"(?i)[a-z][a-z0-9+.-]*://$")
+#: Before a mail's id.
+_MAIL_ID = Lazy(r"(?i)\b(?:message-id|in-reply-to|references): ?<$")
 #: Endings after ``@`` in a package or file name rather than a mail address.
 _NO_DOMAIN = frozenset("""
     internal js json jsx local localhost lock md png py service sh socket svg timer toml ts tsx txt yaml yml
@@ -262,8 +264,13 @@ def _emails(text: str, hits: list[Hit]) -> None:
             )
             after = text[domain.end() : domain.end() + 1]
             port = after == ":" and local in ("git", "hg")
-            url = after != "@" and _URL_USER.search(text, max(0, start - 20), start)
-            if local and not (known or port or url or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0]):
+            is_url = after != "@" and _URL_USER.search(text, max(0, start - 20), start)
+            is_mail = local[-1:] != "}" and not _MAIL_ID.search(text, max(0, start - 20), start)
+            if (
+                local
+                and is_mail
+                and not (known or port or is_url or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0])
+            ):
                 hits.append(Hit(start, domain.end(), "email", RANK, "email"))
         at = text.find("@", domain.end() if domain else at + 1)
 

@@ -28,7 +28,7 @@ _MORE = (
 #: Words between the noun and the value's assignment.
 _ABOUT = frozenset("""
     for of to on in at from i we you they that which used using here there between protecting behind changed rotated
-    reset updated für von vom zum der des im de del du d'accès d'api pour para por
+    reset updated für fürs von vom zum der des im de del du d'accès d'api pour para por da do
 """.split())  # fmt: skip  # noqa: SIM905
 
 
@@ -242,7 +242,7 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
     if value[:1] in (",", ";", ")"):  # of code
         return None
     named = (
-        (noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10)
+        (noun in names.PINS and value.isdigit() and 4 <= len(value) <= 10)
         or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
         or (((sure and strength == STRONG) or noun.endswith("secret")) and _ID.fullmatch(value))
     )

@@ -36,7 +36,7 @@ _SHAPE = Lazy(
     | fact_[0-9a-f]{8}
     | [0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}                                          # traceparent
     | (?:[\w.-]+/[\w.-]+)?[\#!]\d{1,6} | [a-z][a-z_-]{1,30}\#\d{1,6} | (?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6}) | GH-\d+                       # issue
-    | [v^~=<>]{0,3}\d+(?:\.\d+){1,4}(?:[._+-]?[a-z]\w*(?:[.+-]\w+)*)?                              # version
+    | [v^~=<>]{0,3}\d+(?:\.\d+){1,4}(?:[._+-]?[a-z]\w{0,30}(?:[.+-]\w{1,30})*)?                        # version
     | \d{4}-\d\d-\d\d(?:[T_]\S+)? | \d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:[ap]m|z)?                     # time
     | [-+~≈<>]{0,2}\d[\d,._]*(?:\s?(?:%|[kmgtp]i?b?|[munµ]?s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?
         |years?|x|px|rem|em|k|m|tok|tokens?|bit|bits|bytes?|chars?|characters?|hz|mhz|ghz|usd|eur))?(?:/[a-z]{1,4})?          # number
@@ -174,7 +174,8 @@ def is_reference(value: str) -> bool:
 def _is_dotted_token(value: str) -> bool:
     """Whether one part is too long and too random for an attribute name, as in a JWT."""
     parts = value.split(".")
-    if len(parts) == 1 or "/" in value or "(" in value or len(parts[-1]) < 8:  # a file name's ending
+    is_file = len(parts[-1]) < 8 and len(value) < JUDGED  # a name's ending; a longer value was cut
+    if len(parts) == 1 or "/" in value or "(" in value or is_file:
         return False
     return any(
         len(part) >= 16 and part.replace("-", "a").isalnum() and sum(map(str.isdigit, part)) >= 3 for part in parts

@@ -44,6 +44,37 @@ def test_redact__an_id_directly_behind_the_word_secret__is_masked(secret):
     assert secret in redact(f"secret of build {secret}")
 
 
+@pytest.mark.req("R240")
+@pytest.mark.parametrize(
+    "text",
+    [
+        " id | name |  api_token\n----+------+-------------\n  7 | jo   | {}\n(1 row)",
+        "+----+---------------+\n| id | client_secret |\n+----+---------------+\n|  3 | {} |\n",
+        "deepgram key {}",
+        "LUNCHMONEY_KEY={}",
+        "azure_search_key = {}",
+        "psk={}",
+        "viewer_token = {}." + "aB3" * 60,
+        'sync_service_key: "v1.0-{}eda77de60e8e76077e16272765678"',
+    ],
+)
+def test_redact__a_key_in_a_table_or_of_a_service__is_masked(text):
+    secret = "kw8" + "MRjEIPpwM5D5EWwFd7LPnNe3m"
+    assert secret not in redact(text.format(secret))
+
+
+@pytest.mark.parametrize("pin", ["暗証番号は {} です", "الرمز السري: {}", "the pin is {}"])
+def test_redact__four_digits_behind_a_word_for_pin__are_masked(pin):
+    assert "7306" not in redact(pin.format("7306"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Message-ID: <1f8a@mail.acme.io>", "git clone https://oauth2:${CI_TOKEN}@git.acme.io/x.git"]
+)
+def test_redact__a_mails_id_or_a_variable_before_a_host__stays(text):
+    assert redact(text) == text
+
+
 def test_redact__an_element_of_several_words__has_its_secret_masked():
     assert redact("<token>} }</token>, <token>See it</token>") == "<token>} }</token>, <token>See it</token>"
     assert "w8r3k0p5zt6v1m9q2x7c4n8b" not in redact("<secret>{acme w8r3k0p5zt6v1m9q2x7c4n8b}</secret>")

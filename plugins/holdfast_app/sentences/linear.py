@@ -1,24 +1,20 @@
-"""Which sentence of a user states something that holds in later sessions, and whether it asks for something now: a
-linear model over a sentence's words, fitted by benchmarks/quality/fit_statements.py.
+"""Linear models over the words of a sentence. Their weights are next to this file, fitted by
+benchmarks/quality/fit_statements.py.
 
-Each line of lasting.tsv is a feature with its weights for :data:`LABELS`, times :data:`SCALE`.
+Each line of a table is a feature with its weights, times :data:`SCALE`.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from holdfast.text.lazy import Lazy
 
-#: The kinds of statements; ``none`` is all else. ``asks`` is apart: a request, a question, or a report of trouble.
-LABELS: Final = ("rule", "fact", "decision", "correction", "rejected", "goal", "none", "asks")
-_NONE: Final = LABELS.index("none")
 SCALE: Final = 100
 #: Stands for code, paths, addresses and options, whose words are their own; digits become "0".
 _CODE_MARK: Final = "¤"
@@ -32,27 +28,11 @@ _FIRST: Final = 3
 _LENGTHS: Final = (4, 7, 11, 16, 25)
 
 
-class Judgement(NamedTuple):
-    """``label`` is the likeliest kind, ``share`` its probability, ``lasting`` that of any kind, ``asks`` that of a
-    request for now."""
-
-    label: str
-    share: float
-    lasting: float
-    asks: float
-
-
-@lru_cache(1_000)  # several fields ask for the same sentences
-def judge(sentence: str) -> Judgement:
-    """The judgement about ``sentence``, whose time grows with its length."""
-    table = _weights()
-    rows = (table[feature].split("\t") for feature in features(sentence) if feature in table)
-    *sums, asks = (sum(map(int, column)) / SCALE for column in zip(*rows, strict=True))
-    most = max(sums)
-    shares = [math.exp(one - most) for one in sums]
-    whole = sum(shares)
-    best = max(range(_NONE), key=shares.__getitem__)
-    return Judgement(LABELS[best], shares[best] / whole, 1 - shares[_NONE] / whole, 1 / (1 + math.exp(-asks)))
+def sums(table: str, sentence: str) -> list[float]:
+    """The sentence's weights, a column of ``table`` each. The time grows with the sentence."""
+    weights = _weights(table)
+    rows = (weights[feature].split("\t") for feature in features(sentence) if feature in weights)
+    return [sum(map(int, column)) / SCALE for column in zip(*rows, strict=True)]
 
 
 def features(sentence: str) -> set[str]:
@@ -81,7 +61,7 @@ def _groups(token: str) -> Iterator[str]:
 
 
 @cache
-def _weights() -> dict[str, str]:
+def _weights(table: str) -> dict[str, str]:
     """Of each feature the rest of its line, because few are needed."""
-    with open(os.path.join(os.path.dirname(__file__), "lasting.tsv"), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), f"{table}.tsv"), encoding="utf-8") as file:
         return dict(line.split("\t", 1) for line in file)

@@ -1,0 +1,1 @@
+"""What a sentence says, by linear models over its words."""
