@@ -1,8 +1,9 @@
-"""Fit the recogniser of lasting statements: ``python -m benchmarks.quality.fit_statements [MORE.jsonl ...]``.
+"""Fit the models of sentences: ``python -m benchmarks.quality.fit_statements lasting|planted [MORE.jsonl ...]``.
 
-The sentences in statements.tsv were written for it, each with its label, act and language. ``MORE`` are rows with the
-same keys: the package's table was also fitted on sentences that users of public repositories typed, which are not here.
-Needs scikit-learn. The same rows give the same table.
+``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
+lines of memory with label, family and language, and on statements.tsv as honest ones. All were written for it. ``MORE``
+are rows with the keys of statements.tsv: the package's tables were also fitted on sentences of users and agents in
+public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 """
 
 from __future__ import annotations
@@ -10,57 +11,97 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
+from holdfast_app.authorship import hostile
 from holdfast_app.sentences import lasting, linear
 
-OUT = Path(lasting.__file__).with_suffix(".tsv")
+OUT = Path(linear.__file__).parent
 ASKS = ("request", "question", "report")
 _LEAST = 2  # sentences with a feature
 _STRENGTH = 1.0  # of the fit against its regularisation
-_FEATURES = 15_000  # kept of the first fit, and fitted again
+#: Number of features kept of the first fit, and fitted again.
+_FEATURES = {"lasting": 15_000, "planted": 6_000}
+#: How much a sentence of others counts next to a line written for ``planted``.
+_OTHERS = 0.25
+
+Row = dict[str, str]
 
 
-def rows(paths: list[str]) -> list[dict[str, str]]:
-    """The labelled sentences."""
-    keys = ("label", "act", "lang", "text")
-    own = Path(__file__).with_name("statements.tsv").read_text(encoding="utf-8").splitlines()
-    found = [dict(zip(keys, line.split("\t"), strict=True)) for line in own]
+def rows(name: str, paths: list[str]) -> list[Row]:
+    """The labelled sentences of a file next to this one, and of ``paths``."""
+    lines = Path(__file__).with_name(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    found = [dict(zip(("label", "act", "lang", "text"), line.split("\t"), strict=True)) for line in lines]
     return found + [json.loads(line) for path in paths for line in Path(path).read_text("utf-8").splitlines()]
 
 
-def fit(examples: list[dict[str, str]]) -> dict[str, list[int]]:
+class Table:
+    """Sentences and their features, of which the fits share the rows."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._sets = [linear.features(text) for text in texts]
+        self.counts = Counter(feature for one in self._sets for feature in one)
+
+    def matrix(self, names: list[str]) -> csr_matrix:
+        place = {name: number for number, name in enumerate(names)}
+        at = [
+            (row, place[feature]) for row, one in enumerate(self._sets) for feature in sorted(one) if feature in place
+        ]
+        return csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(self._sets), len(names)))
+
+
+def _model() -> LogisticRegression:
+    return LogisticRegression(C=_STRENGTH, max_iter=3_000, fit_intercept=False)
+
+
+def fit_lasting(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
+    """The sentences, and a function from features to weights: a row for each of :data:`lasting.LABELS`."""
+    found = rows("statements", paths)
+    table = Table([one["text"] for one in found])
+
+    def weights(names: list[str]) -> np.ndarray:
+        matrix = table.matrix(names)
+        kinds = _model().fit(matrix, [one["label"] for one in found])
+        asks = _model().fit(matrix, [one["act"] in ASKS for one in found])
+        order = [list(kinds.classes_).index(label) for label in lasting.LABELS[:-1]]
+        return np.vstack([kinds.coef_[order], asks.coef_])
+
+    return table, weights
+
+
+def fit_planted(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
+    """The same for :mod:`holdfast_app.sentences.planted`: one row."""
+    lines, others = rows("planted", []), rows("statements", paths)
+    table = Table([hostile.fold(one["text"]) for one in (*lines, *others)])
+    labels = [one["label"] == "hostile" for one in lines] + [False] * len(others)
+    importance = [1.0] * len(lines) + [_OTHERS] * len(others)
+
+    def weights(names: list[str]) -> np.ndarray:
+        return _model().fit(table.matrix(names), labels, sample_weight=importance).coef_
+
+    return table, weights
+
+
+def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    sets = [linear.features(one["text"]) for one in examples]
-    counts = Counter(feature for one in sets for feature in one)
-    names = sorted(feature for feature, count in counts.items() if count >= _LEAST)
-    weights = _fit(examples, sets, names)
-    often = np.sqrt([counts[name] for name in names])
-    best = sorted(np.argsort(-np.abs(weights).max(axis=0) * often, kind="stable")[:_FEATURES])
+    table, weights = {"lasting": fit_lasting, "planted": fit_planted}[name](paths)
+    names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST)
+    often = np.sqrt([table.counts[one] for one in names])
+    best = sorted(np.argsort(-np.abs(weights(names)).max(axis=0) * often, kind="stable")[: _FEATURES[name]])
     names = [names[number] for number in best]
-    return dict(zip(names, np.rint(linear.SCALE * _fit(examples, sets, names)).astype(int).T.tolist(), strict=True))
-
-
-def _fit(examples: list[dict[str, str]], sets: list[set[str]], names: list[str]) -> np.ndarray:
-    """A row for each of :data:`lasting.LABELS`, a column for each feature."""
-    place = {name: number for number, name in enumerate(names)}
-    at = [(row, place[feature]) for row, one in enumerate(sets) for feature in sorted(one) if feature in place]
-    table = csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(sets), len(names)))
-    kinds, asks = (LogisticRegression(C=_STRENGTH, max_iter=3_000, fit_intercept=False) for _ in range(2))
-    kinds.fit(table, [one["label"] for one in examples])
-    asks.fit(table, [one["act"] in ASKS for one in examples])
-    order = [list(kinds.classes_).index(label) for label in lasting.LABELS[:-1]]
-    return np.vstack([kinds.coef_[order], asks.coef_])
+    return dict(zip(names, np.rint(linear.SCALE * weights(names)).astype(int).T.tolist(), strict=True))
 
 
 def main() -> None:
-    found = fit(rows(sys.argv[1:]))
-    lines = ("\t".join([name, *map(str, row)]) for name, row in sorted(found.items()))
-    OUT.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    name, *paths = sys.argv[1:]
+    found = fit(name, paths)
+    lines = ("\t".join([feature, *map(str, row)]) for feature, row in sorted(found.items()))
+    (OUT / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     sys.stdout.write(f"{len(found)} features\n")
 
 

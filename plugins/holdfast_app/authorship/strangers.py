@@ -96,11 +96,12 @@ _STATES: Final = Lazy(
     r"|when|where|if|while|after|before|since|because)\b)"
     r"|^\W*(?:\S+\s+){0,4}(?:is|are|was|were|has|had|will|would|can|could|may|does|did|\w{3,}ed|\w{2,}[^\Ws]s)\b"
 )
-#: A shell command that prints strangers' text, in the line that records the call.
+#: A shell command that prints strangers' text, in the line that records the call. A server on this machine, a database
+#: or a cluster of the user's is not a stranger.
 FETCHES: Final = Lazy(
-    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://"
-    r"|(?<![\w./-])(?:curl|wget|lynx|w3m|xh|gh|glab|ssh|scp|sftp|rsync|telnet|aws|gsutil|kubectl|docker"
-    r"|mysql|psql|(?:git|tig|hg|svn|jj) (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame|annotate|rev-list)"
+    r"(?:^[\w.-]+: |[;&|(`]\s*|\b(?:sudo|timeout \S+|env) )(?:https?|tea|hub|nc)\b|\w://(?!localhost\b|127\.0\.0\.1\b)"
+    r"|(?<![\w./-])(?:(?:curl|wget|xh)\b(?![^\n;|&]{0,300}\b(?:localhost|127\.0\.0\.1)\b)|lynx|w3m|gh|glab"
+    r"|(?:git|tig|hg|svn|jj) (?:-\S+ \S+ )*(?:log|show|fetch|pull|clone|blame|annotate|rev-list)"
     r"|npm (?:view|info)|pip3? download)(?![\w./-])"
     r"|(?:\b|\.)(?:node_modules|(?:site|dist)-packages|vendor|third_party|cargo|go/pkg|gems)/"
     r"|(?:\b(?:node|deno|bun|ruby|perl|python[\d.]*|make|run|(?:ba|z)?sh) |\./)\S*(?:fetch|download|scrape|crawl)",
@@ -116,7 +117,7 @@ class Heard:
 
     @cached_property
     def plain(self) -> str:
-        return _plain(self.message.text, self.message.role == "tool")
+        return plain_of(self.message.text, self.message.role == "tool")
 
     @cached_property
     def is_outside(self) -> bool:
@@ -126,7 +127,7 @@ class Heard:
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
-    def may_translate(self, said: _Sentence) -> bool:
+    def may_translate(self, said: Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, and two words begin alike,
         unless other letters leave none to compare."""
         if not (said.is_foreign or said.directs):
@@ -136,26 +137,25 @@ class Heard:
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
         return any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
 
-    def may_have(self, said: _Sentence) -> bool:
-        """Whether it holds most stems of the sentence."""
-        left = len(said.stems) * (1 - _REWORDED)
-        for stem in said.longest_first:
-            left -= stem not in self.plain
-            if left < 0:
-                return False
-        return True
+    def is_in_language_of(self, text: str) -> bool:
+        """Whether this and ``text`` are both in English, or both not."""
+        return _is_foreign(text) == bool(_foreign(self.plain))
 
-    def has(self, said: _Sentence) -> bool:
+    def may_have(self, said: Sentence) -> bool:
+        """Whether it holds most stems of the sentence."""
+        return may_hold(self.plain, said, _REWORDED)
+
+    def has(self, said: Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
         return self.may_have(said) and said.letters in _letters(self.plain)
 
-    def says_otherwise(self, said: _Sentence) -> bool:
+    def says_otherwise(self, said: Sentence) -> bool:
         """Whether some words in a row hold most stems of the sentence, which the message may have. Where fewer do, or
         a local tool printed them, they or the sentence must direct; where both, they must order."""
         if len(said.stems) < _FEWEST_STEMS:
             return False
         enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
-        most = max(_shared(_places(self.plain, by_word=True), said.stems, len(said.words)).values(), default=0)
+        most = stems_shared(self.plain, said)
         if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
             return most >= least
         parts, shared = sentences(self.plain), _shared(_places(self.plain), said.stems).items()
@@ -163,7 +163,7 @@ class Heard:
         return any(map(directs if self.is_outside or most >= enough else orders, alike))
 
 
-class _Sentence:
+class Sentence:
     """A sentence to search for. A rule counts as a direction."""
 
     def __init__(self, text: str, is_rule: bool) -> None:
@@ -178,6 +178,21 @@ class _Sentence:
     @cached_property
     def directs(self) -> bool:
         return self._is_rule or directs(self._text)
+
+
+def may_hold(plain: str, said: Sentence, share: float) -> bool:
+    """Whether ``plain`` holds this ``share`` of the sentence's stems."""
+    left = len(said.stems) * (1 - share)
+    for stem in said.longest_first:
+        left -= stem not in plain
+        if left < 0:
+            return False
+    return True
+
+
+def stems_shared(plain: str, said: Sentence) -> int:
+    """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has."""
+    return max(_shared(_places(plain, by_word=True), said.stems, len(said.words)).values(), default=0)
 
 
 def _shared(places: Mapping[str, Sequence[int]], stems: Iterable[str], size: int = 0) -> Counter[int]:
@@ -212,7 +227,7 @@ def _places(plain: str, *, by_word: bool = False) -> dict[str, list[int]]:
 
 
 @lru_cache(500)  # a journal's messages are compared with several sentences
-def _plain(text: str, is_result: bool) -> str:
+def plain_of(text: str, is_result: bool) -> str:
     """``text`` as it is compared."""
     if is_result and "&" in text:
         import html
@@ -288,7 +303,7 @@ def _stem(word: str) -> str:
 def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_outside: bool = False) -> Message | None:
     """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
     strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
-    said = _Sentence(text, is_rule)
+    said = Sentence(text, is_rule)
     if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     own = [one for one in heard if one.message.role == "user"]
@@ -308,7 +323,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     return _end_of(said, [one for one in heard if one.is_outside])
 
 
-def _end_of(said: _Sentence, heard: Sequence[Heard]) -> Message | None:
+def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:
     """The message with the sentence's end, where another has all words before it."""
     for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():
         begins = [one for one in heard if "".join(said.row[:at]) in _letters(one.plain)]

@@ -23,7 +23,7 @@ from holdfast.models import Message, Turn
 from holdfast.services import interfaces
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
-from holdfast_app.authorship import hostile, ownwords, sources, strangers
+from holdfast_app.authorship import hostile, ownwords, sources, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records.ownlines import is_filler
@@ -37,6 +37,9 @@ _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
+#: Least share of a rule's words that the user said, and the evidence that a line about the user has less.
+_OF_USER: Final = 0.3
+_UNSAID: Final = 1.5
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
@@ -58,14 +61,18 @@ class Witness:
         self.said = said
         self._journals = _Journals(services.state, said, services.recordings)
         self._sources: dict[tuple[str, bool], Message | None] = {}
+        self._weights: dict[str, weighing.Weight] = {}
 
-    def is_hostile(self, text: str, *, is_rule: bool = False) -> bool:
+    def is_hostile(self, text: str, *, is_rule: bool = False, is_about_user: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
-        user's own words."""
+        user's own words. A rule has some of these, and what ``is_about_user`` is more doubtful without them."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
-        others = (form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said)))
-        return any(self._stranger(form, is_rule=is_rule) for form in others)
+        others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
+        if any(self._stranger(form, is_rule=is_rule) for form in others):
+            return True
+        is_unsaid = bool(others) and (is_rule or is_about_user) and not self._may_be_users(text)
+        return bool(others) and ((is_rule and is_unsaid) or self._weight(text).evidence + _UNSAID * is_unsaid > 0)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -77,8 +84,8 @@ class Witness:
         words."""
         if self.is_own(text):
             return ""
-        found = map(self._stranger, _forms(text))
-        return next((strangers.named(one) for one in found if one), otherwise)
+        found = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
+        return strangers.named(found) if found else otherwise
 
     def marked(self, text: str, otherwise: str = strangers.AGENT) -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -94,14 +101,27 @@ class Witness:
             lines.append(line)
         return "\n".join(lines)
 
+    def _weight(self, text: str) -> weighing.Weight:
+        if text not in self._weights:
+            self._weights[text] = weighing.weigh(text, self._heard_before(text))
+        return self._weights[text]
+
+    def _may_be_users(self, text: str) -> bool:
+        """Whether the user said a third of what ``text`` says, in this session or where its longest words are, or is
+        not known to have said anything in its language."""
+        said = [one for one in self._heard_before(text) if one.message.role == "user"]
+        return self._weight(text).by_user >= _OF_USER or not any(one.is_in_language_of(text) for one in said)
+
+    def _heard_before(self, text: str) -> list[strangers.Heard]:
+        earlier = self._earlier(text)
+        return strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
+
     def _earlier(self, text: str) -> list[Turn]:
         return [self._recalled, *self._journals.holding(text)]
 
     def _stranger(self, text: str, *, is_rule: bool = False) -> Message | None:
         if (text, is_rule) not in self._sources:
-            earlier = self._earlier(text)
-            heard = strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
-            self._sources[text, is_rule] = strangers.source(text, heard, is_rule=is_rule)
+            self._sources[text, is_rule] = strangers.source(text, self._heard_before(text), is_rule=is_rule)
         return self._sources[text, is_rule]
 
     @cached_property
@@ -311,8 +331,9 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     if withheld:
         payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
     if payload.curated is not None and not payload.curated.is_none:
-        kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}
-        payload = payload.evolve(curated=CuratedDecision(**kept))
+        memory = _curated(payload.curated.memory, witness, withheld, is_users=False)
+        user = _curated(payload.curated.user, witness, withheld, is_users=True)
+        payload = payload.evolve(curated=CuratedDecision(memory=memory, user=user))
     if withheld:
         source = "what the agent read"
         lines = (hostile.MARK.format(name=witness.source_of(one, source)) + one for one in withheld)
@@ -338,8 +359,10 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
     return payload, witness.marked(summary), warnings
 
 
-def _curated(entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str]) -> tuple[CuratedEntry, ...]:
-    kept = tuple(entry for entry in entries if not witness.is_hostile(entry.text))
+def _curated(
+    entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str], *, is_users: bool
+) -> tuple[CuratedEntry, ...]:
+    kept = tuple(entry for entry in entries if not witness.is_hostile(entry.text, is_about_user=is_users))
     withheld += (entry.text for entry in entries if entry not in kept)
     return kept
 

@@ -1,0 +1,54 @@
+"""Weigh whether an agent's sentence was planted: by its words, and by how many of them others said before it.
+
+Rewording hides the words of the source, and careful wording hides the intention; seldom both are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast_app.authorship import hostile, strangers
+from holdfast_app.authorship.ownwords import own_lines, own_words
+from holdfast_app.sentences import planted
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+
+#: Weights of the shares, fitted like the words' weights (benchmarks/quality/fit_statements.py).
+_PRIOR, _WORDS, _READ, _OUTSIDE, _USER = -1.2, 0.9, 2.7, 3.0, -1.8
+#: A smaller share is chance, and is not measured.
+_LEAST: Final = 0.3
+#: Fewest stems of a sentence.
+_FEWEST: Final = 3
+
+
+class Weight(NamedTuple):
+    """``evidence`` over 0: rather planted than not. ``by_user`` is the largest share of the sentence's stems in a
+    message of the user. ``source`` is the result that shares most."""
+
+    evidence: float
+    by_user: float
+    source: Message | None
+
+
+def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
+    """The weight of ``text``, which an agent states after it ``heard`` these messages."""
+    said = strangers.Sentence(text, is_rule=False)
+    shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
+    for one in heard if len(said.stems) >= _FEWEST else ():
+        kind = "outside" if one.is_outside else one.message.role
+        plain = _own(one.message.text) if kind == "user" else one.plain
+        if kind in shares and strangers.may_hold(plain, said, _LEAST):
+            share = strangers.stems_shared(plain, said) / len(said.stems)
+            shares[kind] = max(shares[kind], (share, one.message), key=lambda pair: pair[0])
+    user, outside, tool = shares.values()
+    read = max(outside, tool, key=lambda pair: pair[0])
+    evidence = _WORDS * planted.evidence(hostile.fold(text)) + _READ * read[0] + _OUTSIDE * outside[0] + _USER * user[0]
+    return Weight(_PRIOR + evidence, user[0], read[1])
+
+
+@lru_cache(200)
+def _own(text: str) -> str:
+    """The user's own words in a message, as they are compared."""
+    return strangers.plain_of("\n".join(own_lines(own_words(text))), is_result=False)
