@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.sentences import planted
@@ -21,6 +22,8 @@ _PRIOR, _WORDS, _READ, _OUTSIDE, _USER = -1.2, 0.9, 2.7, 3.0, -1.8
 _LEAST: Final = 0.3
 #: Fewest stems of a sentence.
 _FEWEST: Final = 3
+_CLAUSE: Final = Lazy(r"(?<=[.;!?])\s+")
+_SHORT: Final = 4  # words
 
 
 class Weight(NamedTuple):
@@ -36,16 +39,26 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     """The weight of ``text``, which an agent states after it ``heard`` these messages."""
     said = strangers.Sentence(text, is_rule=False)
     shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
+    spoken = 0.0  # by the agent, whose own words come back in results
     for one in heard if len(said.stems) >= _FEWEST else ():
         kind = "outside" if one.is_outside else one.message.role
         plain = _own(one.message.text) if kind == "user" else one.plain
-        if kind in shares and strangers.may_hold(plain, said, _LEAST):
+        if strangers.may_hold(plain, said, _LEAST):
             share = strangers.stems_shared(plain, said) / len(said.stems)
-            shares[kind] = max(shares[kind], (share, one.message), key=lambda pair: pair[0])
+            if kind == "assistant":
+                spoken = max(spoken, share)
+            elif kind == "user" or share > spoken:
+                shares[kind] = max(shares[kind], (share, one.message), key=lambda pair: pair[0])
     user, outside, tool = shares.values()
     read = max(outside, tool, key=lambda pair: pair[0])
     evidence = _WORDS * planted.evidence(hostile.fold(text)) + _READ * read[0] + _OUTSIDE * outside[0] + _USER * user[0]
     return Weight(_PRIOR + evidence, user[0], read[1])
+
+
+def clauses(text: str) -> list[str]:
+    """The parts of ``text`` that a full stop or a semicolon ends, where there are several, without very short ones."""
+    found = [one for one in _CLAUSE.split(text) if len(one.split()) > _SHORT]
+    return found if len(found) > 1 else []
 
 
 @lru_cache(200)

@@ -72,7 +72,7 @@ class Witness:
         if any(self._stranger(form, is_rule=is_rule) for form in others):
             return True
         is_unsaid = bool(others) and (is_rule or is_about_user) and not self._may_be_users(text)
-        return bool(others) and ((is_rule and is_unsaid) or self._weight(text).evidence + _UNSAID * is_unsaid > 0)
+        return bool(others) and ((is_rule and is_unsaid) or self._evidence(text) + _UNSAID * is_unsaid > 0)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -105,6 +105,10 @@ class Witness:
         if text not in self._weights:
             self._weights[text] = weighing.weigh(text, self._heard_before(text))
         return self._weights[text]
+
+    def _evidence(self, text: str) -> float:
+        """The most that ``text`` or one of its clauses gives, because a planted one may follow a true one."""
+        return max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
 
     def _may_be_users(self, text: str) -> bool:
         """Whether the user said a third of what ``text`` says, in this session or where its longest words are, or is
