@@ -7,8 +7,8 @@ directs its reader, rewording a part of them does not help.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ _ALIKE: Final = 0.8
 _REWORDED: Final = 0.65
 _FEWEST_STEMS: Final = 3
 _MOST_CHARS: Final = 4_000
+_KEPT: Final = 5_000  # messages
 #: The user chose an answer, or the client summarised the agent's own session.
 _OF_OWN: Final = ("AskUserQuestion", "summary")
 #: A noun phrase for the agent's own words.
@@ -158,8 +159,9 @@ class Heard:
         most = stems_shared(self.plain, said)
         if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
             return most >= least
-        parts, shared = sentences(self.plain), _shared(_places(self.plain), said.stems).items()
-        alike = (parts[at] for at, count in shared if 2 * count >= len(said.stems))
+        places = _places(self.plain)
+        parts, shared = sentences(self.plain), Counter(at for stem in said.stems for at in places.get(stem, ()))
+        alike = (parts[at] for at, count in shared.items() if 2 * count >= len(said.stems))
         return any(map(directs if self.is_outside or most >= enough else orders, alike))
 
 
@@ -192,16 +194,12 @@ def may_hold(plain: str, said: Sentence, share: float) -> bool:
 
 def stems_shared(plain: str, said: Sentence) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has."""
-    return max(_shared(_places(plain, by_word=True), said.stems, len(said.words)).values(), default=0)
-
-
-def _shared(places: Mapping[str, Sequence[int]], stems: Iterable[str], size: int = 0) -> Counter[int]:
-    """How many of ``stems`` each place has; with ``size``, each window of two times as many places."""
-    found = Counter[int]()
-    for stem in stems:
-        at = places.get(stem, ())
-        found.update({one // size for one in at} | {one // size - 1 for one in at if one >= size} if size else at)
-    return found
+    size, windows = len(said.words), defaultdict[int, set[str]](set)
+    for at, stem in enumerate(_row(plain)):
+        if stem in said.stems:
+            windows[at // size].add(stem)
+            windows[at // size - 1].add(stem)
+    return max(map(len, windows.values()), default=0)
 
 
 @lru_cache(20)  # a page is compared with each sentence that an agent said
@@ -217,16 +215,22 @@ def _foreign(plain: str) -> list[str]:
 
 
 @lru_cache(40)
-def _places(plain: str, *, by_word: bool = False) -> dict[str, list[int]]:
-    """Each stem's sentences, or words, by number."""
+def _places(plain: str) -> dict[str, list[int]]:
+    """Each stem's sentences, by number."""
     places: dict[str, list[int]] = {}
-    for at, part in enumerate(_undressed(plain).split() if by_word else sentences(plain)):
+    for at, part in enumerate(sentences(plain)):
         for stem in _stems(part):
             places.setdefault(stem, []).append(at)
     return places
 
 
-@lru_cache(500)  # a journal's messages are compared with several sentences
+@lru_cache(_KEPT)
+def _row(plain: str) -> list[str]:
+    """The words' stems in order, empty for a word without content."""
+    return list(map(_stem, _WORD.findall(_undressed(plain))))
+
+
+@lru_cache(_KEPT)  # a journal's messages are compared with several sentences
 def plain_of(text: str, is_result: bool) -> str:
     """``text`` as it is compared."""
     if is_result and "&" in text:

@@ -24,6 +24,8 @@ _LEAST: Final = 0.3
 _FEWEST: Final = 3
 _CLAUSE: Final = Lazy(r"(?<=[.;!?])\s+")
 _SHORT: Final = 4  # words
+#: What is weighed of a longer text.
+_MOST_CHARS, _MOST = 4_000, 40
 
 
 class Weight(NamedTuple):
@@ -37,7 +39,7 @@ class Weight(NamedTuple):
 
 def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     """The weight of ``text``, which an agent states after it ``heard`` these messages."""
-    said = strangers.Sentence(text, is_rule=False)
+    said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
     shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
     spoken = 0.0  # by the agent, whose own words come back in results
     for one in heard if len(said.stems) >= _FEWEST else ():
@@ -51,17 +53,22 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
                 shares[kind] = max(shares[kind], (share, one.message), key=lambda pair: pair[0])
     user, outside, tool = shares.values()
     read = max(outside, tool, key=lambda pair: pair[0])
-    evidence = _WORDS * planted.evidence(hostile.fold(text)) + _READ * read[0] + _OUTSIDE * outside[0] + _USER * user[0]
+    evidence = (
+        _WORDS * planted.evidence(hostile.fold(text[:_MOST_CHARS]))
+        + _READ * read[0]
+        + _OUTSIDE * outside[0]
+        + _USER * user[0]
+    )
     return Weight(_PRIOR + evidence, user[0], read[1])
 
 
 def clauses(text: str) -> list[str]:
     """The parts of ``text`` that a full stop or a semicolon ends, where there are several, without very short ones."""
-    found = [one for one in _CLAUSE.split(text) if len(one.split()) > _SHORT]
-    return found if len(found) > 1 else []
+    found = [one for one in _CLAUSE.split(text[:_MOST_CHARS]) if len(one.split()) > _SHORT]
+    return found[:_MOST] if len(found) > 1 else []
 
 
-@lru_cache(200)
+@lru_cache(5_000)  # messages
 def _own(text: str) -> str:
     """The user's own words in a message, as they are compared."""
     return strangers.plain_of("\n".join(own_lines(own_words(text))), is_result=False)
