@@ -37,9 +37,9 @@ _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
-#: Least share of a rule's words that the user said, and the evidence that a line about the user has less.
+#: Least share of the words of a rule or a line about the user that the user said, and what less adds to the evidence.
 _OF_USER: Final = 0.3
-_UNSAID: Final = 1.5
+_UNSAID: Final = 2.0
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
@@ -63,16 +63,18 @@ class Witness:
         self._sources: dict[tuple[str, bool], Message | None] = {}
         self._weights: dict[str, weighing.Weight] = {}
 
-    def is_hostile(self, text: str, *, is_rule: bool = False, is_about_user: bool = False) -> bool:
+    def is_hostile(self, text: str, *, is_rule: bool = False, is_users: bool = False) -> bool:
         """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
-        user's own words. A rule has some of these, and what ``is_about_user`` is more doubtful without them."""
+        user's own words. What ``is_users``, a rule or a line about the user, is more doubtful without some of these."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
         others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
         if any(self._stranger(form, is_rule=is_rule) for form in others):
             return True
-        is_unsaid = bool(others) and (is_rule or is_about_user) and not self._may_be_users(text)
-        return bool(others) and ((is_rule and is_unsaid) or self._evidence(text) + _UNSAID * is_unsaid > 0)
+        if not others:
+            return False
+        is_unsaid = (is_rule or is_users) and not self._may_be_users(text)
+        return self._evidence(text) + _UNSAID * is_unsaid > 0
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -366,7 +368,7 @@ def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Paylo
 def _curated(
     entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str], *, is_users: bool
 ) -> tuple[CuratedEntry, ...]:
-    kept = tuple(entry for entry in entries if not witness.is_hostile(entry.text, is_about_user=is_users))
+    kept = tuple(entry for entry in entries if not witness.is_hostile(entry.text, is_users=is_users))
     withheld += (entry.text for entry in entries if entry not in kept)
     return kept
 
