@@ -1,13 +1,13 @@
 """Find sentences of strangers (pages, issues, a server's answers) that an agent read and now states.
 
-A sentence is a stranger's if a result has it, or most of its words in one sentence, before the agent said it. If it
-directs its reader, rewording a part of them does not help.
+A sentence is a stranger's if a result has it, or nearly all of its words in a row, before the agent said it.
+:mod:`holdfast_app.authorship.weighing` is for those that share less.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
-#: The same, and the fewest, for stems of a direction's content words.
-_REWORDED: Final = 0.65
 _FEWEST_STEMS: Final = 3
+#: A message with fewer of a sentence's stems is not read for it. Spacing may hide some.
+_MAY_HAVE: Final = 0.65
 _MOST_CHARS: Final = 4_000
 _KEPT: Final = 5_000  # messages
 #: The user chose an answer, or the client summarised the agent's own session.
@@ -144,25 +144,16 @@ class Heard:
 
     def may_have(self, said: Sentence) -> bool:
         """Whether it holds most stems of the sentence."""
-        return may_hold(self.plain, said, _REWORDED)
+        return may_hold(self.plain, said, _MAY_HAVE)
 
     def has(self, said: Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
         return self.may_have(said) and said.letters in _letters(self.plain)
 
     def says_otherwise(self, said: Sentence) -> bool:
-        """Whether some words in a row hold most stems of the sentence, which the message may have. Where fewer do, or
-        a local tool printed them, they or the sentence must direct; where both, they must order."""
-        if len(said.stems) < _FEWEST_STEMS:
-            return False
-        enough, least = (max(_FEWEST_STEMS, share * len(said.stems)) for share in (_ALIKE, _REWORDED))
-        most = stems_shared(self.plain, said)
-        if most < least or sum((self.is_outside, most >= enough, said.directs)) > 1:
-            return most >= least
-        places = _places(self.plain)
-        parts, shared = sentences(self.plain), Counter(at for stem in said.stems for at in places.get(stem, ()))
-        alike = (parts[at] for at, count in shared.items() if 2 * count >= len(said.stems))
-        return any(map(directs if self.is_outside or most >= enough else orders, alike))
+        """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
+        enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
+        return self.is_outside and len(said.stems) >= _FEWEST_STEMS and stems_shared(self.plain, said) >= enough
 
 
 class Sentence:
@@ -212,16 +203,6 @@ def _letters(plain: str) -> str:
 def _foreign(plain: str) -> list[str]:
     """The sentences in a language other than English."""
     return list(filter(_is_foreign, sentences(plain)))
-
-
-@lru_cache(40)
-def _places(plain: str) -> dict[str, list[int]]:
-    """Each stem's sentences, by number."""
-    places: dict[str, list[int]] = {}
-    for at, part in enumerate(sentences(plain)):
-        for stem in _stems(part):
-            places.setdefault(stem, []).append(at)
-    return places
 
 
 @lru_cache(_KEPT)
