@@ -15,7 +15,8 @@ from holdfast_app.authorship import strangers
 from holdfast_app.history.files import Unread, read_all
 from holdfast_app.history.importing import Taken, take_each
 from holdfast_app.printable import in_one_line
-from holdfast_app.transfer.archive import Database
+from holdfast_app.privacy.transforms import is_database
+from holdfast_app.transfer.archive import DOCUMENTS, FACTS, Archive, Database
 from holdfast_app.transfer.portable import import_bundle
 from holdfast_cli.command import Answer, Call
 from holdfast_cli.stdin import can_ask
@@ -60,21 +61,27 @@ def bundle(call: Call) -> Answer:
     return Answer(attrs.asdict(done), show, error=NeedsYes() if planned and not args.dry_run else None)
 
 
-def database(call: Call) -> Answer | None:
-    """A store's content; None once the user agrees to import it."""
-    with Database(call.args.file) as given:
-        table = {
-            "facts": [fact.content for fact in given.store.facts()],
-            "documents": [name for name, _ in given.store.documents()],
-        }
+def content(call: Call) -> Answer | None:
+    """What a store's file or another's archive holds; None once the user agrees to import it, and for an archive that
+    this user exported."""
+    if is_database(call.args.file):
+        with Database(call.args.file) as given:
+            facts = [fact.content for fact in given.store.facts()]
+            documents, journals = [name for name, _ in given.store.documents()], list[str]()
+    else:
+        with Archive(call.args.file) as opened:
+            opened.check()
+            if opened.is_own:
+                return None
+            facts = [str(row.get("content", "")) for row in opened.rows(FACTS)]
+            documents, journals = [str(row["name"]) for row in opened.rows(DOCUMENTS)], list(opened.journals())
+    table = {"facts": facts, "documents": documents, "journals": journals}
 
     def show(out: Term) -> None:
-        facts, documents = table.values()
-        out.say(
-            f"{out.plain(call.args.file)} holds {count(len(facts), 'fact')} and {count(len(documents), 'document')}:"
-        )
-        say_listed(out, "fact", facts)
-        say_listed(out, "document", documents)
+        sizes = (count(len(found), name[:-1]) for name, found in table.items())
+        out.say(f"{out.plain(call.args.file)} holds {', '.join(sizes)}:")
+        for name, found in table.items():
+            say_listed(out, name[:-1], found)
 
     return None if call.args.yes or _agreed(call, show) else Answer(table, show, error=NeedsYes())
 

@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
 
 from attrs import frozen
 
@@ -42,6 +43,10 @@ class Place:
     contained: bool = False
 
 
+#: Endings of files that a client runs.
+_PROGRAMS: Final = (".sh", ".cmd", ".js", ".mjs", ".cjs", ".ts", ".py")
+
+
 class Fate(StrEnum):
     """The outcome for a file. ``RESTORED``: the original, byte for byte. ``KEPT``: not holdfast's, left alone."""
 
@@ -71,9 +76,17 @@ class Done:
 def put_in(places: Sequence[Place]) -> list[Done]:
     """Add each part to its file. A file that already has its part is not written.
 
-    Raises: ConfigError when a file cannot take its part, with nothing written; Unavailable.
+    Raises: ConfigError when a file cannot take its part, or another's program has its name, with nothing written;
+    Unavailable.
     """
-    done = [_write(planned) for planned in [_putting(place) for place in places]]
+    plan = [_putting(place) for place in places]
+    for planned in plan:
+        if planned.fate is Fate.KEPT and planned.place.path.endswith(_PROGRAMS):  # the client would run it
+            raise ConfigError(
+                f"{planned.place.shown} is not holdfast's, and the hooks would run it. Nothing was changed.",
+                next_step="Look at it, rename or delete it, then install again.",
+            )
+    done = list(map(_write, plan))
     _sweep(places)
     return done
 

@@ -166,11 +166,14 @@ _LIKES: Final = str.maketrans(
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis. A
     client's blocks in the user's message, and what the user quotes, are not the user's words."""
-    from holdfast_app.authorship.ownwords import own_lines, own_words
+    from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 
     wanted = _words(text)
     said = (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool)
-    return any(wanted in _words(one) and wanted in _words("\n".join(own_lines(own_words(one)))) for one in said)
+    return any(
+        wanted in _words(one) and wanted in _words("\n".join(own_lines(without_reported(own_words(one)))))
+        for one in said
+    )
 
 
 def _words(text: str) -> str:

@@ -100,6 +100,15 @@ _LOGGED: Final = Lazy(
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
 
+#: Several sentences in quotation marks after a word for speaking: someone else's.
+_REPORTED: Final = Lazy(
+    r"(\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
+    r"|dice|dit|diz)\b[^\"“„«\n]{0,40})"
+    r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]+\"|“[^”\n]{1,2000}[.!?] [^”\n]+”|„[^“”\n]{1,2000}[.!?] [^“”\n]+[“”])",
+    re.IGNORECASE,
+)
+
+
 def own_words(text: str) -> str:
     """``text`` without the blocks, tags and notices around the user's typed text; empty when nothing remains."""
     text = text[:MAX_CHARS]
@@ -170,6 +179,11 @@ def outside(text: str) -> Iterator[str]:
             start = tag.end()
     if depth == 0:
         yield text[start:]
+
+
+def without_reported(text: str) -> str:
+    """``text`` without the sentences of others that it quotes."""
+    return _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
 
 
 def own_lines(text: str) -> Iterator[str]:

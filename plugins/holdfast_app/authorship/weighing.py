@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
-from holdfast_app.authorship.ownwords import own_lines, own_words
+from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.sentences import planted
 
 if TYPE_CHECKING:
@@ -71,4 +71,4 @@ def clauses(text: str) -> list[str]:
 @lru_cache(5_000)  # messages
 def _own(text: str) -> str:
     """The user's own words in a message, as they are compared."""
-    return strangers.plain_of("\n".join(own_lines(own_words(text))), is_result=False)
+    return strangers.plain_of("\n".join(own_lines(without_reported(own_words(text)))), is_result=False)

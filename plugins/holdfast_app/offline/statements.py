@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
-from holdfast_app.authorship.ownwords import own_lines, own_words
+from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues
@@ -89,7 +89,7 @@ class Statements:
                     self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
             return
         user = message.role == "user"
-        text = own_words(message.text) if user else message.text
+        text = without_reported(own_words(message.text)) if user else message.text
         if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
             self.next_step = ""
         stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)

@@ -7,13 +7,16 @@ extracted to disk, and everything is checked before the first row is used. A SQL
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple, Self
 
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.fs import ownership_mark
 from holdfast.fs.records import decode
 from holdfast.journal.journal import file_stem
 from holdfast.plugin import discovery
@@ -49,6 +52,13 @@ class Member(NamedTuple):
     sha256: str
 
 
+def seal(members: Mapping[str, Mapping[str, object]]) -> str:
+    """What shows that this user exported the members, in hex; empty without the user's key. Raises: Unavailable."""
+    key = ownership_mark.secret(make=False)
+    named = json.dumps(members, sort_keys=True).encode()
+    return hmac.new(key, named, hashlib.sha256).hexdigest() if key else ""
+
+
 class Archive:
     """An opened archive. :meth:`check` it before anything else. Use as a context manager."""
 
@@ -65,6 +75,7 @@ class Archive:
         except _BROKEN as error:
             raise _damaged(path, f"it cannot be read as a zip file ({error})") from error
         self.members: dict[str, Member] = {}
+        self.is_own = False  # this user exported it, on this machine or with the same key; known after the check
 
     def __enter__(self) -> Self:
         return self
@@ -120,8 +131,10 @@ class Archive:
                 f"{self._path} has the archive format {str(manifest['format'])[:20]}; this version reads {FORMAT}.",
                 next_step="Update holdfast, or export it again with this version. Nothing was changed.",
             )
-        for name, given in manifest["members"].items():
-            self.members[str(name)] = Member(int(given["rows"]), int(given["size"]), str(given["sha256"]))
+        for name, one in manifest["members"].items():
+            self.members[str(name)] = Member(int(one["rows"]), int(one["size"]), str(one["sha256"]))
+        own, given = seal(manifest["members"]).encode(), str(manifest.get("seal")).encode()
+        self.is_own = bool(own) and hmac.compare_digest(own, given)
         if {*self.members, MANIFEST} != set(self._zip.namelist()):
             raise _damaged(self._path, "its members do not match the manifest")
 

@@ -161,6 +161,7 @@ class _Export:
             "backend": self._services.store.backend.name,
             "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "masked")},
             "members": self._members,
+            "seal": archive.seal(self._members),
         }
         self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
 

@@ -17,12 +17,12 @@ from holdfast.text.humanize import count, size
 from holdfast_app.history.files import is_foreign
 from holdfast_app.history.importing import take_all
 from holdfast_app.privacy.purge import PurgeReport, ScrubReport
-from holdfast_app.privacy.transforms import Changed, Left, is_database
+from holdfast_app.privacy.transforms import Changed, Left
 from holdfast_app.transfer import portable
 from holdfast_app.transfer.exporting import Imported
 from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
-from holdfast_cli.imports import bundle, database, foreign, taken
+from holdfast_cli.imports import bundle, content, foreign, taken
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
@@ -129,7 +129,7 @@ def import_(call: Call) -> Answer:
         return foreign(call)
     if args.dry_run:
         raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
-    if is_database(args.file) and (unread := database(call)):
+    if unread := content(call):
         return unread
     return _archive(call)
 
