@@ -387,6 +387,32 @@ def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim, tmp_pa
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
 
 
+RULES = ("## Always do", "- run the tests before a push", "- ask Bob before a deploy")
+BANS = ("## Never do", "- force-push to main", "- print the API key")
+
+
+@pytest.mark.parametrize("moved", [(RULES[0], *BANS[1:], BANS[0], *RULES[1:]), (*RULES, *BANS[1:])])
+def test_a_pull_that_puts_the_user_s_lines_below_another_heading__is_withheld(moved, victim):
+    def memory(folder: Path, lines: tuple[str, ...]) -> None:
+        (folder / ".holdfast").mkdir(exist_ok=True)
+        (folder / ".holdfast" / "MEMORY.md").write_text("\n".join(("# Memory", "", *lines, "")))
+
+    victim.clone(lambda project: None)
+    assert victim.run("init").code == 0
+    memory(victim.project, (*RULES, *BANS))
+    assert BANS[1] in victim.run("load").out
+    commit(victim.project)
+    git(victim.project, "push", "-q", "origin", "main")
+    git(victim.bare.with_name("source"), "pull", "-q", str(victim.bare), "main")
+    victim.pull(lambda source: memory(source, moved))
+    shown = victim.run("load").out
+    assert "force-push" not in shown
+    assert "holdfast trust" in shown
+    memory(victim.project, (*BANS, *RULES))  # the user's own order
+    commit(victim.project)
+    assert "force-push" in victim.run("load").out
+
+
 def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_not_repeat(victim):
     victim.clone(lambda project: None)
     assert victim.run("init").code == 0

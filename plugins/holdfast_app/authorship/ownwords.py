@@ -104,7 +104,8 @@ _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x0
 _REPORTED: Final = Lazy(
     r"(\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
     r"|dice|dit|diz)\b[^\"“„«\n]{0,40})"
-    r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]+\"|“[^”\n]{1,2000}[.!?] [^”\n]+”|„[^“”\n]{1,2000}[.!?] [^“”\n]+[“”])",
+    r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]{1,2000}\"|“[^”\n]{1,2000}[.!?] [^”\n]{1,2000}”"
+    r"|„[^“”\n]{1,2000}[.!?] [^“”\n]{1,2000}[“”])",
     re.IGNORECASE,
 )
 

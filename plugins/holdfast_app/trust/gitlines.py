@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen, worktree
-from holdfast_app.trust import statefolders
+from holdfast_app.trust import passages, statefolders
 from holdfast_file import gitrun
 
 _TIMEOUT_S: Final = 5.0
@@ -29,15 +30,36 @@ _MOST_SEEN: Final = 4_000_000  # bytes
 _MOST_REFLOG: Final = 5_000
 _MOST_REFS: Final = 100
 _MOST_COMMITS: Final = 500
+_MOST_VERSIONS: Final = 20
 #: Without it git checks no signature made with an SSH key.
 _CHECKING: Final = ("-c", f"gpg.ssh.allowedSignersFile={os.devnull}")
 
 
+class Made(NamedTuple):
+    """A file that others committed to as well, its committed lines, and the newest commits made here that may have
+    changed it."""
+
+    top: str
+    path: str
+    lines: Collection[int]
+    commits: Sequence[bytes]
+
+    def has_put(self, key: str, numbers: Iterable[int]) -> bool:
+        """Whether one of the commits brought the passage with this key and these lines, or the user just typed one."""
+        return not all(one in self.lines for one in numbers) or any(
+            key in _passages_of(self.top, self.path, commit.decode())
+            and key not in _passages_of(self.top, self.path, f"{commit.decode()}^")
+            for commit in self.commits
+        )
+
+
 class Origins(NamedTuple):
-    """Lines by number, 1-based, written in this checkout (``here``), or by a requested author."""
+    """Lines by number, 1-based, written in this checkout (``here``), or by a requested author. Others may have moved or
+    deleted lines of the ``shared`` files, and so put lines of the user together anew."""
 
     here: Collection[int]
     authors: Collection[int]
+    shared: tuple[Made, ...] = ()
 
 
 def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
@@ -53,6 +75,7 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
     if not outermost:
         return everything
     here, authors_or_here, named = set(everything.here), set(everything.here), set[int]()
+    shared: list[Made] = []
     for top in gitrun.repositories(os.path.dirname(file)):
         name = os.path.relpath(file, top).replace(os.sep, "/")
         one = _origins_in(top, name, lines, authors)
@@ -61,9 +84,10 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
         here &= set(one.here)
         authors_or_here &= {*one.here, *one.authors}
         named |= set(one.authors)
+        shared += one.shared
         if top == outermost:
             break
-    return Origins(here, authors_or_here & named)
+    return Origins(here, authors_or_here & named, tuple(shared))
 
 
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
@@ -96,7 +120,21 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         numbers = [n for n in same if commits[n] == commit]
         here.update(_not_fetched(top, path, lines, numbers, but=commit.decode()))
     here.update(_rebased(top, path, lines, others, known) if others and made else ())
-    return Origins(here, {n for n in same if commits[n] in trusted})
+    touched = known.files.get(path, ((), frozenset[bytes]()))[1]
+    shared: tuple[Made, ...] = ()
+    if any(commit not in made for commit in touched):
+        copied = {known.written.get(commit, b"") for commit in touched}
+        by_user = [commit for commit, one in made.items() if commit in touched or one.written in copied]
+        committed_lines = {n for n in commits if commits[n].strip(b"0")}
+        shared = (Made(top, path, committed_lines, by_user[::-1][:_MOST_VERSIONS]),)
+    return Origins(here, {n for n in same if commits[n] in trusted}, shared)
+
+
+@lru_cache(100)
+def _passages_of(top: str, path: str, commit: str) -> frozenset[str]:
+    """The keys of a committed version's passages."""
+    data = gitrun.run(top, "show", f"{commit}:{path}", timeout_s=_TIMEOUT_S) or b""
+    return frozenset(one.key for one in passages.split(data.decode("utf-8", "replace")))
 
 
 class _History(NamedTuple):

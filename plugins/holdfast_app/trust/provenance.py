@@ -202,7 +202,13 @@ class Provenance(provenance.Provenance):
             (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
             for one, digest in pending
         ]
-        own = self._settle(rows, found)
+        rearranged = {
+            digest
+            for (one, digest), (_, numbers, _) in zip(pending, rows, strict=True)
+            if found and one.above and found.shared and set(found.here).issuperset(numbers)
+            if not all(made.has_put(one.key, numbers) for made in found.shared)
+        }
+        own = self._settle([row if row[0] not in rearranged else (row[0], [0], row[2]) for row in rows], found)
         return [one for one, digest in unknown if digest not in own]
 
     def _settle(self, rows: Sequence[_Pending], found: Origins | None) -> set[str]:
