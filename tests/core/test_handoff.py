@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast.errors import Corrupt
 from holdfast.flush import handoff
 from holdfast.flush.handoff import parse
 
@@ -70,3 +71,9 @@ def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, pa
     session.add("assistant", "I will run the tests next.")
     session.flush()
     assert said[:50] in str(memory.load())
+
+
+def test_parse__a_handoff_far_larger_than_holdfast_writes__is_refused_at_once():
+    entry = '[[work]]\nsession = "s"\nobjective = "x"\n\n'
+    with pytest.raises(Corrupt, match="more than"):
+        parse(f"+++\nversion = 1\n\n{entry * 60_000}+++\n")

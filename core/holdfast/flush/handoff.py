@@ -167,6 +167,10 @@ def _field(label: str) -> str:
     return ownlines.line(ownlines.FIELD, label)
 
 
+#: Several times what :data:`MAX_ENTRIES` and :data:`MAX_OPEN` make. A clone's can be larger, and TOML takes long.
+_MOST_CHARS = 2_000_000
+
+
 @lru_cache(maxsize=4)  # a flush, and a start, read it several times
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff. A damaged handoff is never "empty"."""
@@ -174,6 +178,8 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
     problem = f"{name} cannot be read as a handoff"
     step = "Run `holdfast doctor --fix`, which rebuilds it and keeps a copy, or correct the TOML between `+++` lines."
+    if len(text) > _MOST_CHARS:
+        raise Corrupt(f"{problem}: it has more than {_MOST_CHARS:,} characters.", next_step=step)
     parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)

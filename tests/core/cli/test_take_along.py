@@ -171,6 +171,18 @@ def test_import__a_folder_of_all_programs__shown_accepted_and_added_once(run, pr
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_import__an_archive_that_another_user_exported__is_shown_first(run, project, tmp_path, monkeypatch):
+    archive = tmp_path / "all.zip"
+    run("remember", "The port is 8443")
+    run("export", str(archive))
+    assert run("import", str(archive)).code == 0
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another"))
+    shown = run("import", str(archive))
+    assert shown.code == 1
+    assert "The port is 8443" in shown.out
+    assert run("import", str(archive), "--yes").code == 0
+
+
 def test_import__memory_has_grown__only_the_new_statement_is_added(run, project, tmp_path):
     path = written(tmp_path / "memory.jsonl", *MCP)
     run("import", str(path), "--yes")

@@ -217,6 +217,21 @@ def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_els
 
 
 @pytest.mark.parametrize(
+    ("client", "name"),
+    [("claude-code", ".claude/hooks/holdfast-guard.sh"), ("opencode", ".opencode/plugins/holdfast.js")],
+)
+def test_install__another_s_program_has_the_name_of_a_hook__is_refused_and_nothing_is_written(
+    command, project, client, name
+):
+    write(project / name, "echo of a clone\n")
+    before = tree(project)
+    said = command("install", client)
+    assert said.code == 2
+    assert "the hooks would run it" in said.err
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize(
     ("client", "name", "key", "text"),
     [
         ("claude-code", ".mcp.json", "mcpServers", '{"mcpServers": {"holdfast": {"command": "uvx", "args": ["x"]}}}'),
