@@ -62,8 +62,8 @@ def bundle(call: Call) -> Answer:
 
 
 def content(call: Call) -> Answer | None:
-    """What a store's file or another's archive holds; None once the user agrees to import it, and for an archive that
-    this user exported."""
+    """The content of a store's file or another user's archive. None once the user agrees to import it, and for an own
+    archive."""
     if is_database(call.args.file):
         with Database(call.args.file) as given:
             facts = [fact.content for fact in given.store.facts()]

@@ -1,6 +1,6 @@
 """Weigh whether an agent's sentence was planted: by its words, and by how many of them others said before it.
 
-Rewording hides the words of the source, and careful wording hides the intention; seldom both are hidden."""
+Rewording hides a source's words, and careful wording hides an intention, but seldom both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST: Final = 0.3
 _FEWEST: Final = 3
 _CLAUSE: Final = Lazy(r"(?<=[.;!?])\s+")
 _SHORT: Final = 4  # words
-#: What is weighed of a longer text.
+#: Limits for a longer text.
 _MOST_CHARS, _MOST = 4_000, 40
 
 

@@ -37,7 +37,7 @@ _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
-#: Least share of the words of a rule or a line about the user that the user said, and what less adds to the evidence.
+#: Least share that the user said of a rule or of a line about the user. A smaller share adds to the evidence.
 _OF_USER: Final = 0.3
 _UNSAID: Final = 2.0
 #: Before the agent could say anything.
@@ -109,7 +109,7 @@ class Witness:
         return self._weights[text]
 
     def _evidence(self, text: str) -> float:
-        """The most that ``text`` or one of its clauses gives, because a planted one may follow a true one."""
+        """The largest evidence of ``text`` and its clauses, because a planted clause may follow a true one."""
         return max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
 
     def _may_be_users(self, text: str) -> bool:

@@ -1,1 +1,1 @@
-"""What a sentence says, by linear models over its words."""
+"""Judges sentences by linear models over their words."""

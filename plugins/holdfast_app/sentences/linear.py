@@ -1,4 +1,4 @@
-"""Linear models over the words of a sentence. Their weights are next to this file, fitted by
+"""Linear models over a sentence's words. Their weights are next to this file, fitted by
 benchmarks/quality/fit_statements.py.
 
 Each line of a table is a feature with its weights, times :data:`SCALE`.

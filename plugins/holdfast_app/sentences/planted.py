@@ -7,9 +7,8 @@ from functools import lru_cache
 from holdfast_app.sentences import linear
 
 
-@lru_cache(1_000)  # a payload's texts are judged for several fields
+@lru_cache(1_000)  # several fields ask for the same texts
 def evidence(folded: str) -> float:
-    """The logarithm of the odds, from a sentence's words alone; at 0 it is as likely as not. Careful wording gets low
-    values, so this counts together with where the sentence comes from."""
+    """The logarithm of the odds, from a sentence's words alone. Careful wording gets low values."""
     [weight] = linear.sums("planted", folded)
     return weight

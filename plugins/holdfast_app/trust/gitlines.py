@@ -45,7 +45,7 @@ class Made(NamedTuple):
     commits: Sequence[bytes]
 
     def has_put(self, key: str, numbers: Iterable[int]) -> bool:
-        """Whether one of the commits brought the passage with this key and these lines, or the user just typed one."""
+        """Whether any of the commits brought the passage with this key, or the user just typed one of these lines."""
         return not all(one in self.lines for one in numbers) or any(
             key in _passages_of(self.top, self.path, commit.decode())
             and key not in _passages_of(self.top, self.path, f"{commit.decode()}^")
@@ -132,7 +132,7 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
 
 @lru_cache(100)
 def _passages_of(top: str, path: str, commit: str) -> frozenset[str]:
-    """The keys of a committed version's passages."""
+    """Keys of a committed version's passages."""
     data = gitrun.run(top, "show", f"{commit}:{path}", timeout_s=_TIMEOUT_S) or b""
     return frozenset(one.key for one in passages.split(data.decode("utf-8", "replace")))
 
