@@ -198,17 +198,14 @@ class Provenance(provenance.Provenance):
         if not pending or is_long or not self._folder or not self._seen.has_begun:
             return [one for one, _ in unknown]
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
-        rows = [
+        rows: list[_Pending] = [
             (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
             for one, digest in pending
         ]
-        rearranged = {
-            digest
-            for (one, digest), (_, numbers, _) in zip(pending, rows, strict=True)
-            if found and one.above and found.shared and set(found.here).issuperset(numbers)
-            if not all(made.has_put(one.key, numbers) for made in found.shared)
-        }
-        own = self._settle([row if row[0] not in rearranged else (row[0], [0], row[2]) for row in rows], found)
+        if found and found.shared:
+            keys = [one.key if one.above else "" for one, _ in pending]
+            rows = [_unless_rearranged(found, *both) for both in zip(keys, rows, strict=True)]
+        own = self._settle(rows, found)
         return [one for one, digest in unknown if digest not in own]
 
     def _settle(self, rows: Sequence[_Pending], found: Origins | None) -> set[str]:
@@ -315,6 +312,14 @@ class Provenance(provenance.Provenance):
     def delete(self, name: str) -> None:
         if name in self._names():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
+
+
+def _unless_rearranged(found: Origins, key: str, row: _Pending) -> _Pending:
+    """``row``, without a line of the user's where all are from here and only others put them together. ``key`` is
+    empty for a passage below nothing."""
+    digest, numbers, text = row
+    is_judged = not key or not set(found.here).issuperset(numbers)
+    return row if is_judged or all(one.has_put(key, numbers) for one in found.shared) else (digest, (0,), text)
 
 
 def _passages(text: str) -> Iterable[Passage]:
