@@ -284,10 +284,12 @@ class History:
         facts = Counter(t for fact in memory.facts.list() for t in TOKEN.findall(fact.content))
         stated = {op.token: payload(op.token, op.fact) for op in self._all() if op.token.startswith("d")}
         reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")})
-        work = {name: reader.token(reader.blocks[one["flush"]][0]) for name, one in reader.work.items()}
+        blocks_of = {name: reader.blocks.get(one["flush"]) for name, one in reader.work.items()}
+        work = {name: reader.token(block[0]) for name, block in blocks_of.items() if block}
         self._expect("d0q" in work.values() or "d0q" not in notes, "the handoff lacks the work from before")
         said: Counter[str] = Counter()
         purged = {op.session for op in self._all() if op.kind == "purge" and op.was != WAITING}
+        self._expect(bool(purged) or None not in blocks_of.values(), f"the handoff names notes without: {blocks_of}")
         for name in sorted({op.session for op in self._all()}):
             session = memory.session(name)
             records = [entry.record for entry in session.journal.of_kinds("message")]

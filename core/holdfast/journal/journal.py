@@ -6,7 +6,8 @@ missing or shorter than its acknowledged size. The file ``ID.hint`` holds that s
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
 A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
-A purge or a scrub rewrites messages and changes the first line, so that processes with the session open notice.
+The first line has a keyed seal, so that a journal which an archive or a clone puts into the folder is not read. A purge
+or a scrub rewrites messages and changes the first line, so that processes with the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
@@ -16,7 +17,6 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 from collections.abc import Iterator, Sequence
@@ -27,6 +27,7 @@ from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import beginning, decode, encode, may_be_torn
 from holdfast.journal import past
+from holdfast.journal.beginning import first_line_of, opened, packed_name
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -55,11 +56,6 @@ def file_stem(session_id: str) -> str:
     # No plain id has a tilde, so a plain id cannot name another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
-
-
-def header(session_id: str) -> bytes:
-    """A first line, unique: see :meth:`Journal.first_line`."""
-    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
 class Hint(NamedTuple):
@@ -175,7 +171,7 @@ class Journal:
             self.only_ours = found == self._known
             if found is None or not self.only_ours:
                 size = self._settled(size)
-            first = b"" if size else header(self.session_id)
+            first = b"" if size else first_line_of(self.session_id)
             linked: Sequence[dict[str, Any]] = records
             if any(record["kind"] == "checkpoint" for record in records):  # no hook of every turn writes one
                 from holdfast.journal import chain
@@ -333,7 +329,7 @@ class Journal:
     def _hinted(self) -> int:
         """Offset of a checkpoint, not necessarily the last, or 0."""
         offset = self.hint().checkpoint
-        with suppress(OSError, ValueError, OverflowError), opened(self.path) as file:
+        with suppress(OSError, ValueError, OverflowError, Corrupt), opened(self.path) as file:
             file.seek(offset)
             record = decode(file.readline().rstrip(b"\n"))
             return offset if record and record.get("kind") == "checkpoint" else 0
@@ -371,16 +367,6 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def opened(path: str, *, private: bool = True) -> BinaryIO:
-    """The journal file at ``path``, or its bytes from a pack. Raises: OSError; Corrupt; Unavailable."""
-    with suppress(FileNotFoundError):
-        return safeopen.reader(path, private=private)
-    data = past.read(*_packed(path))
-    if data is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    return io.BytesIO(data)
-
-
 def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
 
@@ -401,15 +387,9 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
                 return None
             file.seek(record["flushed_to"])  # another process may have said something before the checkpoint
             since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
-    except (OSError, ValueError):
+    except (OSError, ValueError, Corrupt):
         return None
     return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
-
-
-def _packed(path: str) -> tuple[str, str]:
-    """The private folder and the name in its packs."""
-    folder, name = os.path.split(path)
-    return os.path.dirname(folder), name.removesuffix(".jsonl")
 
 
 def session_files(state: str, *, packed: bool = False) -> list[str]:
@@ -438,9 +418,10 @@ def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
-    """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
-    if not os.path.lexists(path) and (one := past.find(*_packed(path))) is not None:
+    """A journal file's session, None when its first line is damaged or from elsewhere. Raises: Unavailable."""
+    if not os.path.lexists(path) and (one := past.find(*packed_name(path))) is not None:
         return one.session
-    with durable.reporting(path, "read"), opened(path, private=private) as file:
+    with suppress(Corrupt), durable.reporting(path, "read"), opened(path, private=private) as file:
         record = decode(file.readline().rstrip(b"\n"))
-    return str(record["id"]) if record and record.get("kind") == "session" else None
+        return str(record["id"]) if record and record.get("kind") == "session" else None
+    return None

@@ -19,6 +19,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
 from holdfast.journal import journal
+from holdfast.journal.beginning import opened
 from holdfast.models import Message, Turn
 from holdfast.services import interfaces
 from holdfast.text.plain import is_none
@@ -220,7 +221,9 @@ def _newest(state: str) -> list[tuple[bytes, bytes]]:
 @lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
 def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, bytes]:
     """Raises: OSError; HoldfastError."""
-    with journal.opened(path) as file:
+    if journal.session_id_of(path) is None:  # damaged, or from elsewhere
+        return b"", b""
+    with opened(path) as file:
         data = b"".join(line for line in file if line.startswith(_MESSAGE))
     return data.lower(), data
 

@@ -127,17 +127,17 @@ def _take(state: str, aside: str, name: str) -> None:
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
     own = private.read(target)
-    if own is None and parts == [_SESSIONS]:
-        own = past.read(state, last.removesuffix(".jsonl"))
-    if name == emergency_log.FILE:
+    session_id = None
+    if parts == [_SESSIONS] and last.endswith(".jsonl"):
+        session_id = journal.session_id_of(os.path.join(aside, name), private=False)
+    if session_id is not None:
+        _add_journal(state, session_id, data)
+    elif name == emergency_log.FILE:
         _adopt_notes(state, data)
     elif own is None:
         durable.replace(target, data)
     elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
         return
-    elif parts == [_SESSIONS] and last.endswith(".jsonl"):
-        session_id = journal.session_id_of(os.path.join(aside, name), private=False) or last
-        _add_session(state, session_id, data)
     elif last.endswith(".jsonl"):
         known = set(own.splitlines())
         lines = [line for line in data.splitlines() if line and line not in known]
@@ -148,12 +148,12 @@ def _take(state: str, aside: str, name: str) -> None:
 
 
 def _add_journal(state: str, session_id: str, data: bytes) -> None:
-    """Add a packed session."""
+    """Add a session, unless it is here already."""
     private.make(state, _SESSIONS)
     own = Journal(state, session_id)
     if not own.exists():
-        durable.replace(own.path, data)
-    elif own.data() != data:
+        durable.replace(own.path, rewriting.adopted(data, session_id))
+    elif own.data().partition(b"\n")[2] != data.partition(b"\n")[2]:
         _add_session(state, session_id, data)
 
 

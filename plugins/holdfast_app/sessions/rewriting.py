@@ -14,7 +14,8 @@ from typing import Any
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode, encode
 from holdfast.journal import chain
-from holdfast.journal.journal import Journal, header
+from holdfast.journal.beginning import first_line_of
+from holdfast.journal.journal import Journal
 
 #: Offsets that a checkpoint points to.
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to", "since")
@@ -81,6 +82,11 @@ def whole_lines(data: bytes, session_id: str, change: Change = lambda record: re
     return lines, lost
 
 
+def adopted(data: bytes, session_id: str) -> bytes:
+    """A journal of another user or machine as this user's, with its damaged lines."""
+    return _changed(data, session_id, lambda record: record, lambda line: True)[0]
+
+
 def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int, int]:
     """A journal with ``change`` applied to each record, without the damaged lines that ``keep`` rejects, after a new
     first line and with checkpoint offsets adjusted; the number of affected lines, and of bytes left out.
@@ -88,7 +94,7 @@ def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes
     An unchanged line stays as it is, unless its offsets have to move.
     """
     affected = lost = 0
-    out = bytearray(header(session_id))
+    out = bytearray(first_line_of(session_id))
     old, new = [0], [len(out)]
     for line in data.splitlines(keepends=True):
         record = decode(line[:-1]) if line.endswith(b"\n") else None
