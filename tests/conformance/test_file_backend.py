@@ -53,8 +53,8 @@ class InMemory(OnFiles):
 
 
 @pytest.mark.req(
-    "R013", "R014", "R015", "R016", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051",
-    "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
+    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
+    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
 )  # fmt: skip
 class TestStore(InMemory, DocumentContract, FactContract, OptionalContract):
     """Every clause but C1-C8."""

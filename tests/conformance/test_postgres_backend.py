@@ -47,8 +47,8 @@ _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '
 
 
 @pytest.mark.req(
-    "R013", "R014", "R015", "R016", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051",
-    "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
+    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
+    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
 )  # fmt: skip
 class TestStore(OnPostgres, StorageContract):
     """Every clause."""

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.plugins.models.test_background import until
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable
@@ -43,13 +43,13 @@ def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp
     threads = [threading.Thread(target=arrive, args=(number,)) for number in range(5)]
     with durable.Line(line):
         dead = subprocess.Popen([sys.executable, "-c", code, line])
-        _until(lambda: os.path.isdir(line) and len(os.listdir(line)) == 1)
+        until(lambda: os.path.isdir(line) and len(os.listdir(line)) == 1)
         known.update(os.listdir(line))
         dead.kill()
         dead.wait()
         for number, thread in enumerate(threads):
             thread.start()
-            _until(partial(_is_in, line, known, number))
+            until(partial(_is_in, line, known, number))
     for thread in threads:
         thread.join()
     assert entered == [0, 1, 2, 3, 4]
@@ -58,13 +58,6 @@ def test_line__several_wait__enter_in_the_order_of_arrival_past_a_killed_one(tmp
 
 def _is_in(line: str, known: set[str], number: int) -> bool:
     return len(set(os.listdir(line)) - known) > number
-
-
-def _until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 def test_lock__file_removed_while_held__the_new_file_counts(tmp_path):

@@ -24,12 +24,6 @@ def install(tmp_path, monkeypatch) -> Install:
     return make
 
 
-def test_method__of_an_installed_distribution__gets_the_opened_project(install, opened):
-    install("meth", "holdfast.methods", "greet = meth_module:greet", "def greet(memory, *, word): return memory, word")
-    memory = opened()
-    assert memory.greet(word="hi") == (memory, "hi")  # type: ignore[attr-defined]
-
-
 def test_method__offered_by_two_distributions__is_an_error_that_names_both(install, opened):
     install("one", "holdfast.methods", "twice = one_module:f")
     install("two", "holdfast.methods", "twice = two_module:f")

@@ -28,13 +28,6 @@ def dreamer(memory):
     return Dreamer()
 
 first, second, passes = dreamer("first"), dreamer("second"), dreamer("")
-
-class Store:
-    @hookimpl
-    def storage_backend(self, config, root):
-        return None
-
-store = Store()
 """
 
 
@@ -46,11 +39,11 @@ def manager(*plugins: object) -> PluginManager:
     return made
 
 
-def dreamer(memory: str | None, **options: Any) -> object:
+def dreamer(memory: str, **options: Any) -> object:
     class Dreamer:
         @hookimpl(**options)
-        def on_dream(self) -> DreamDraft | None:
-            return None if memory is None else DreamDraft(memory=memory)
+        def on_dream(self) -> DreamDraft:
+            return DreamDraft(memory=memory)
 
     return Dreamer()
 
@@ -78,11 +71,6 @@ class Wrapper:
         if self.fail:
             self.fail()
         return [Extraction(summary=f"wrapped {one.summary}") for one in found]  # type: ignore[return-value]
-
-
-def test_on_dream__plugin_returns_none__the_next_one_is_called():
-    assert drafted(manager(dreamer("third"), dreamer("second"), dreamer(None))) == "second"
-    assert manager(dreamer(None), dreamer(None)).on_dream(SOURCES) is None
 
 
 def test_on_dream__tryfirst_and_trylast__hold():

@@ -8,7 +8,6 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
-from holdfast.errors import ConfigError
 from holdfast.models import Category
 from holdfast_app.curated.layers import Horizon, layers, promotion_target, route
 
@@ -61,21 +60,6 @@ def test_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(
         before = (project / home / note).read_bytes()
         memory.session("s").flush(payload(objective="more"))
         assert (project / home / note).read_bytes().startswith(before)
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"documents": {"diaries": "x"}}, "diaries is not a surface"),
-        ({"documents": {"daily": "notes.md"}}, "daily has no {date}"),
-        ({"documents": {"memory": "{nowhere}/M.md"}}, "unknown root"),
-        ({"documents": {"memory": "{}/M.md"}}, "unknown root"),
-    ],
-)
-def test_layout__wrong__is_a_configuration_error_naming_the_key(changes, problem):
-    with pytest.raises(ConfigError, match=problem) as wrong:
-        Layout(**changes)
-    assert wrong.value.next_step
 
 
 @pytest.mark.req("R089", "R090", "R091", "R092", "R093", "R095")

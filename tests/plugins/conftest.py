@@ -1,12 +1,22 @@
 """The fixtures of the core's tests, for the packages that work on an opened project."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.core.conftest import config, note, opened, payload, summarizer
 from tests.support import lived_in
 
+from holdfast import Holdfast
+
 __all__ = ["config", "note", "opened", "payload", "summarizer"]
+
+
+@pytest.fixture
+def memory(project, clock) -> Iterator[Holdfast]:
+    """The project with the default plugins."""
+    with Holdfast.open(project, clock=clock) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

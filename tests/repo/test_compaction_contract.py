@@ -20,32 +20,17 @@ def python(file: Path, *arguments: str) -> str:
     return " ".join([sys.executable, str(file), *arguments])
 
 
-def test_contract__holdfast_as_the_memory__keeps_every_clause():
+def test_contract__holdfast_as_the_memory_and_the_example_host__keep_every_clause():
     broken = ("--spoil", f"rm -rf {NOTES}; touch {NOTES}", "--repair", f"rm {NOTES}")
-    code, out = check("memory", python(CONTRACT / "memory.py", "FOLDER"), *broken)
-    assert (code, out.count(" ok  ")) == (0, 6), out
-
-
-def test_contract__the_example_host__keeps_every_clause():
-    code, out = check("host", python(CONTRACT / "host.py"))
-    assert (code, out.count(" ok  ")) == (0, 7), out
+    for side, clauses, words, more in (("memory", 6, ["FOLDER"], broken), ("host", 7, [], ())):
+        code, out = check(side, python(CONTRACT / f"{side}.py", *words), *more)
+        assert (code, out.count(" ok  ")) == (0, clauses), out
 
 
 @pytest.mark.parametrize(
     ("clause", "old", "new"),
     [
         ("M10", 'self._note({"unguarded": True})', "pass"),
-    ],
-)
-def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
-    code, out = check("memory", python(changed(tmp_path, "memory.py", old, new), "FOLDER"))
-    assert code == 1
-    assert f"{clause:>3}  " in out
-
-
-@pytest.mark.parametrize(
-    ("clause", "old", "new"),
-    [
         ("H1", "receipt, why = may_drop(", "receipt, why = ('none', '') or ("),
         ("H2", 'talk(type="rows", rows=context)', 'talk(type="rows", rows=context[:2])'),
         ("H3", "return None, \"The memory's answer is not", 'return "none", "The memory\'s answer is not'),
@@ -54,8 +39,9 @@ def test_contract__a_memory_breaks_a_clause__it_is_named(tmp_path, clause, old, 
         ("H6", "context = context[4:]", "context = context[5:]"),
     ],
 )
-def test_contract__a_host_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
-    code, out = check("host", python(changed(tmp_path, "host.py", old, new)))
+def test_contract__a_side_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
+    side, words = ("memory", ["FOLDER"]) if clause == "M10" else ("host", [])
+    code, out = check(side, python(changed(tmp_path, f"{side}.py", old, new), *words))
     assert code == 1
     assert f"{clause:>3}  " in out
 

@@ -3,10 +3,9 @@
 import json
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 
 class CompactingServer(LocalServer):
@@ -18,10 +17,10 @@ class CompactingServer(LocalServer):
         self.compacts, self.probe, self.bodies = compacts, probe, list[Any]()
         self._lock = threading.Lock()
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Compacting(Handler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with owner._lock:
@@ -29,16 +28,9 @@ class CompactingServer(LocalServer):
                     number = len(owner.bodies)
                 owner.probe(body)
                 kind, data = owner.answer(self.path.partition("?")[0], body, number)
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.give(200, {"Content-Type": kind}, data)
 
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        return Handler
+        return Compacting
 
     def answer(self, path: str, body: Any, number: int) -> tuple[str, bytes]:
         compacts = self.compacts(number)

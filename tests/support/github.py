@@ -6,12 +6,12 @@ Its answers have the fields that GitHub's public OpenAPI description requires; w
 
 import json
 import re
-import threading
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.local_server import Handler, LocalServer
 
 Table = dict[str, Any]
 #: The part of a path below the repository -> the permission that a fine-grained token needs for it.
@@ -23,7 +23,7 @@ _WANTED = (
 )
 
 
-class GitHubServer:
+class GitHubServer(LocalServer):
     """As a context. ``permissions`` are the token's; ``limited`` answers with a rate limit this many times."""
 
     def __init__(self, repository: str = "acme/shop") -> None:
@@ -37,19 +37,11 @@ class GitHubServer:
         self.rows: dict[str, list[Table]] = defaultdict(list)
         self.default_branch = "main"
         self._ids = 100
-        self._port = 0
-        self.up()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.down()
-
-    def up(self) -> None:
+    def handler(self) -> type[Handler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class GitHubHandler(Handler):
             protocol_version: ClassVar[str] = "HTTP/1.1"
 
             def do_GET(self) -> None:
@@ -57,21 +49,7 @@ class GitHubServer:
 
             do_POST = do_GET
 
-            def log_message(self, *_: object) -> None:
-                """Nothing."""
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
-        self._http.daemon_threads = True
-        self._port = self._http.server_address[1]
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
-
-    def down(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return GitHubHandler
 
     # what happens
 
@@ -176,7 +154,7 @@ class GitHubServer:
 
     # the answers
 
-    def answer(self, http: BaseHTTPRequestHandler) -> None:
+    def answer(self, http: Handler) -> None:
         length = int(http.headers.get("Content-Length") or 0)
         sent = json.loads(http.rfile.read(length)) if length else {}
         split = urlsplit(http.path)
@@ -197,11 +175,7 @@ class GitHubServer:
             self.lost -= 1
             http.close_connection = True
             return
-        http.send_response(status)
-        for name, value in {**headers, "Content-Type": "application/json", "Content-Length": str(len(body))}.items():
-            http.send_header(name, value)
-        http.end_headers()
-        http.wfile.write(body)
+        http.give(status, {**headers, "Content-Type": "application/json"}, body)
 
     def _answer(self, http: Any, path: str, params: Table, sent: Table) -> tuple[int, Any, Table]:
         if http.headers["Authorization"] != f"Bearer {self.token}":

@@ -3,11 +3,10 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 
 @frozen(kw_only=True)
@@ -53,16 +52,13 @@ class ModelServer(LocalServer):
     def take(self) -> Reply:
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         return type("Bound", (_Handler,), {"server_owner": self})
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server_owner: ModelServer
-
-    def log_message(self, *_: object) -> None:
-        pass
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

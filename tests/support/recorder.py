@@ -1,10 +1,9 @@
 """A server on loopback that records every request and gives one answer to all of them."""
 
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple
 
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 
 class Request(NamedTuple):
@@ -22,10 +21,10 @@ class Recorder(LocalServer):
         self.status, self.headers, self.body = status, dict(headers or {}), body
         self.requests: list[Request] = []
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Recording(Handler):
             protocol_version = "HTTP/1.1"
 
             def handle_one_request(self) -> None:
@@ -36,14 +35,6 @@ class Recorder(LocalServer):
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 owner.requests.append(Request(self.command, self.path, headers))
-                self.send_response(owner.status)
-                for name, value in owner.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(owner.body)))
-                self.end_headers()
-                self.wfile.write(owner.body)
+                self.give(owner.status, owner.headers, owner.body)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
+        return Recording

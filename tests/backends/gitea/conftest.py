@@ -41,6 +41,11 @@ def machine(gitea, tmp_path, closing) -> Callable[..., GiteaBackend]:
 
 
 @pytest.fixture
+def store(machine) -> GiteaBackend:
+    return machine()
+
+
+@pytest.fixture
 def with_trail(gitea, project, clock, monkeypatch, closing) -> Callable[..., Holdfast]:
     """``with_trail(*plugins, **settings)``: the project with a trail on acme/shop, as a new process would open it."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)

@@ -5,12 +5,10 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.support.gitea.fake_server import FakeServer
+from tests.support.local_server import Handler, Server
 
 from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
@@ -18,15 +16,7 @@ from holdfast_gitea.wire.faults import Closed, Passing
 REPO = "agent/memory"
 
 
-@pytest.fixture
-def gitea() -> Iterator[FakeServer]:
-    with FakeServer() as running:
-        running.make_repo(REPO)
-        running.make_issue(REPO, "t")
-        yield running
-
-
-def test_get__answer_trickles__given_up(gitea):
+def test_get__answer_trickles__given_up():
     """Each piece comes in time, the whole never."""
     listening = socket.create_server(("127.0.0.1", 0))
     stopped = threading.Event()
@@ -70,21 +60,12 @@ def certificate(tmp_path) -> Path:
 def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(certificate, monkeypatch):
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Tells(Handler):
         def do_GET(self) -> None:
             asked.append(self.headers["Authorization"])
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b'{"version": "1.26.3"}')
+            self.give(200, {}, b'{"version": "1.26.3"}')
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Quiet(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None:
-            """A client that does not trust it hangs up."""
-
-    server = Quiet(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Tells)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -28,11 +28,6 @@ def machine(machine) -> Callable[[], GiteaBackend]:
     return lambda: machine(patience_s=1.0)
 
 
-@pytest.fixture
-def store(machine) -> GiteaBackend:
-    return machine()
-
-
 def three_blocks(store: GiteaBackend) -> None:
     for block_id in ("one", "two", "three"):
         store.append(DAY, make_block(block_id, f"- step {block_id}"), HEADER, block_id)

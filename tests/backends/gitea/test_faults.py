@@ -124,31 +124,26 @@ def run(
     assert everything(opened("other", direct=True)) == wanted, "another machine"
 
 
+COMMENT = ("POST", "/comments$", 1)
+SOME = ("answer lost", "request lost", KINDS[-2])
+
+
 @pytest.mark.req("R015", "R016", "R058", "R096", "R142")
 @pytest.mark.parametrize(
-    ("name", "fault"),
+    ("name", "fault", "where"),
     [
-        *((name, fault) for name in WRITES for fault in ("answer lost", "request lost", KINDS[-2])),
-        *(("block", fault) for fault in FAULTS),
+        *((name, fault, COMMENT) for name in WRITES for fault in SOME),
+        *(("block", fault, COMMENT) for fault in FAULTS),
+        *(("block", fault, ("GET", "/issues/", nth)) for nth in (1, 2) for fault in SOME),  # the list before and after
+        *((name, fault, ("PATCH", "/issues/", 1)) for name in ("version", "deletion") for fault in SOME),
     ],
 )
-def test_write__any_fault_at_the_comment__is_there_once(name, fault, gitea, opened, proxy, model):
-    run(WRITES[name], FAULTS[fault], ("POST", "/comments$", 1), opened, proxy, model)
+def test_write__any_fault_at_a_request__is_there_once(name, fault, where, gitea, opened, proxy, model):
+    run(WRITES[name], FAULTS[fault], where, opened, proxy, model)
     assert proxy.spoilt == [fault]
     if fault == "answer lost":  # the second try finds the record of the first one
         ids = [marker.fields(body)["id"] for number in gitea.titles(REPO) for body in gitea.bodies(REPO, number)]
         assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("fault", ["answer lost", "request lost", KINDS[-2]])
-@pytest.mark.parametrize(
-    ("name", "method", "nth"),
-    [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],
-    ids=["list before", "list after", "copy in the body", "issue closed"],
-)
-def test_write__any_fault_at_its_other_requests__is_there_once(name, method, nth, fault, opened, proxy, model):
-    run(WRITES[name], FAULTS[fault], (method, "/issues/", nth), opened, proxy, model)
-    assert proxy.spoilt == [fault]
 
 
 @pytest.mark.req("R096", "R142")

@@ -21,13 +21,6 @@ REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 
-Machine = Callable[..., GiteaBackend]
-
-
-@pytest.fixture
-def store(machine) -> GiteaBackend:
-    return machine()
-
 
 def numbers_of(store: GiteaBackend) -> dict[str, int]:
     return {issue.title: issue.number for issue in store.log.repo.issues()[0]}

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from typing import Any
@@ -42,11 +42,6 @@ def gitea(clock) -> Iterator[FakeServer]:
         yield running
 
 
-@pytest.fixture
-def opened(with_trail) -> Callable[..., Holdfast]:
-    return with_trail
-
-
 def flushed(memory: Holdfast, payload: Payload, session: str = "s") -> Any:
     one = memory.session(session)
     one.add("user", "hello")
@@ -67,8 +62,8 @@ def summaries(bodies: list[str]) -> list[str]:
 
 @pytest.mark.req("R077", "R095", "R141")
 @pytest.mark.parametrize("kind", MutationKind)
-def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea, opened, kind):
-    receipt = flushed(opened(), changed((WORK, "what happened", kind)))
+def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea, with_trail, kind):
+    receipt = flushed(with_trail(), changed((WORK, "what happened", kind)))
     [(number, body)] = gitea.comments(REPO, 1)
     *told, last = body.split("\n")
     assert told[0] == f"**{kind}**: what happened"
@@ -83,9 +78,11 @@ def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea,
 
 
 @pytest.mark.req("R141", "R149", "R174")
-def test_flush__server_down_then_back__degraded_then_published_once_by_the_next_flush(gitea, opened, clock, project):
+def test_flush__server_down_then_back__degraded_then_published_once_by_the_next_flush(
+    gitea, with_trail, clock, project
+):
     gitea.down()
-    memory = opened()
+    memory = with_trail()
     receipt = flushed(memory, changed((WORK, "in review")))
     assert (receipt.pending, receipt.degraded, memory.session("s").unsafe) == (1, True, False)
     assert "cannot be reached" in receipt.warnings[0]
@@ -126,12 +123,12 @@ def _no_scope(gitea: FakeServer) -> str:
     ids=["wrong token", "no scope", "archived", "locked", "renamed", "deleted", "issue deleted", "no token"],
 )
 def test_flush__a_person_has_to_do_something__not_blocked_and_told_what_everywhere(
-    gitea, opened, spoil, next_step, monkeypatch, project, capsys
+    gitea, with_trail, spoil, next_step, monkeypatch, project, capsys
 ):
     token = spoil(gitea)
     if isinstance(token, str):
         monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", token)
-    memory = opened()
+    memory = with_trail()
     receipt = flushed(memory, changed((WORK, "in review")))
     assert (receipt.pending, memory.session("s").unsafe) == (1, False)
     assert next_step in receipt.warnings[0]
@@ -145,11 +142,11 @@ def test_flush__a_person_has_to_do_something__not_blocked_and_told_what_everywhe
     ("name", "method", "nth"), [*((n, "POST", 1) for n in KINDS), ("answer lost", "GET", 1), ("answer lost", "GET", 2)]
 )
 def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_order(
-    gitea, opened, clock, monkeypatch, name, method, nth
+    gitea, with_trail, clock, monkeypatch, name, method, nth
 ):
     monkeypatch.setattr(trail, "PATIENCE_S", 0.1)  # no second try within the call: all the harder
     with FaultProxy(gitea.url) as proxy:
-        memory = opened(server=proxy.url, timeout_s=SLOW_S / 2)
+        memory = with_trail(server=proxy.url, timeout_s=SLOW_S / 2)
         proxy.spoil(method, "/comments", FAULTS[name], nth=nth)
         for number in range(2):
             flushed(memory, changed((WORK, f"step {number}"), objective=str(number)))
@@ -160,7 +157,7 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
     assert summaries(folded(gitea)) == [f"**status**: step {n}" for n in range(2)]
 
 
-def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, opened, project):
+def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, with_trail, project):
     off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
     (project / "holdfast.toml").write_text(
         f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
@@ -174,7 +171,7 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(flushes, range(2)))
-    opened().outbox.send()
+    with_trail().outbox.send()
     told = summaries(gitea.bodies(REPO, 1))
     assert sorted(told) == [f"**status**: {session}.{n}" for session in range(2) for n in range(2)]
     for session in range(2):
@@ -183,10 +180,10 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
 
 
 @pytest.mark.req("R160", "R095", "R077")
-def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gitea, opened, clock, project):
+def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gitea, with_trail, clock, project):
     """After compaction, without journals, handoff, summaries or any transcript."""
     recorded = []
-    memory = opened()
+    memory = with_trail()
     session = memory.session("s")
     for number, kind in enumerate(MutationKind):
         session.add("user", f"please do {number}")
@@ -197,7 +194,7 @@ def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gite
     kept = {*(project / ".holdfast/memory").glob("*.md")}
     for path in [p for p in project.rglob("*") if p.is_file() and p not in kept]:
         path.unlink()
-    memory = opened()
+    memory = with_trail()
     told = {}
     for path in sorted(kept):
         for block in notes.blocks(path.read_text()):
@@ -214,8 +211,8 @@ def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gite
 
 
 @pytest.mark.parametrize("later", ["the same flush again", "another flush"])
-def test_comment__written_twice_by_a_late_504__is_found_and_one_is_deleted(gitea, opened, later):
-    memory = opened()
+def test_comment__written_twice_by_a_late_504__is_found_and_one_is_deleted(gitea, with_trail, later):
+    memory = with_trail()
     flushed(memory, changed((WORK, "in review")))
     twice = gitea.bodies(REPO, 1)[0]
     gitea.make_comment(REPO, 1, twice)  # the proxy gave up, the server wrote it all the same

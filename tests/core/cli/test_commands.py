@@ -62,17 +62,33 @@ def test_demo__in_a_new_folder__shows_its_three_acts_in_45_lines(run, tmp_path, 
 @pytest.mark.parametrize("words", [["flush"], ["doctor"], ["config"]])
 @pytest.mark.parametrize(
     ("text", "named"),
-    [("zone = 3\n", "zone"), ("[flush]\npolicy = 'sometimes'\n", "policy"), ("[flsh]\n", "flsh"), ("not toml", "TOML")],
+    [
+        ("not toml", "TOML"),
+        ("[flush]\npolcy = 'strict'\n", "flush.polcy: unknown key (did you mean `policy`?)"),
+        ("[flush]\npolicy = 3\n", "flush.policy: expected a string, got a whole number"),
+        ("[flush]\npolicy = 'x'\n", "flush.policy: must be one of lenient, strict, not 'x'"),
+        ("[flush]\nstrict_blocks = true\n", "flush.strict_blocks: expected a whole number, got true or false"),
+        ("[facts]\nthreshold = '1'\n", "facts.threshold: expected a number, got a string"),
+        ("facts = []\n", "facts: expected a table, got a list"),
+        ("[trust]\nauthors = ['a', 1]\n", "trust.authors[1]: expected a string, got a whole number"),
+        ("[plugins.x]\nenabled = 1\n", "plugins.x.enabled: expected true or false, got a whole number"),
+        ("[layout.documents]\ndiaries = 'x'\n", "diaries is not a surface"),
+        ("[layout.documents]\ndaily = 'notes.md'\n", "daily has no {date}"),
+        ("[layout.documents]\nmemory = '{nowhere}/M.md'\n", "unknown root"),
+        ("[layout.documents]\nmemory = '{}/M.md'\n", "unknown root"),
+        ("zone = 1\n[fact]\n", "zone: expected a string, got a whole number; fact: unknown key"),
+    ],
 )
 def test_bad_settings__are_named(run, project, words, text, named):
     (project / "holdfast.toml").write_text(text)
     result = run(*words)
     assert result.code in (1, 2)
-    shown = result.out + result.err
+    shown = " ".join((result.out + result.err).split())
     if words == ["config"]:
         assert named in shown
     else:  # agents read these, so they quote nothing of the file
-        assert "There is a mistake in line" in shown
+        where = "holdfast.toml" if text.startswith(("[trust]", "[layout")) else "line"  # an item has no line
+        assert f"There is a mistake in {where}" in shown
         assert "`holdfast config`" in shown
     assert "next:" in shown
 

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from tests.support.forget import snapshot
 
 LOOKING = [
     ["status"],
@@ -21,10 +22,6 @@ LOOKING = [
 ]
 
 
-def files(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
 def test_looking__in_an_empty_folder__works_and_writes_nothing(run, project):
     for words in LOOKING:
         result = run(*words)
@@ -34,10 +31,10 @@ def test_looking__in_an_empty_folder__works_and_writes_nothing(run, project):
 
 def test_looking__at_a_project_in_use__changes_no_byte(talked, project):
     assert talked("flush", "--session", "s1").code == 0
-    before = files(project)
+    before = snapshot(project)
     for words in LOOKING:
         talked(*words)
-        assert files(project) == before, words
+        assert snapshot(project) == before, words
 
 
 @pytest.mark.req("R088")

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from tests.support.forget import holding
 from tests.support.trusting import trusted
 
 DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "session.jsonl"
@@ -12,12 +13,6 @@ DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "sessio
 
 def ids(run):
     return [f["id"] for f in run("facts", "--json").json["facts"]]
-
-
-def holding(folder, text):
-    """The files that hold ``text``, like ``grep -rl``."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
 
 
 def use(project, backend, more=""):

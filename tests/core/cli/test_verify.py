@@ -61,12 +61,8 @@ EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 }  # fmt: skip
 
 
-def test_verify__nothing_changed__finds_nothing(run, flushed):
-    assert found(run) == (0, [])
-    assert "no difference" in run("verify").out or "0 differences" in run("verify").out
-
-
 def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run, flushed):
+    assert "no difference" in run("verify").out or "0 differences" in run("verify").out
     file, hint = journal(flushed), journal(flushed).with_suffix(".hint")
     whole = file.read_bytes(), hint.read_bytes()
     for edit, change in EDITS.items():
@@ -78,7 +74,7 @@ def test_verify__rows_of_a_journal_edited_with_right_checksums__are_named(run, f
         assert all("a.jsonl" in one["name"] for one in findings if one["state"] == TAMPERED), edit
     file.write_bytes(whole[0])
     hint.write_bytes(whole[1])
-    assert found(run)[0] == 0
+    assert found(run) == (0, [])
 
 
 def test_verify__rows_of_another_session__are_named(run, flushed):

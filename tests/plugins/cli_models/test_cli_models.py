@@ -194,14 +194,6 @@ def test_extract__program_inside_the_project__is_never_run(way, bin_folder, proj
     assert standin.seen(project / "tools") == []
 
 
-def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder, project):
-    standin.make(bin_folder, "claude")
-    (project / "holdfast.toml").write_text("[plugins.claude_cli]\nenabled = true\n")
-    with Holdfast.open(project) as memory:
-        memory.extract(turns())
-    assert standin.seen(bin_folder) == []
-
-
 def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(bin_folder, project):
     standin.make(bin_folder, "claude")
     settings = Path(userdir.path(userdir.CONFIG_FILE))

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from tests.support.stated import done
 
 from holdfast import Holdfast
@@ -12,12 +11,6 @@ from holdfast.models import DreamDraft
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of
-
-
-@pytest.fixture
-def memory(project, clock) -> Any:
-    with Holdfast.open(project, clock=clock) as opened:
-        yield opened
 
 
 def say(memory: Holdfast, session: str, *facts: str) -> None:

@@ -51,11 +51,6 @@ def test_flush__two_people_share_an_account__git_tells_them_apart(project, monke
     assert flushed(root, "The host is db1").by == "Bo@desk"
 
 
-def test_cloned_project__sets_a_person__it_is_not_in_force(project):
-    (project / "holdfast.toml").write_text(ON.format("Mallory"))
-    assert flushed(project, "The port is 8443").by == ""
-
-
 @pytest.mark.parametrize("person", ["ana@mail.example.org", "Ana --> <!-- by=x", "Ana\nBob"])
 def test_described__name_with_an_address_or_a_comments_end__holds_neither(person):
     told = origin_of(IdentityConfig(record=True, person=person, machine="laptop"))
@@ -83,18 +78,6 @@ def machine(root: Path, person: str) -> Iterator[Holdfast]:
     settled(root, ON.format(person))
     with Holdfast.open(root) as memory:
         yield memory
-
-
-def test_remember__another_machine_states_another_value__both_stay_with_their_origin(project):
-    with machine(project, "Ana") as memory:
-        memory.facts.remember("The deploy branch is main")
-    with machine(project, "Bob") as memory:
-        assert memory.facts.remember("The deploy branch is release").replaced == ()
-        (conflict,) = memory.facts.conflicts()
-    assert [(f.content, origins.of(f.source)) for f in conflict.facts] == [
-        ("The deploy branch is release", "Bob@laptop"),
-        ("The deploy branch is main", "Ana@laptop"),
-    ]
 
 
 def test_remember__two_machines_said_the_old_value__it_stays_for_the_one_that_said_no_other(project):

@@ -1,7 +1,6 @@
 """The prompt block: its exact form, and the law that it never exceeds its budget."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from tests.plugins.facts.test_facts import Masker
@@ -13,7 +12,6 @@ from holdfast.text import recall
 from holdfast.text.humanize import tokens
 from holdfast_app.records import recalled
 
-SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")
 FULL = """\
 User Context:
 - Work: Builds compilers
@@ -31,12 +29,6 @@ Facts:
 - [goal | 0.70] oldest of equals
 - [context | 0.00] 日本語
 """
-
-
-@pytest.fixture
-def memory(project, clock) -> Iterator[Holdfast]:
-    with Holdfast.open(project, clock=clock) as opened:
-        yield opened
 
 
 def fill(memory: Holdfast) -> None:

@@ -6,7 +6,6 @@ Every question is the same text, so that a row which is matched to an older one 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +189,6 @@ FRAMEWORKS = {
     agent_framework: "agent_framework",
     openai_agents: "agents",
 }
-Run = Callable[[Holdfast, Path, Counts], Any]
 
 
 @pytest.mark.req("R184", "R083")

@@ -112,15 +112,6 @@ def test_turns__killed_while_the_model_is_asked__turn_still_waits_and_its_fact_c
     assert facts(project) == ["Deploys need two reviewers"]
 
 
-def test_setting__of_a_project_that_is_not_trusted__starts_nothing(project):
-    (project / "holdfast.toml").write_text('[extract]\nwhen = "turn"\n', encoding="utf-8")
-    client = Client(project)
-    client.say("How do we deploy?", "Deploys need two reviewers.")
-    assert not (project / ".holdfast" / "state" / "extract-wish").exists()
-    with Holdfast.open(project, lenient=True) as memory:
-        assert memory.config.extract.when == "flush"
-
-
 AUTO = {"HOLDFAST_DREAM__WHEN": "auto"}
 
 

@@ -9,7 +9,6 @@ from holdfast.models import Payload, turns_of
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls, ending, on_extract
 from holdfast_app.offline.asked import Kind
-from holdfast_app.offline.speech import own_lines
 
 
 def end(*said: tuple[str, ...]) -> tuple[bool | None, str]:
@@ -214,14 +213,6 @@ def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_fo
     begun = time.process_time()
     end(ASK, ("assistant", "```a\n" * 30_000))
     assert time.process_time() - begun < 5.0
-
-
-def test_own_lines__inline_code_in_three_backticks__hides_nothing():
-    assert list(own_lines("```make``` runs it.\nWe use uv.\n- ```sh\n  code\n  ```\nend")) == [
-        "```make``` runs it.",
-        "We use uv.",
-        "end",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast.models import Category, Extraction, Message, Payload, turns_of
+from holdfast.models import Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import on_extract
 from holdfast_app.offline.calls import changes
@@ -89,16 +89,10 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
     ],
 )
 def test_extract__request_question_report_or_quotation__is_no_statement(text):
-    found = extract(("user", text), ("assistant", "Never push to main. Rule: always use tabs."))
+    told = "Never push to main. Rule: always use tabs. I prefer tabs. Remember that CI has no Postgres."
+    found = extract(("user", text), ("assistant", told))
     draft = found.draft
     assert (draft.rules, draft.facts, draft.blockers, draft.rejected, found.facts) == (None, None, None, None, ())
-
-
-@pytest.mark.req("R037")
-def test_extract__preferences__are_taken_from_the_user_only():
-    assert facts(("assistant", "I prefer tabs. Always use tabs here.")) == []
-    assert facts(("assistant", "Remember that CI has no Postgres.")) == []
-    assert facts(("user", "Remember that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +130,7 @@ def test_extract__preferences__are_taken_from_the_user_only():
         ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
         ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
         ("Our users are mostly on mobile.", "facts", "Our users are mostly on mobile"),
+        ("```make``` runs it.\n- ```sh\n  code\n  ```\nOur users are on mobile.", "facts", "Our users are on mobile"),
         ("We tried Celery but it lost jobs.", "rejected", "We tried Celery but it lost jobs"),
         ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
         ("That was a dead end: celery lost mails.", "rejected", "That was a dead end: celery lost mails"),

@@ -67,6 +67,7 @@ def test_flush__conversation_without_a_request__leaves_no_work_open(opened, note
     assert "Work is closed." in note()
 
 
+ANNOUNCED = "The handler works. Next I'll add the logout route."
 STATED = {
     "objective": "Add OAuth login",
     "next_step": "Write the callback handler",
@@ -108,27 +109,18 @@ def test_flush__another_request_after_the_payload__its_task_and_the_announced_st
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "step"),
     [
-        (),
-        ("thanks",),
-        ("Where is the config?", "In src/oauth.ts."),
-        ("Fix the typo in the README", "Fixed: it says OAuth now."),
+        ((), "Write the callback handler"),
+        (("thanks",), "Write the callback handler"),
+        (("Where is the config?", "In src/oauth.ts."), "Write the callback handler"),
+        (("Fix the typo in the README", "Fixed: it says OAuth now."), "Write the callback handler"),
+        (("go on", ANNOUNCED), ANNOUNCED),
     ],
 )
-def test_flush__nothing_open_was_requested_after_the_payload__stated_work_stays(opened, payload, said):
+def test_flush__nothing_open_was_requested_after_the_payload__stated_work_stays(opened, payload, said, step):
     work = resumed(opened(), payload, *said)
-    assert (work.active_task, work.objective, work.next_action) == (
-        "OAuth login",
-        "Add OAuth login",
-        "Write the callback handler",
-    )
-
-
-def test_flush__told_to_go_on_after_the_payload__the_announced_step_is_the_next_one(opened, payload):
-    work = resumed(opened(), payload, "go on", "The handler works. Next I'll add the logout route.")
-    assert (work.active_task, work.objective) == ("OAuth login", "Add OAuth login")
-    assert work.next_action == "The handler works. Next I'll add the logout route."
+    assert (work.active_task, work.objective, work.next_action) == ("OAuth login", "Add OAuth login", step)
 
 
 def test_flush__compactions_after_the_payload__stated_blocker_stays_until_another_payload(opened, payload):

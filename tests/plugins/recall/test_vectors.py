@@ -3,12 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 from holdfast.config.values import PluginConfig
 from holdfast_app.search import index
@@ -32,26 +31,19 @@ class Server(LocalServer):
         self.status = 200
         self.answer: bytes | None = None
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Embedding(Handler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 owner.asked += body["input"]
                 owner.keys.append(self.headers["Authorization"])
                 rows = [{"index": n, "embedding": meaning(text)} for n, text in enumerate(body["input"])]
                 data = owner.answer if owner.answer is not None else json.dumps({"data": rows[::-1]}).encode()
-                self.send_response(owner.status)
-                self.send_header("Location", f"{owner.url}/elsewhere")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.give(owner.status, {"Location": f"{owner.url}/elsewhere"}, data)
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Print nothing."""
-
-        return Handler
+        return Embedding
 
 
 @pytest.fixture

@@ -44,35 +44,9 @@ def test_redact__an_id_directly_behind_the_word_secret__is_masked(secret):
     assert secret in redact(f"secret of build {secret}")
 
 
-@pytest.mark.req("R240")
-@pytest.mark.parametrize(
-    "text",
-    [
-        " id | name |  api_token\n----+------+-------------\n  7 | jo   | {}\n(1 row)",
-        "+----+---------------+\n| id | client_secret |\n+----+---------------+\n|  3 | {} |\n",
-        "deepgram key {}",
-        "LUNCHMONEY_KEY={}",
-        "azure_search_key = {}",
-        "psk={}",
-        "viewer_token = {}." + "aB3" * 60,
-        'sync_service_key: "v1.0-{}eda77de60e8e76077e16272765678"',
-    ],
-)
-def test_redact__a_key_in_a_table_or_of_a_service__is_masked(text):
-    secret = "kw8" + "MRjEIPpwM5D5EWwFd7LPnNe3m"
-    assert secret not in redact(text.format(secret))
-
-
 @pytest.mark.parametrize("pin", ["暗証番号は {} です", "الرمز السري: {}", "the pin is {}"])
 def test_redact__four_digits_behind_a_word_for_pin__are_masked(pin):
     assert "7306" not in redact(pin.format("7306"))
-
-
-@pytest.mark.parametrize(
-    "text", ["Message-ID: <1f8a@mail.acme.io>", "git clone https://oauth2:${CI_TOKEN}@git.acme.io/x.git"]
-)
-def test_redact__a_mails_id_or_a_variable_before_a_host__stays(text):
-    assert redact(text) == text
 
 
 def test_redact__an_element_of_several_words__has_its_secret_masked():
@@ -127,6 +101,14 @@ def test_redact__an_element_of_several_words__has_its_secret_masked():
         "WIFI:S:home;T:WPA;P:{};;",
         "AKIA" + "Q3EGRM7WYT2HNB5X {}q7Zp2vXk9LmT4rWb8N",
         "MHcCAQEEI" + "Kx7" * 18 + "\n{}\nnext",
+        " id | name |  api_token\n----+------+-------------\n  7 | jo   | {}\n(1 row)",
+        "+----+---------------+\n| id | client_secret |\n+----+---------------+\n|  3 | {} |\n",
+        "deepgram key {}",
+        "LUNCHMONEY_KEY={}",
+        "azure_search_key = {}",
+        "psk={}",
+        "viewer_token = {}." + "aB3" * 60,
+        'sync_service_key: "v1.0-{}eda77de60e8e76077e16272765678"',
     ],
 )
 def test_redact__a_secret_told_in_many_ways__is_masked(text):
@@ -163,6 +145,7 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
     assert re.fullmatch(r"tail of the file:\n\[REDACTED:private-key:\w+\]", masked)
 
 
+@pytest.mark.req("R240", "R243")
 @pytest.mark.parametrize(
     "text",
     [
@@ -187,7 +170,34 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
         "TEST_PASSWORD= make test",
         "- **Session Key**: agent:main:main",
         "NavigateToContinueLogin, NavigateToHomeLobby,",
+        "Message-ID: <1f8a@mail.acme.io>",
+        "git clone https://oauth2:${CI_TOKEN}@git.acme.io/x.git",
+        "fixed in 3f2a9c1d for the token limit",
+        "3f2a9c1 is the password fix, 9fceb02d0ae598e95dc970b74767f19372d61af8 is the token fix",
+        "moved the access token to 3f2a9c1d",
+        "see fact_0a1b2c3d for the token limit",
+        "run 550e8400-e29b-41d4-a716-446655440000 is the login test",
+        "the secret in commit 9fceb02 was removed",
+        "logged in with SSO and 2FA",
+        "the password test is test_login_7",
+        "token fix: 9fceb02",
+        "auth: see #123, key: acme/api#7",
+        "git@github.com:acme/api.git",
+        "postgresql://app@db.corp.dev/x and ssh://git@git.corp.dev:2222/x.git",
+        "connect to `sftp://ann.smith@files.corp.dev`",
+        "actions/checkout@v4 and @types/node@20.1.0",
+        "Co-authored-by: bot <12345+bot@users.noreply.github.com>",
+        "no-reply@acme.dev",
+        "listens on 127.0.0.1, 0.0.0.0 and ::1",
+        "router at 192.168.1.1, 10.0.0.7, 172.16.4.4",
+        "RFC 5737: 192.0.2.1, 198.51.100.7, 203.0.113.9; RFC 3849: 2001:db8::1",
+        "resolver 8.8.8.8",
+        "Chrome/120.0.6099.109 and driver version 4.2.6.1",
+        "02:42:ac:11:00:02 is docker's",
+        "at 12:34:56 on 2026-01-02 10:11:12",
+        "std::vector and a::b",
+        "1700000000000 ms, 1234567890123456 ns",
     ],
 )
-def test_redact__code_and_names__stay(text):
+def test_redact__what_is_no_secret__stays(text):
     assert redact(text) == text

@@ -14,12 +14,11 @@ import struct
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 #: What a sign-in page or a hosting company's error page looks like.
 PAGE = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>"
@@ -131,7 +130,7 @@ class FaultProxy(LocalServer):
                 self._forward(asked)
             self._held.clear()
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         return type("Bound", (_Handler,), {"proxy": self})
 
     def __exit__(self, *error: object) -> None:
@@ -177,7 +176,7 @@ class FaultProxy(LocalServer):
             connection.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 1 << 16
@@ -237,6 +236,3 @@ class _Handler(BaseHTTPRequestHandler):
     def finish(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             super().finish()
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""

@@ -5,9 +5,10 @@ import json
 import socket
 import threading
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tests.support import local_server
 
 from .calls import Answer, Call
 from .routes import answer
@@ -24,10 +25,9 @@ class Seen(NamedTuple):
     size: int
 
 
-class Server(ThreadingHTTPServer):
+class Server(local_server.Server):
     """Answers from ``world``. Stopping it cuts open connections, as a dying server would."""
 
-    daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, world: World, seen: list[Seen], port: int = 0) -> None:
@@ -60,11 +60,8 @@ class Server(ThreadingHTTPServer):
         self._open.discard(request)
         super().shutdown_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a client that hangs up."""
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(local_server.Handler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     #: Headers and body leave in one piece.
@@ -108,9 +105,6 @@ class _Handler(BaseHTTPRequestHandler):
         """The ``Date`` header, from the world's clock, skewed or not."""
         with self.server.world.lock:
             return formatdate(self.server.world.now() if timestamp is None else timestamp, usegmt=True)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """The log is ``Server.seen``."""
 
 
 def _body(value: object) -> bytes:
