@@ -129,6 +129,10 @@ class Documents:
             return self.work_left(flushed) if decided is None or decided.is_open else None
         return work if work is not None and work.is_open else None
 
+    def rules(self) -> tuple[str, ...]:
+        """The user's standing rules in the handoff, without withheld ones."""
+        return tuple(dict.fromkeys(rule for work in self._entries() for rule in work.rules))
+
     def _entries(self) -> tuple[handoff.Work, ...]:
         name = self.services.layout.name(Surface.HANDOFF)
         text = self._known_text(name)

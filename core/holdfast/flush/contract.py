@@ -125,15 +125,15 @@ def nothing(session_id: str) -> NothingToFlush:
     )
 
 
-def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
-    """The session's state before a flush's messages, as ``on_extract`` gets it: its open work with the stated
-    blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the
-    unstated fields."""
+def before(work: Work | None, last: Mapping[str, Any] | None, rules: Sequence[str] = ()) -> Payload:
+    """The state before a flush's messages, as ``on_extract`` gets it: the project's standing ``rules``, and the
+    session's open work with the stated blockers, otherwise the objective in ``last``, the journal's record of the last
+    flush. ``derived`` names the unstated fields."""
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
     if work is None:
-        return Payload(objective=known, work_open=False)
+        return Payload(objective=known, work_open=False, rules=rules or None)
     were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
     return Payload(
         objective=work.objective or known,
@@ -144,6 +144,7 @@ def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
             active_task=work.active_task, branch=work.branch, blocker=work.blocker, next_action=work.next_action
         ),
         derived=("objective", "next_step") if work.derived else (),
+        rules=rules or None,
     )
 
 

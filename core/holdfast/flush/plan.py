@@ -250,7 +250,8 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
     if given is not None and attempt.taken_up and enough:
         given = contract.without_blanks(given)
     missing = contract.missing(given or Payload())
-    before = contract.before(_open_work(attempt, bool(missing)), session.last_flush)
+    rules = attempt.documents.rules() if missing and not attempt.offline else ()
+    before = contract.before(_open_work(attempt, bool(missing)), session.last_flush, rules)
     messages = attempt.messages or order.as_said(session.messages)
     drafts, summary = _drafts(attempt, messages if missing else attempt.messages, before)
     payload = contract.complete(

@@ -19,6 +19,7 @@ of opposites, a negation. Words in the subject are never values, so another subj
     Port 80 is open                      Port 81 is open                      different: another subject
     Access logs are kept for 90 days     Log files are kept for 14 days       different: words of its own on either side
     The API uses Redis                   The API uses Postgres                different: it may use both
+    Never push to main                   Never push to release                different: both are forbidden
     The API is slow                      The API is public                    different: adjectives do not count
 """
 
@@ -248,13 +249,18 @@ def read(text: str) -> Statement:
         frozenset(said.values()),
         frozenset(verbs | participles),
         frozenset(names),
-        tuple(_slots(tokens, at, said, changes)),
+        tuple(slot for slot in _slots(tokens, at, said, changes) if changes or not _is_scope(slot, at, states)),
         tuple(states),
         tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
         tuple(said.values()),
         changes,
         bool(v.DONE.search(key)),
     )
+
+
+def _is_scope(slot: Slot, at: int, states: list[str]) -> bool:
+    """Whether the slot says only where an order holds, or names one of several things that do not."""
+    return not slot.kind.startswith("#") and ("not" in states or (at == 0 and v.PLACES.get(slot.kind) == "in"))
 
 
 def _is_empty(words: list[str], n: int, at: int) -> bool:
@@ -362,21 +368,30 @@ _VALUE: Final = Lazy(
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME: Final = ("zone", "units")
+#: What stands after it no longer holds.
+_INSTEAD: Final = Lazy(
+    r"(?:(?:, not|\b(?:instead of|rather than|no longer|(?:an)?statt|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de"
+    r"|em vez de|invece di|вместо|больше не))\b|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
+    r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
+    re.IGNORECASE,
+)
 _WORD: Final = Lazy(r"[a-z0-9]{3,}")
+_TOKEN: Final = Lazy(r"[a-z0-9][\w./-]*[a-z0-9]|[^\W_]{2,}", re.IGNORECASE)
 
 
 def outdated(new: str, known: Sequence[str]) -> list[str]:
     """The statements of ``known`` that ``new`` repeats or replaces; without any, the one that it brings up to date in
     other words, unless more than one could be meant.
 
-    For that, ``new`` says that something changed ("now", "from now on", "moved") and has a value of the same kind as
-    the older one (an amount, a date, a name). Of several such statements it replaces the closest in words. A time zone
-    or system of units needs no such word, because there is one at a time.
+    For that, ``new`` names what no longer holds, or says that something changed ("now", "stricter", "moved") and has a
+    value of the same kind as the older one (an amount, a date, a name). Of several such statements it replaces the
+    closest in words. A time zone or system of units needs no such word, because there is one at a time.
 
+        Always run rubocop before a commit      From now on run standardrb instead of rubocop
         The budget cap is $800 total            From now on keep the budget under five hundred dollars
         The launch deadline is 2027-03-01       The launch moved to April 4
     """
-    old = [one for one in known if relation(new, one) is not Relation.DIFFERENT]
+    old = [one for one in known if relation(new, one) is not Relation.DIFFERENT] or _named_by(new, known)
     if old or not known:
         return old
     values = _values(new)
@@ -389,6 +404,20 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
     if (best or (len(rivals) == 1 and not kinds.isdisjoint(_ONE_AT_A_TIME))) and scores.count(best) == 1:
         return [rivals[scores.index(best)]]
     return []
+
+
+def _named_by(new: str, known: Sequence[str]) -> list[str]:
+    """The only statement with the words that ``new`` says no longer hold."""
+    for hit in _INSTEAD.finditer(new):
+        gone = _named(hit["old"] or hit["former"])[:2]
+        found = [one for one in known if gone and {*gone} <= {*_named(_INSTEAD.sub("", one))}]
+        if len(found) == 1:
+            return found
+    return []
+
+
+def _named(text: str) -> list[str]:
+    return [word for word in _TOKEN.findall(text.casefold()) if word not in v.UNSAID]
 
 
 def _values(text: str) -> dict[str, set[str]]:

@@ -45,7 +45,7 @@ LIGHT: Final = _set(
 CHANGED: Final = _set(
     "moved switched changed migrated replaced replace swapped renamed upgraded downgraded bumped raised lowered"
     " increased reduced shifted converted extended shortened abandoned dropped cut retired became went gave given took"
-    " taken handed rotated rebased"
+    " taken handed rotated rebased stricter tighter looser"
 )
 UNSAID: Final = EMPTY | CHANGED | LIGHT | PLACES.keys() | MODALS | NEGATIONS | QUANTIFIERS
 #: Signs of a change, and of an end.
@@ -64,7 +64,7 @@ VERBS: Final = BE | MODALS | LIGHT | CHANGED | _set("has have do does cost costs
 #: Verbs and participles that allow several values at once.
 MANY: Final = _set(
     "support supports supported include includes contain contains test tests tested read reads cover covers covered"
-    " accept accepts allow allows write writes exported available compatible known affected"
+    " accept accepts allow allows write writes exported available compatible known affected allergic"
 )
 #: Opposites, and words of one scale, of which only one can hold.
 OPPOSED: Final = {word: words.split()[0] for words in (

@@ -20,7 +20,8 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
     r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
-    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error|WARNING|ERROR|INFO):"
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\["
+    r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
     r"|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"

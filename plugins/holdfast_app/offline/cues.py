@@ -71,9 +71,10 @@ _CUES: Final = {
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
-#: Rules stand at the top of every brief and corrections before other facts, so they must be surer.
+#: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what
+#: holds, so they must be surer.
 _RULES: Final = 0.7
-_CORRECTS: Final = 0.6
+_SURE: Final = {"correction": 0.6, "rejected": 0.8}
 #: A kept sentence that asks for something with less probability requests nothing.
 _STATES: Final = 0.2
 #: The first or last word of a label -> its cue.
@@ -141,8 +142,8 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
         return None
     if judged.label == "rule" and judged.lasting < _RULES:
         return STATED_FACT._replace(category=Category.BEHAVIOR), 0
-    is_fact = judged.label == "correction" and judged.share < _CORRECTS
-    return STATED_FACT if is_fact else _CUES[judged.label], 0
+    is_sure = judged.share >= _SURE.get(judged.label, 0)
+    return _CUES[judged.label] if is_sure else STATED_FACT, 0
 
 
 def _is_inside(start: str) -> bool:

@@ -37,6 +37,7 @@ def dream(sources: DreamSources) -> DreamDraft:
     for at, item in deque(_said(sources.notes), MOST_STATEMENTS):
         key = same_key(item.text)
         rivals = [k for k, found in known.related(item.text) if found is Relation.REPLACES]
+        rivals = [k for k in rivals if at == _EVER or times.get(k) != at]  # what one block states holds together
         older = {k for k in rivals if times.get(k, _EVER) <= at}
         if key not in items:
             if len(older) < len(rivals):

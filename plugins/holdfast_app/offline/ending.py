@@ -1,9 +1,9 @@
 """How a span of messages ends: whether work is open, and the next step, in the speakers' words.
 
-Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
-something it needs, and while the last request's task list has unfinished entries. An offer of more ("shall I also
-...?"), thanks and questions answered without a tool change nothing. The next step is the task in progress and the
-agent's last words since the last request; without either it is the request.
+Work is open when a request, a tool call or a result is last, when the last answer announces an action, asks for
+something it needs or says that something is not finished, and while the last request's task list has unfinished
+entries. An offer of more ("shall I also ...?"), thanks and questions answered without a tool change nothing. The next
+step is the task in progress and the agent's last words since the last request; without either it is the request.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _WHAT_NEXT: Final = Lazy(
 _ANNOUNCES: Final = Lazy(
     r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
     r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
+    r"|next,? (?:i|we)\b|(?:i|we) [^.!?\n]{1,80} next(?=[.,;:]|\s*\Z| (?:in|and|with)\b)|下一步|接着"
+    r"|(?:lo siguiente|der nächste schritt|el (?:siguiente|próximo) paso|la prochaine étape|o próximo passo) "
     r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
     r"|next step(?: is|:)|now (?:to|for|i(?:['’]?m)?|we(?:['’]re)?) "
     r"|let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
@@ -85,9 +87,18 @@ _NEEDS: Final = Lazy(
     re.IGNORECASE,
 )
 _DONE: Final = Lazy(
-    r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
-    r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
-    r"|here(?:['’]s| is| are))\b",
+    r"(?<!n['’]t )(?<!\bnot )\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed"
+    r"|replaced|finished|ready|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set"
+    r"|exported|set up|installed|here(?:['’]s| is| are))\b",
+    re.IGNORECASE,
+)
+#: What is not finished, unless it was so before.
+_UNFINISHED: Final = Lazy(
+    r"^(?!.*\b(?:pre-?existing|unrelated|before|already|known)\b).*"
+    r"(?:\bstill (?:fail|red|broken|missing|pending|running)|\b(?:tests?|specs?|checks?|builds?|jobs?) fail(?:s|ing)?\b"
+    r"|\b[1-9]\d* (?:\w+ )?fail(?:ed|ing|ures?)?\b|\bhalf done\b|\b(?:was|were|got) (?:refused|rejected|denied)\b"
+    r"|\bnot (?:done|finished|open|merged|pushed|complete) yet\b|\bnoch (?:rot|offen|nicht fertig)\b"
+    r"|\bschl(?:ägt|agen)\b.*\bfehl\b|仍然失败|还没)",
     re.IGNORECASE,
 )
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
@@ -190,6 +201,8 @@ def waits(text: str) -> bool:
         return True
     ends = _ends(text)[-3:]
     if any(_ANNOUNCES.search(s) and not (_CONDITIONAL.search(s) or asked.QUESTION.search(s)) for s in ends[-2:]):
+        return True
+    if any(map(_UNFINISHED.search, ends[-2:])):
         return True
     offered = False
     for sentence in reversed(ends):

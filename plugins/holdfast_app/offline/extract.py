@@ -48,7 +48,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     if not messages:
         return Extraction()
     said = asked.spoken(messages)
-    found = Statements()
+    found = Statements(standing=before.rules or ())
     ends = {id(message) for message in final_answers(said)}
     for message in said:
         # Between tool calls the agent weighs options that it later drops, so only its answers count.

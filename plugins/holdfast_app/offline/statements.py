@@ -6,11 +6,12 @@ A user's statements come only from the user's own words. A message as long as a 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from attrs import define, evolve, field
 
-from holdfast.models import FactCandidate, Message
+from holdfast.models import Category, FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
@@ -20,6 +21,7 @@ from holdfast_app.offline import asked, cues
 from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
+from holdfast_app.sentences import lasting
 
 T = TypeVar("T")
 
@@ -43,6 +45,9 @@ _NO_FACT: Final = Lazy(
     r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
 )
+#: Minimum probability that a sentence lasts which replaces a rule, and that one below a label is a request for now.
+_LASTING: Final = 0.5
+_ASKS: Final = 0.95
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
@@ -63,11 +68,12 @@ _LEAST_WORDS: Final = 3
 
 @define(eq=False, repr=False)
 class Statements:
-    """The statements in the messages read so far. ``kept`` has each kind's newest by key, in order of their last
-    mention. ``next_step`` is the next task named in the user's newest message with a request or a statement; empty when
-    it names none. ``told`` has the keys of all the user's sentences that state something, also of replaced ones, and
-    ``labelled`` those of statements with a label."""
+    """The statements in the messages read so far. ``standing`` are the user's rules from before. ``kept`` has each
+    kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the user's newest
+    message with a request or a statement; empty when it names none. ``told`` has the keys of all the user's sentences
+    that state something, also of replaced ones, and ``labelled`` those of statements with a label."""
 
+    standing: Sequence[str] = ()
     next_step: str = ""
     kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
     pointers: dict[str, str] = field(factory=dict)
@@ -123,7 +129,13 @@ class Statements:
         for sentence in sentences(line):
             hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
-                found[-1] = (last, f"{found[-1][1]} {sentence}")
+                if last.category is Category.KNOWLEDGE and found[-1][1] and not _GOES_ON.match(sentence):
+                    if not hit and lasting.judge(sentence).asks > _ASKS:
+                        last = None
+                        continue
+                    found.append((hit[0] if hit else last, sentence))  # one fact a sentence
+                else:
+                    found[-1] = (found[-1][0], f"{found[-1][1]} {sentence}")
                 spoken.append(sentence)
                 continue
             last = hit[0] if hit else None
@@ -142,9 +154,12 @@ class Statements:
         hit = cues.match(sentence, user=user)
         if user and only_labels and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
             return None  # depends on the line above, defines a word, or is someone else's
-        if hit is None and user and not only_labels and (old := outdated(sentence, self._known())):
-            return (cues.RULE if old[0] in self.of(Kind.RULE) else cues.STATED_FACT), 0
-        return hit
+        if not user or only_labels or (hit and not hit[0].whole):
+            return hit
+        rules = [*self.standing, *self.of(Kind.RULE)]
+        if lasting.judge(sentence).lasting >= _LASTING and outdated(sentence, rules):
+            return cues.RULE, 0
+        return hit or ((cues.STATED_FACT, 0) if outdated(sentence, self._known()) else None)
 
     def _known(self) -> list[str]:
         return [*self.of(Kind.RULE), *(fact.content for fact in self.facts.values())]

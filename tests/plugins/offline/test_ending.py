@@ -19,6 +19,18 @@ def end(*said: tuple[str, ...]) -> tuple[bool | None, str]:
 ASK = ("user", "Fix the login test")
 
 
+UNFINISHED = [
+    "The build fails. Next I write testing.md.",
+    "The form is half done. I fix that next in Form.tsx, then the list.",
+    "Two of 33 tests still fail.",
+    "Tests: 40 passed, 2 failed.",
+    "The push was refused: permission denied. The merge request is not open yet.",
+    "The browser isn't installed here. Should I install it, or will you add the picture yourself?",
+    "Falta el certificado. Lo siguiente es crear uno.",
+    "下一步我在第 61 行加锁。",
+]
+
+
 @pytest.mark.parametrize(
     ("answer", "next_step"),
     [
@@ -41,6 +53,9 @@ ASK = ("user", "Fix the login test")
         ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
         ("Fertig.\n\nNächste Schritte: keine", "none"),
         ("Hi! What can I do for you today?", "none"),
+        ("Two of 33 tests failed before. All pass now.", "none"),
+        ("The 3 failures are pre-existing.", "none"),
+        *((told, told) for told in UNFINISHED),
     ],
 )
 def test_ending__answer__decides_by_its_last_sentences(answer, next_step):

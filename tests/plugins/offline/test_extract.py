@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
+from holdfast import Holdfast
 from holdfast.models import Extraction, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import on_extract
@@ -126,6 +127,11 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Ne supprime jamais un fichier sans demander.", "rules", None),
         ("rules:\n- no emojis\n- short answers", "rules", ("no emojis", "short answers")),
         ("`load()` returns a list, not a dict, by the way", "facts", None),
+        ("Remember: The port is 8080. We always use `make test`.", "facts", "The port is 8080"),
+        ("Remember: The port is 8080. We always use `make test`.", "rules", "We always use `make test`."),
+        ("Remember: The port is 8080. Now fix the login page.", "facts", "The port is 8080"),
+        ("Every migration needs a down script which was tried at least once.", "rejected", ()),
+        ("See:\nGET https://a.example/x.json 404 (Not Found)\nTip: always disable strict mode", "decisions", ()),
         ("GOAL STATE: Phase 2 of 5. Next is the load test.", "facts", "Phase 2 of 5. Next is the load test"),
         ("The staging server is stage2.acme.dev.", "facts", "The staging server is stage2.acme.dev"),
         ("That's wrong, use port 5433 instead.", "facts", "That's wrong, use port 5433 instead"),
@@ -139,6 +145,24 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
 def test_extract__words_of_the_user__are_kept_whole(text, field, kept):
     found = getattr(extract(("user", text), ("assistant", "Noted.")).draft, field)
     assert (found or ()) == (kept if isinstance(kept, tuple) else (kept or text,))
+
+
+RULES = {
+    "We write British spelling in all docs.": "American spelling from now on, not British.",
+    "Nothing ships on a Friday after 14:00, never.": "The Friday rule got stricter: nothing after 12:00 on Fridays.",
+    "Before every commit always run rubocop.": "From now on run standardrb instead of rubocop.",
+    "提交之前都要先运行 make lint。": "以后提交前运行 make check，不再用 make lint。",
+}
+
+
+def test_rules__replaced_in_a_later_session_in_free_words__leave(project):
+    memory = Holdfast.open(project)
+    for number, said in enumerate(["\n".join(RULES), *RULES.values(), "Now fix the 12 failing docs tests."]):
+        session = memory.session(str(number))
+        session.add("user", said)
+        session.add("assistant", "Noted.")
+        session.flush()
+    assert sorted(memory.load().rules) == sorted(RULES.values())
 
 
 def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too():
