@@ -45,6 +45,14 @@ def test_flush__a_newer_value__replaces_the_older_which_stays_in_the_log(opened,
     )
 
 
+def test_flush__two_values_in_one_payload__both_stay_also_when_stated_again(opened, payload):
+    memory = opened()
+    both = ["The app listens on port 80", "The app listens on port 443"]
+    for _ in range(2):
+        memory.session("s").flush(payload(facts=both, decisions=[]))
+        assert contents(memory) == both
+
+
 def test_state__older_than_a_stored_value__is_not_stored(opened):
     memory = opened()
     memory.facts.remember("The port is 9090", "context", 0.9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import Remove, get_fact
 from holdfast.text.lazy import Lazy, log
-from holdfast.text.plain import cut
+from holdfast.text.plain import cut, same_key
 from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Departure, FactTrail, Rejected, departure, key_of
@@ -128,13 +128,14 @@ class _Placed(NamedTuple):
     shared: Sequence[Fact]
 
 
-def _placed(value: Value, known: Known[Fact]) -> _Placed | AddResult:
-    """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one."""
+def _placed(value: Value, known: Known[Fact], together: Container[tuple[str, datetime]]) -> _Placed | AddResult:
+    """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one. What was
+    stated ``together`` (key and time) has no order, so all of it holds."""
     value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
     for fact, how in known.related(value.content):
         if how is Relation.SAME:
             value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
-        elif value.is_about(fact):
+        elif value.is_about(fact) and (same_key(fact.content), value.at) not in together:
             older.append(fact)
     if newer := next(filter(value.is_before, older), None):
         return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
@@ -212,12 +213,13 @@ class FactWriter:
         known = Known[Fact]()
         for fact in self.services.store.known_facts(stored):
             known.add(fact, fact.content)
+        together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
         results, waiting, said = list[AddResult](), list[_Placed | AddResult](), Known[int]()
         for value in values:
             if isinstance(value, Value) and any(said.related(value.content)):
                 results += self._store_together(waiting, known)
                 waiting, said = [], Known()
-            placed = _placed(value, known) if isinstance(value, Value) else value
+            placed = _placed(value, known, together) if isinstance(value, Value) else value
             if isinstance(placed, _Placed):
                 said.add(len(waiting), placed.value.content)
             waiting.append(placed)
