@@ -44,7 +44,7 @@ R = TypeVar("R")
 #: Note lines that a brief can omit. Rules that still hold are above.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|- Rule: |curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
+    r"|- Rule: |curated memory changes: none$|<!-- (?:at=|by=|holdfast:(?:block|gone) )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.
@@ -130,7 +130,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     session = services.gate.identifier(session) if session else ""
     held = reading.text(handoff_name)
     entries, torn = reading.work(held, handoff_name)
-    memory, user = reading.text(memory_name), reading.text(user_name)
+    memory, user = known.current(services, reading.text(memory_name)), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     waiting = ""
@@ -288,11 +288,13 @@ def _dated(body: str, services: Services) -> str:
 def _open_and_closed(
     entries: Iterable[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
-    """The open work, that of ``session`` first, and the newest closed entry. A project whose work always closed has no
-    handoff, so the newest note shows the last work."""
+    """The open work, that of ``session`` first, and the newest closed entry, if it is newer. A project whose work
+    always closed has no handoff, so the newest note shows the last work."""
     entries = tuple(entries)
     work = tuple(sorted((one for one in entries if one.is_open), key=lambda one: one.session != session))
     closed = next((one for one in entries if not one.is_open), None)
+    if work and closed is not entries[0]:
+        closed = None
     if work or closed or not days:
         return work, closed
     name, text = days[-1]

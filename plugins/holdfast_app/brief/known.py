@@ -20,6 +20,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.authorship.witness import message
 from holdfast_app.base import Services
+from holdfast_app.facts.rejected import Rejected
 from holdfast_app.records import recalled
 
 #: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.
@@ -46,6 +47,12 @@ def ruled(rules: Sequence[str], max_chars: int | None) -> str:
 
 def _share(max_chars: int, share: float, few: int) -> int:
     return int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
+
+
+def current(services: Services, memory: str) -> str:
+    """The memory without lines that were removed or replaced as facts. The next dream removes them there."""
+    rejected = Rejected(services)
+    return "\n".join(line for line in memory.split("\n") if not rejected.has(line.removeprefix("- ")))
 
 
 class Known(NamedTuple):

@@ -45,8 +45,9 @@ def resume(
     spooled: str = "",
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
-    own first, shown without the ``facts`` that have a section of the brief. ``commits`` are those of the first entry.
-    ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
+    own first, shown without the ``facts`` that have a section of the brief. ``closed`` is the newest entry, if its work
+    is closed: what is open may have ended with it. ``commits`` are those of the first entry. ``session`` is the
+    reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -67,9 +68,17 @@ def resume(
     work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
     own = bool(session) and first.session == session
-    lines += _entry(first, commits, own=own, named=bool(others))
-    room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
     whole = [first.flush]
+    if closed is not None and not own:
+        lines += [
+            *_entry(closed, commits, named=True),
+            "",
+            "Older work is still open. See first whether that finished it.",
+        ]
+        whole, commits = [closed.flush, first.flush], ()
+    lines += _entry(first, commits, own=own, named=bool(others) or closed is not None)
+    room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
+    shown = 0
     for other in () if session else others[: handoff.MAX_ENTRIES]:  # no reader of its own: in full, as far as they fit
         entry = _entry(other, named=True)
         size = sum(len(line) + 1 for line in entry)
@@ -78,7 +87,8 @@ def resume(
         room = room and room - size
         lines += entry
         whole.append(other.flush)
-    lines += _named(others[len(whole) - 1 :], room)
+        shown += 1
+    lines += _named(others[shown:], room)
     return "\n".join(lines), frozenset(whole)
 
 

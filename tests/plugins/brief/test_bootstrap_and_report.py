@@ -468,3 +468,30 @@ def test_load__one_fact_is_damaged_and_no_flush_proves_it__is_named(opened, proj
     assert "8081" not in brief.text
     assert [one.name for one in brief.damaged] == ["facts.jsonl"]
     assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
+
+
+def test_load__work_closed_after_other_work_was_left__comes_first(opened, payload):
+    memory = opened()
+    memory.session("a").flush(payload(objective="Upgrade Rails", next_step="Rewrite the enums"))
+    memory.session("b").flush(payload(objective="Merge the upgrade", work_open=False, handoff=None))
+    brief = str(memory.load())
+    assert brief.index("Merge the upgrade") < brief.index("See first whether") < brief.index("Upgrade Rails")
+    assert "See first" not in str(memory.load(session="a"))
+
+
+def test_load__memory_line_that_a_newer_fact_replaced__is_not_shown(opened, payload):
+    memory = opened()
+    lines = ["The API listens on port 8080", "Docs are in English"]
+    memory.session("a").flush(payload(facts=lines, curated={"memory": lines}))
+    memory.session("b").flush(payload(facts=["The API listens on port 9090"]))
+    brief = memory.load()
+    assert "port 8080" not in brief.memory
+    assert "- Docs are in English" in brief.memory
+
+
+def test_load__purged_session__no_mark_of_it_is_shown(opened, payload):
+    memory = opened()
+    for name in "ab":
+        memory.session(name).flush(payload(objective=f"Work of {name}"))
+    memory.purge(session="a")
+    assert "holdfast:gone" not in str(memory.load())
