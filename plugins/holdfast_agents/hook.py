@@ -286,7 +286,7 @@ class _Call:
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_brief(memory, event)
                 reply = NO_REPLY if again else restore.start(memory, event)
-                memory.services.later(flushed=False)
+                memory.services.later(goes_on=event.source == "compact", flushed=False)
                 return reply
             if event.kind == events.PROMPT:
                 from holdfast_agents import restore

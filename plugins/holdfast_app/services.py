@@ -109,11 +109,11 @@ class Services(base.Services):
 
         return self.gate.label(origin_of(settings, agent))
 
-    def later(self, *, flushed: bool = True) -> None:
+    def later(self, *, goes_on: bool = False, flushed: bool = True) -> None:
         """Begin due work: extraction by a model, and the dream. ``flushed``: a note has just been written."""
         from holdfast_app import upkeep
 
-        upkeep.begin(self, flushed=flushed)
+        upkeep.begin(self, goes_on=goes_on, flushed=flushed)
 
     def ended(self) -> None:
         """Pack sessions that ended long ago, and index them in the background, so that no question waits for it."""

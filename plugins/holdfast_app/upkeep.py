@@ -27,9 +27,9 @@ _INBOX: Final = "dream.inbox.json"
 CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "opencode"}
 
 
-def begin(services: Services, *, flushed: bool = True) -> None:
-    """Start processes for due work. ``flushed``: a note has just been written. Never raises, because the next flush
-    tries again."""
+def begin(services: Services, *, goes_on: bool = False, flushed: bool = True) -> None:
+    """Start processes for due work. ``flushed``: a note has just been written. ``goes_on``: its session does, and may
+    correct what it said, so no dream begins. Never raises, because the next flush tries again."""
     try:
         if not flushed and services.config.report.when == "daily":
             name = services.layout.name(Surface.REPORT, services.now().date())
@@ -37,7 +37,7 @@ def begin(services: Services, *, flushed: bool = True) -> None:
                 background.start(services.root, "report", "--morning", "--write")
         last = when.mark(services.state)
         is_due = services.config.dream.when == "auto" and not when.not_due(services, last)
-        if is_due and (flushed or _is_newer(services, last.at)):
+        if is_due and not goes_on and (flushed or _is_newer(services, last.at)):
             background.start(services.root, "dream", "--if-due")
         elif services.waits(QUEUE) and has_model(services):
             background.start(services.root, *background.EXTRACT)

@@ -84,7 +84,7 @@ def flush(
     session.unmarked = False
     is_new = not (receipt.repeated or receipt.spooled)
     if is_new and services.hurried:
-        services.later()
+        services.later(goes_on=reason == "compaction")
     elif is_new:  # all is durable and no lock is held
         summary = receipt.summary
         receipt = services.facts.complete(receipt, attempt.queued, attempt.gathered)

@@ -97,8 +97,9 @@ class Services:
         """Who and which machine make statements now, masked; empty if unknown. The kernel records none."""
         return ""
 
-    def later(self) -> None:
-        """Begin, in a process of its own, the work that no client waits for. The kernel has none. Never raises."""
+    def later(self, *, goes_on: bool = False) -> None:
+        """Begin, in a process of its own, the work that no client waits for. ``goes_on``: the session does. The kernel
+        has none. Never raises."""
 
     def ended(self) -> None:
         """Called after a session ended. The kernel keeps its journal where it is. Never raises."""

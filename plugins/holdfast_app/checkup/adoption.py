@@ -83,11 +83,13 @@ def adopt(state: str, aside: str) -> Adopted:
     A session in both becomes an additional session, and a log in both is merged. Any other file in both stays aside.
     Raises: Unavailable.
     """
-    private.make(state)
     taken: list[str] = []
     left: list[tuple[str, str]] = []
     with durable.reporting(aside, "read"):
         names = list(_files(aside, ""))
+    private.make(state)
+    if not os.path.lexists(aside):  # another account had put this user's own state aside
+        return Adopted(taken=tuple(names), left=())
     for name in names:
         is_needed = name not in _OF_ITS_PLACE and not name.endswith(_OF_ITS_PLACE_ENDS)
         try:
