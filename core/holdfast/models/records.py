@@ -141,7 +141,7 @@ class Check:
     """One check's result. ``repaired`` is true when ``--repair`` has just repaired it."""
 
     name: str
-    outcome: Outcome
+    outcome: Outcome = field(converter=Outcome)
     message: str
     next_step: str = ""
     repaired: bool = False

@@ -26,11 +26,26 @@ def of(result, name):
     return [check for check in result.json["checks"] if check["name"] == name]
 
 
+CHECK = """from holdfast.api import Check
+def checks(memory):
+    return [Check(name="", outcome={}, message="fine")]
+"""
+
+
+def test_doctor__check_with_an_outcome_as_a_string__is_shown(run, project, bring):
+    bring("acme", CHECK.format("'ok'"))
+    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    trusted(project)
+    assert "fine" in run("doctor").out
+    assert of(run("doctor", "--json"), "acme")[0]["outcome"] == "ok"
+
+
 @pytest.mark.parametrize(
     ("source", "told"),
     [
         ("def checks(memory):\n    raise KeyError('gone')\n", "KeyError"),
         ("def checks(memory):\n    return ['text']\n", "str is not a Check"),
+        (CHECK.format("'bad'"), "'bad' is not a valid Outcome"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
     ],
 )
