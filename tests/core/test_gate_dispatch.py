@@ -50,6 +50,8 @@ def explode(request):
         (lambda s: ["fine"], "list"),
         (lambda s: (f for f in ()), "generator"),
         (lambda s: 0, "int"),
+        (lambda s: [finding(0, 1, "\ud800")], "UnicodeEncodeError"),
+        (lambda s: [finding(0, 1, 5)], "AttributeError"),
     ],
 )
 def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer, reason):

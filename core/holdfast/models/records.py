@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from attrs import field, frozen
+from attrs.validators import optional
 
 
 def strings(value: Iterable[str]) -> tuple[str, ...]:
@@ -110,6 +111,11 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+def _encodable(_: object, __: object, value: str) -> None:
+    """An attrs validator. Raises: UnicodeEncodeError for a lone surrogate, which no store can keep."""
+    value.encode()
+
+
 @frozen(kw_only=True)
 class Finding:
     """A validator's finding.
@@ -122,7 +128,7 @@ class Finding:
     message: str
     severity: Severity = field(default=Severity.ERROR, converter=Severity)
     span: tuple[int, int] | None = None
-    replacement: str | None = None
+    replacement: str | None = field(default=None, validator=optional(_encodable))
     line: int | None = None
     fix: str = ""
     name: str = ""
