@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from holdfast import Holdfast
 from holdfast.api import ValidationRequest
 from holdfast.config.values import StorageConfig
-from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginNotFound
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
-from holdfast.plugin.manager import PluginManager
+from holdfast.plugin.manager import PluginManager, PluginSettings
 
 if TYPE_CHECKING:
     #: What was checked, the outcome, and the message.
@@ -250,13 +250,15 @@ def _validates(manager: PluginManager) -> Checked:
 
 
 def _backend(entry: Found, found: object, settings: Mapping[str, object]) -> Iterator[Checked]:
-    """Open the backend in the working directory. Only missing settings or a missing server may stop it."""
+    """Open the backend in the working directory. Only missing settings may stop it."""
     manager = PluginManager()
+    masking = map(PluginSettings, discovery.defaults())
+    manager.load(masking, discovery.scan(), root=os.getcwd(), state=os.path.join(os.getcwd(), ".state"))
     try:
         manager.register_backend(found, entry)
         store = manager.storage_backend(StorageConfig(backend=entry.name, options=dict(settings)), os.getcwd())
     except HoldfastError as error:
-        outcome = "fail" if settings or isinstance(error, PluginLoadFailed) else "note"
+        outcome = "note" if isinstance(error, ConfigError) and not settings else "fail"
         yield "storage_backend", outcome, f"did not open in an empty folder: {error}"
         return
     yield "storage_backend", "ok", f"provides {type(store).__name__}"

@@ -12,6 +12,7 @@ from holdfast_authoring.inspection import Outcome, examine
 from holdfast_cli import main
 
 HOOK = "from holdfast.hooks import hookimpl\n"
+STORE = f"from holdfast.errors import *\n{HOOK}@hookimpl\ndef storage_backend(config): {{}}"
 
 
 @pytest.fixture
@@ -56,6 +57,9 @@ def test_check__fault_of_a_process__fails_and_names_it(install, capsys, source, 
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return ['no']", "returned list of str"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return request.text[9]", "IndexError"),
         ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
+        ("backends", STORE.format("return 'a store'"), "it returned str"),
+        ("backends", STORE.format("raise RuntimeError('no such driver')"), "RuntimeError: no such driver"),
+        ("backends", STORE.format("raise Unavailable('The server is away.')"), "The server is away."),
         ("methods", "odd_module = 3", "is not a function"),
         ("commands", "SUMMARY = 'x'", "configure"),
         ("commands", "def run(args): return 0\ndef configure(parser): parser.add_argument('--root')", "--root"),
@@ -67,6 +71,21 @@ def test_check__fault__fails_and_names_it(install, tmp_path, capsys, monkeypatch
     install(group, source)
     alone(tmp_path, monkeypatch)
     assert any(said in message for message in failures(capsys))
+
+
+def test_check__backend_that_needs_settings__is_a_note_and_with_them_a_failure(install, tmp_path, capsys):
+    install("backends", STORE.format("raise ConfigError('storage.server is missing.')"))
+    assert main(["plugin", "check", "odd"]) == 0
+    assert "storage.server is missing." in capsys.readouterr().out
+    (tmp_path / "odd.toml").write_text("port = 1\n")
+    assert main(["plugin", "check", "odd", "--settings", str(tmp_path / "odd.toml")]) == 1
+
+
+def test_check__backend_whose_error_holds_a_secret__shows_it_masked(install, capsys):
+    install("backends", STORE.format("raise RuntimeError('password=hunter2-Xk49qLw')"))
+    (said,) = failures(capsys)
+    assert "RuntimeError" in said
+    assert "hunter2" not in said
 
 
 def alone(tmp_path, monkeypatch):
