@@ -24,6 +24,7 @@ from holdfast.api import ValidationRequest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginNotFound
 from holdfast.plugin import discovery
+from holdfast.plugin.calls import OF_PLUGINS
 from holdfast.plugin.discovery import Found, PluginContext
 from holdfast.plugin.manager import PluginManager, PluginSettings
 
@@ -170,7 +171,6 @@ _MEANINGS: Final = {
     "on_extract": "a failure is a warning, and the turns wait",
     "on_flush": "a failure fails the flush, and the session is UNSAFE",
     "on_dream": "a failure is recorded and changes nothing",
-    "storage_backend": "a failure stops everything",
 }
 _SAMPLES: Final = ("", "all quiet", "# Heading\n\n- item\n" * 50, "a\u202eb \U0001f600 \0 end", "x" * 100_000)
 
@@ -220,9 +220,9 @@ def _plugin(entry: Found, plugin: object, settings: Mapping[str, object]) -> Ite
             yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
             return
     with Holdfast.open(os.getcwd()) as memory:
-        manager = memory.services.plugins
+        manager, source = memory.services.plugins, f"{entry.distribution} {entry.version}"
         try:
-            implemented = manager.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
+            implemented = manager.register(plugin, entry.name, source, allowed=OF_PLUGINS)
         except PluginError as error:
             yield "hooks", "fail", str(error)
             return

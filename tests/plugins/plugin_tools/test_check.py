@@ -20,8 +20,9 @@ def install(tmp_path, monkeypatch):
     """``install(group, source)``: the distribution ``odd`` with one entry point, the module ``odd_module``."""
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
-    def make(group, source):
-        distributions.install(tmp_path / "site", "odd", f"[holdfast.{group}]\nodd = odd_module\n", odd_module=source)
+    def make(group, source, name="odd"):
+        entry = f"[holdfast.{group}]\n{name} = odd_module\n"
+        distributions.install(tmp_path / "site", "odd", entry, odd_module=source)
         monkeypatch.delitem(sys.modules, "odd_module", raising=False)
 
     return make
@@ -56,6 +57,7 @@ def test_check__fault_of_a_process__fails_and_names_it(install, capsys, source, 
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return None", "NoneType"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return ['no']", "returned list of str"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return request.text[9]", "IndexError"),
+        ("plugins", STORE.format("return None"), "storage_backend belongs in a backend"),
         ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
         ("backends", STORE.format("return 'a store'"), "it returned str"),
         ("backends", STORE.format("raise RuntimeError('no such driver')"), "RuntimeError: no such driver"),
