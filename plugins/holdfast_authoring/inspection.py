@@ -17,6 +17,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast import Holdfast
@@ -108,6 +109,8 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     if distribution == discovery.OWN:
         return []
     taken = {f.name for f in every if (f.group, f.distribution) == (group, discovery.OWN)}
+    if group == discovery.METHODS:
+        taken = {*dir(Holdfast), "services"}
     others = {f.distribution for f in every if (f.group, f.name) == (group, name)} - {distribution, discovery.OWN}
     plugins = {f.name for f in every if (f.group, f.distribution) == (discovery.PLUGINS, distribution)}
     problem = ""
@@ -115,6 +118,8 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
         return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
     if group == discovery.COMMANDS and not _COMMAND.fullmatch(name):
         problem = "never runs: use lower-case letters, digits and hyphens"
+    elif group == discovery.METHODS and (not name.isidentifier() or iskeyword(name) or name.startswith("_")):
+        problem = "never runs: use a Python identifier without a leading underscore"
     elif name in taken or (group, name) == (discovery.COMMANDS, "help"):
         problem = "never runs, because holdfast has this name"
     elif others:
