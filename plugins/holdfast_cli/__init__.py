@@ -32,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None or sys.stderr is None:
         _stand_in()
-    before, plugin.answer_stream = plugin.answer_stream, sys.stdout
+    given = sys.stdout
+    before, plugin.answer_stream = plugin.answer_stream, given
     warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
         code = _dispatch(words)
@@ -53,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return _report(unforeseen(error, _leading(words)[2][:1]), words)
     finally:
+        if (answer := plugin.answer_stream) and answer is not given:
+            from holdfast_cli.stdout import give_back
+
+            give_back(answer, given)
         plugin.answer_stream = before
     return code
 
@@ -90,8 +95,12 @@ def _dispatch(words: list[str]) -> int:
         if code is not None:
             return code
     from holdfast_cli.problem import check_utf8
+    from holdfast_cli.stdout import reserve
+    from holdfast_cli.table import other_owner
 
     check_utf8(words)
+    if not (rest and other_owner(rest[0])):  # another distribution's command may leave its answer to a program
+        reserve()
     if not rest:
         from holdfast_cli.commands.status import overview
 

@@ -58,6 +58,24 @@ def test_command__plugin_prints__stdout_holds_only_the_answer(project):
     assert json.loads(done.stdout)["ok"] is True
 
 
+@pytest.mark.parametrize("words", [["validate", "--json"], ["prompt"], [], ["--version"], ["nonsense", "--json"]])
+def test_command__plugin_writes_to_the_descriptor_or_its_child_prints__stdout_holds_only_the_answer(project, words):
+    noise = "import os; os.write(1, b'RAW\\n'); os.system('echo CHILD')"
+    quiet = holdfast(*words, project=project, environ=installed(project, VALIDATOR.format(start="pass", call="pass")))
+    (project / "site" / "odd_streams.py").write_text(VALIDATOR.format(start=noise, call=noise))
+    done = holdfast(*words, project=project, environ={**os.environ, "PYTHONPATH": str(project / "site")})
+    assert (done.returncode, done.stdout) == (quiet.returncode, quiet.stdout)
+    assert ("RAW" in done.stderr and "CHILD" in done.stderr) is (words[:1] in ([], ["validate"], ["prompt"]))
+
+
+def test_command__of_another_distribution_runs_a_program__its_output_is_the_answer(project):
+    site = project / "site"
+    command = "import os\nSUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return os.system('echo CHILD')\n"
+    distributions.install(site, "odd", "[holdfast.commands]\nodd = odd_command\n", odd_command=command)
+    done = holdfast("odd", project=project, environ={**os.environ, "PYTHONPATH": str(site)})
+    assert done.stdout == "CHILD\n"
+
+
 @pytest.mark.parametrize("exits", ["", "; os._exit(0)"])
 def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(project, exits):
     """Codex compacts when the answer is anything but the JSON object, and a child process inherits standard output."""
