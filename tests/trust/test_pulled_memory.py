@@ -451,3 +451,19 @@ def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(wor
     calls.unlink()
     assert "Withheld" not in working.run("status").out
     assert len(calls.read_text().splitlines()) < 25
+
+
+def test_pull__through_the_user_s_own_filter__what_the_filter_writes_is_withheld(working):
+    git(working.project, "config", "filter.lfs.smudge", f"sed 's/POINTER/{EVIL}/'")
+    git(working.project, "config", "filter.lfs.clean", f"sed 's/{EVIL}/POINTER/'")
+
+    def build(source: Path) -> None:
+        (source / ".gitattributes").write_text(".holdfast/** filter=lfs\n")
+        _append("MEMORY.md", "- POINTER\n")(source)
+        _append("facts.jsonl", ROW % "POINTER")(source)
+
+    working.pull(build)
+    read = agent_reads(working)
+    assert EVIL in (working.project / ".holdfast/MEMORY.md").read_text()
+    assert EVIL not in read
+    assert "Nomad" in read

@@ -106,7 +106,7 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     typed = [n for n in same if not commits[n].strip(b"0")]
     if typed and is_busy:
         return None
-    here = set(_not_fetched(top, path, lines, typed)) if typed else set()
+    here = set(_not_fetched(top, path, lines, typed)) if typed and not _is_filtered(top, path) else set()
     committed = {commits[n] for n in same if commits[n].strip(b"0")}
     known = _history(top, os.path.dirname(path))
     made = known.made
@@ -247,6 +247,12 @@ class _Made(NamedTuple):
     may_hold_others: bool
     is_amended: bool
     written: bytes
+
+
+def _is_filtered(top: str, path: str) -> bool:
+    """Whether a filter writes the file, so that what nobody committed may be a remote's. True while git cannot say."""
+    shown = gitrun.run(top, "check-attr", "-z", "filter", "--", path, timeout_s=_TIMEOUT_S) or b""
+    return shown.split(b"\0")[2:3] not in ([b"unspecified"], [b"unset"])
 
 
 def _made_here(root: str) -> dict[bytes, _Made]:
