@@ -50,7 +50,7 @@ def test_payload__one_field_dropped__is_refused_naming_it_and_nothing_is_written
     "field",
     ["objective", "next_step", "handoff.active_task", "handoff.branch", "handoff.blocker", "handoff.next_action"],
 )
-@pytest.mark.parametrize("blank", ["", "  \n"])
+@pytest.mark.parametrize("blank", ["", "  \n", "\u200b", "\u2060 "])
 def test_payload__text_that_must_not_be_blank__is_refused_naming_it(payload, field, blank):
     head, _, part = field.partition(".")
     changed = {**WHOLE["handoff"], part: blank} if part else blank

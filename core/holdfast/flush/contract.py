@@ -16,7 +16,7 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 from holdfast.models.payload import OPTIONAL
-from holdfast.text import ownlines
+from holdfast.text import invisible, ownlines
 from holdfast.text.plain import cut, first_line, is_none, is_open
 
 if TYPE_CHECKING:
@@ -60,15 +60,17 @@ def missing(payload: Payload) -> tuple[str, ...]:
     curated decision must be explicit (R169); open work needs the handoff (R134).
     """
     names = [n for n in REQUIRED if getattr(payload, n) is None]
-    names += [
-        n for n in ("objective", "next_step") if getattr(payload, n) is not None and not getattr(payload, n).strip()
-    ]
+    names += [n for n in ("objective", "next_step") if n not in names and _is_blank(getattr(payload, n))]
     if is_open(payload):
         if payload.handoff is None:
             names.append("handoff")
         else:
-            names += [f"handoff.{n}" for n in HANDOFF_FIELDS if not getattr(payload.handoff, n).strip()]
+            names += [f"handoff.{n}" for n in HANDOFF_FIELDS if _is_blank(getattr(payload.handoff, n))]
     return tuple(sorted(names, key=_rank))
+
+
+def _is_blank(text: str) -> bool:
+    return not invisible.without(text).strip()
 
 
 def stated(payload: Payload) -> Payload:

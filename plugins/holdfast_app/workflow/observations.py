@@ -39,7 +39,7 @@ WRITES: Final = 5
 CRITICAL_WRITES: Final = 20
 
 _FILE = "sightings.json"
-_NUMBERS: Final = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]*\d[0-9a-f]*)\b")
+_NUMBERS: Final = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]*\d[0-9a-f]*)\b|\d+(?:\.\d+)*")
 _PUNCTUATION: Final = re.compile(r"[^\w\s#]+|_+")
 
 

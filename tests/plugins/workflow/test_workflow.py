@@ -299,12 +299,15 @@ def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
 
 @pytest.mark.req("R219", "R222")
 def test_capture__similar_three_times_over_sessions__is_one_gotcha(memory, gotchas):
-    for text in ("Test 1 fails at line 12", "test 2 FAILS, at line 40."):
+    for text in (
+        "Test 1 of user_1 fails at line 12 of v1.2 after 30s",
+        "test 2 of user_12 FAILS, at line 40 of v3 after 5s.",
+    ):
         memory().capture("issue", text)
     assert gotchas() == []
     for _ in range(3):
-        memory().capture("issue", "test 3 fails at line 1f")
-        assert gotchas() == ["Test 1 fails at line 12"]
+        memory().capture("issue", "test 3 of user_2 fails at line 1f of v1.2.3 after 7s")
+        assert gotchas() == ["Test 1 of user_1 fails at line 12 of v1.2 after 30s"]
 
 
 @pytest.mark.req("R224")
