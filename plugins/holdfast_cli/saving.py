@@ -19,6 +19,7 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker, Stated
 from holdfast.text.humanize import ago, count, nearest, size
 from holdfast.text.lazy import log
+from holdfast_app.sessions.lookup import begun, short
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
@@ -189,27 +190,39 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
 _FEW = 3
 
 
-def require_session(memory: Holdfast, session_id: str, payload: Payload | None = None) -> None:
-    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
+def require_session(memory: Holdfast, session_id: str, payload: Payload | None = None) -> str:
+    """The whole id of the session with this id or short id.
+
+    Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
     like a successful flush; with a payload, which can begin a session, FlushRefused when it is incomplete. Checked
     before the flush begins, so that a session that never existed does not remain as UNSAFE."""
     from holdfast.flush import contract
 
     missing = contract.missing(payload) if payload is not None else ()
+    begins = payload is not None and not missing
+    if found := begun(memory, session_id, printed=begins):
+        return found
     session_id = memory.services.gate.identifier(session_id)
-    if (payload is not None and not missing) or has_begun(memory, session_id):
-        return
-    near = nearest(session_id, memory.sessions())
-    which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
+    if begins:
+        return session_id
+    unknown = no_session(memory, session_id)
     if payload is None:
-        raise NotFound(f"There is no session {session_id!r}.", next_step=which)
+        raise unknown
     names = ", ".join(f"`{name}`" for name in missing)
     raise FlushRefused(
         f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
-        next_step=how_to_give(missing) if len(missing) <= _FEW else which,
+        next_step=how_to_give(missing) if len(missing) <= _FEW else unknown.next_step,
         missing=missing,
         target="payload",
     )
+
+
+def no_session(memory: Holdfast, session_id: str) -> NotFound:
+    """The error for an unknown session, with the id that was probably meant."""
+    known = memory.sessions()
+    near = nearest(session_id, [*known, *map(short, known)])
+    which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
+    return NotFound(f"There is no session {session_id!r}.", next_step=which)
 
 
 def how_to_give(missing: tuple[str, ...]) -> str:
@@ -225,13 +238,6 @@ def flags_for(missing: tuple[str, ...]) -> str:
     flags |= {f"handoff.{name}": f"{flag} none" for name, flag, _ in HANDOFF.values()}
     flags["handoff"] = " ".join(flag for name, flag in flags.items() if name.startswith("handoff."))
     return " ".join(flags[name] for name in missing)
-
-
-def has_begun(memory: Holdfast, session_id: str) -> bool:
-    """Whether the session has a journal or an UNSAFE marker."""
-    state = memory.services.state
-    session_id = memory.services.gate.identifier(session_id)
-    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
 
 
 DIGEST_CHARS = 12

@@ -20,8 +20,8 @@ from holdfast.text import recall
 from holdfast.text.plain import clean
 from holdfast.text.recall import defuse
 from holdfast_agents.records.heartbeat import Beat, beats
+from holdfast_app.sessions.lookup import has_begun
 from holdfast_app.trust import provenance
-from holdfast_cli.saving import has_begun
 from holdfast_mcp import schemas, searching
 
 if TYPE_CHECKING:
@@ -197,7 +197,6 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     from holdfast.config.serde import payload_from
     from holdfast.flush import contract
     from holdfast.models import Payload
-    from holdfast_cli.saving import has_begun
 
     fields = {k: v for k, v in arguments.items() if k not in ("session", "reason")}
     payload = payload_from(fields, "The flush") if fields else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
@@ -26,17 +27,38 @@ _TITLE: Final = 80
 
 def resolve(memory: Holdfast, given: str) -> str:
     """The session with the id ``given``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
-    if Journal(memory.services.state, given).exists():
+    if found := begun(memory, given):
+        return found
+    raise _unknown(memory, given)
+
+
+def has_begun(memory: Holdfast, session_id: str) -> bool:
+    """Whether the session has a journal or an UNSAFE marker."""
+    state = memory.services.state
+    session_id = memory.services.gate.identifier(session_id)
+    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def begun(memory: Holdfast, given: str, *, printed: bool = False) -> str:
+    """The session with the id ``given``, or the only one whose id begins with it. Empty where there is none.
+
+    With ``printed``, the beginning must hold the id's short form, so that a name never stands for a longer one. Raises:
+    NotFound when several begin with it; Unavailable.
+    """
+    given = memory.services.gate.identifier(given)
+    if has_begun(memory, given):
         return given
     matches = sorted(one for one in memory.sessions() if one.startswith(given))
-    if len(matches) == 1 and len(given) >= _PREFIX:
-        return matches[0]
-    if matches and len(given) >= _PREFIX:
+    if printed:
+        matches = [one for one in matches if given.startswith(short(one))]
+    if len(given) < _PREFIX or not matches:
+        return ""
+    if len(matches) > 1:
         raise NotFound(
             f"{len(matches)} sessions begin with {given!r}.",
             next_step=f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
         )
-    raise _unknown(memory, given)
+    return matches[0]
 
 
 def short(session: str) -> str:

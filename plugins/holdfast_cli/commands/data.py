@@ -18,12 +18,14 @@ from holdfast_app.history.files import is_foreign
 from holdfast_app.history.importing import take_all
 from holdfast_app.privacy.purge import PurgeReport, ScrubReport
 from holdfast_app.privacy.transforms import Changed, Left
+from holdfast_app.sessions.lookup import begun
 from holdfast_app.transfer import portable
 from holdfast_app.transfer.exporting import Imported
 from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.imports import bundle, content, foreign, taken
 from holdfast_cli.problem import UsageError
+from holdfast_cli.saving import no_session
 from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
 
@@ -203,11 +205,16 @@ def purge(call: Call) -> Answer:
             )
         subject = read_text().strip()
     call.require_person("A purge")
+    known = begun(call.memory, args.session, printed=True) if args.session else ""
 
     def purged(dry_run: bool) -> PurgeReport:
-        return call.memory.purge(
-            subject=subject, session=args.session, before=args.before, everything=args.all, dry_run=dry_run
+        report = call.memory.purge(
+            subject=subject, session=known or args.session, before=args.before, everything=args.all, dry_run=dry_run
         )
+        # A purged session has no journal, but the same command completes an interrupted purge.
+        if args.session and not known and report.clean and not any(report.counts.values()):
+            raise no_session(call.memory, args.session)
+        return report
 
     return _forgotten(call, purged, lambda report: count(sum(report.counts.values()), "item"), "forgotten")
 

@@ -118,8 +118,9 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
         session = _imported(call)
     else:
         if payload is not None or call.args.session is not None:
-            require_session(memory, call.session, payload)
-        session = memory.session(call.session)
+            session = memory.session(require_session(memory, call.session, payload))
+        else:
+            session = memory.session(DEFAULT_SESSION)
     try:
         got = session.flush(payload, reason=reason)
     except NothingToFlush as nothing:
@@ -172,8 +173,7 @@ def _imported(call: Call) -> Session:
 def end(call: Call) -> Answer:
     """Flush the session for the last time. Raises: NotFound; FlushRefused."""
     memory = call.memory
-    require_session(memory, call.session)
-    session = memory.session(call.session)
+    session = memory.session(require_session(memory, call.session))
     try:
         got = session.end()
     except FlushRefused as refused:
@@ -211,8 +211,7 @@ def end(call: Call) -> Answer:
 def override(call: Call) -> Answer:
     """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
-    require_session(call.memory, call.session)
-    session = call.memory.session(call.session)
+    session = call.memory.session(require_session(call.memory, call.session))
     session.override(reason)
 
     def show(out: Term) -> None:

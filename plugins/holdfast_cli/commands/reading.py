@@ -10,6 +10,7 @@ from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
 from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
 from holdfast_app.brief.brief import Brief
+from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
@@ -39,7 +40,9 @@ def load(call: Call) -> Answer:
     """The brief. Exit code 1 when a document is damaged."""
     memory = call.memory
     try:
-        brief = memory.load(max_chars=call.args.max_chars, session=call.args.session or "")
+        session = call.args.session or ""
+        session = (session and begun(memory, session)) or session
+        brief = memory.load(max_chars=call.args.max_chars, session=session)
     except Unavailable as error:
         if not memory.services.is_remote:
             raise

@@ -230,8 +230,8 @@ def update(call: Call) -> Answer | int:
 
 def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:
     """The update followed by the session's own statements, which are already redacted."""
-    require_session(memory, session_id)
-    results, _ = memory.services.plugins.on_extract(turns_of(memory.session(session_id).messages))
+    session = memory.session(require_session(memory, session_id))
+    results, _ = memory.services.plugins.on_extract(turns_of(session.messages))
     drafts = [extraction.draft for _, extraction in results]
 
     def said(strings: list[str | None]) -> tuple[CuratedEntry, ...]:

@@ -6,6 +6,7 @@ import pytest
 from tests.support.git import git
 
 NAME = "Jane Doe"
+LONG = "claude-code-0f166bbe-4f9c-49ab-b1be-3c8ffa479d3e"
 
 
 @pytest.fixture
@@ -98,11 +99,33 @@ def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, 
     assert json.loads(said("retention", "run", "--json").out)["removed"] == []
 
 
-def test_purge__misspelt_session__shows_that_nothing_matches(said):
-    for last in ("--yes", "--dry-run"):
-        shown = said("purge", "--session", "fix-lgoin", last).out
-        assert "nothing matches; " in shown
-        assert "forgotten" not in shown
+@pytest.mark.parametrize("words", [
+    ("flush",), ("end",), ("override", "--reason", "x"), ("update",), ("search", "Fix it"), ("load",),
+    ("purge", "--yes"),
+    ("flush", "--objective", "x", "--next-step", "go", "--closed", "--curated", "none", "--mutation", "none"),
+])  # fmt: skip
+def test_commands__short_id_of_a_session__take_that_session(run, words):
+    run("init", "--three-files")
+    run("add", "user", "Fix it. Next step: run the tests.", "--session", LONG)
+    result = run(words[0], *words[1:], "--session", LONG[:20], "--json")
+    assert result.code == 0, result.err
+    assert [one["id"] for one in run("sessions", "--json").json["sessions"]] == [LONG] * (words[0] != "purge")
+
+
+@pytest.mark.parametrize("last", ["--yes", "--dry-run"])
+@pytest.mark.parametrize("given", ["s11", "claude-code-0f166bb"])
+def test_purge__unknown_session__is_an_error_that_names_the_nearest(said, given, last):
+    assert said("add", "user", "Fix it", "--session", LONG).code == 0
+    result = said("purge", "--session", given, last)
+    assert result.code == 1
+    near = "s1" if given == "s11" else LONG[:20]
+    assert f"There is no session '{given}'. next: Did you mean `--session {near}`?" in " ".join(result.err.split())
+
+
+def test_purge__name_that_begins_another_one__leaves_the_other(said):
+    assert said("add", "user", "Fix it", "--session", "fix-login-2").code == 0
+    assert said("purge", "--session", "fix-login", "--yes").code == 1
+    assert [one["id"] for one in said("sessions", "--json").json["sessions"]] == ["fix-login-2", "s1"]
 
 
 @pytest.mark.req("R245")
