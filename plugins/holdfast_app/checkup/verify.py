@@ -19,6 +19,7 @@ from holdfast.journal.chain import Head
 from holdfast.journal.journal import Journal, every
 from holdfast_app import data_loss
 from holdfast_app.base import Services
+from holdfast_app.records import work_log
 from holdfast_app.trust.provenance import Provenance
 
 TAMPERED: Final = "tampered with"
@@ -63,6 +64,7 @@ def verify_all(services: Services) -> Verified:
         lost = [w for w in proof.lost if w.surface in blocks or newest[receipt.session_id, w.surface] is receipt]
         findings += [Finding(name=one.name, state=CHANGED, what=what) for one in lost]
     known = {receipt.flush_id.partition("-")[0] for receipt, _ in receipts}
+    known.update(*map(work_log.block_ids, journals))
     findings += _typed(services, known)
     return Verified(journals=len(journals), proofs=proofs, findings=findings)
 
@@ -102,13 +104,13 @@ def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
 # documents and facts
 
 
-def _typed(services: Services, flushes: set[str]) -> Iterator[Finding]:
+def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
     provenance = services.store.provenance
     for name in services.store.names():
         document = services.store.read(name)
         text = document.text if document else ""
         for block in notes.blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
-            if block.id.partition("-")[0] not in flushes:
+            if block.id.partition("-")[0] not in known:
                 yield Finding(name=name, state=FOREIGN, what=f"No receipt here proves the block {block.id}.")
         if not isinstance(provenance, Provenance):
             continue

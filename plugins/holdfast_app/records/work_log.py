@@ -13,6 +13,7 @@ from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.flush.handoff import Work
 from holdfast.journal.journal import Journal
+from holdfast.storage import sha256
 
 KIND = "work"
 
@@ -45,6 +46,22 @@ def latest(state: str, session: str) -> Decision | None:
     row: dict[str, Any] = {}
     for entry in Journal(state, session).of_kinds(KIND):
         row = entry.record
+    return _decision(session, row)
+
+
+def block_ids(journal: Journal) -> set[str]:
+    """The ids of the blocks that notes have for this journal's decisions. Raises: Unavailable."""
+    found = (_decision(journal.session_id, entry.record) for entry in journal.of_kinds(KIND))
+    return {block_id(one) for one in found if one is not None}
+
+
+def block_id(decision: Decision) -> str:
+    """The id of the decision's block in its daily note."""
+    said = f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}"
+    return "work_" + sha256(said)[:16]
+
+
+def _decision(session: str, row: dict[str, Any]) -> Decision | None:
     try:
         work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
         return Decision(

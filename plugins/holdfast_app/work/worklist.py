@@ -150,7 +150,7 @@ class WorkList:
         """Record the decision once in the daily note of its day."""
         at = decision.at.astimezone(self._services.config.tz)
         name = self._services.layout.name(Surface.DAILY, at.date())
-        block_id = "work_" + sha256(f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(at)}")[:16]
+        block_id = work_log.block_id(decision)
         block = blocks.decided(
             block_id, session=decision.session, title=work.title, opens=decision.open, because=decision.because, at=at
         )

@@ -120,6 +120,16 @@ def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(ru
     assert any(state == FOREIGN and what == "The cache is Valkey." for _, state, what in told)
 
 
+def test_verify__work_closed_and_reopened_by_command__finds_nothing_but_a_forged_block(run, flushed):
+    for act in ("close", "reopen"):
+        assert run("work", act, "a", "--because", "done").code == 0
+    assert found(run) == (0, [])
+    note = next((flushed / ".holdfast" / "memory").glob("2*.md"))
+    forged = re.sub(r"work_\w{4}", "work_0000", note.read_text(encoding="utf-8"))
+    note.write_text(forged, encoding="utf-8")
+    assert sum("the block work_0000" in one["what"] for one in found(run)[1]) == 2
+
+
 def test_verify__purged_and_scrubbed_by_holdfast__finds_nothing(run, flushed):
     assert run("purge", "--subject", "mercury", "--yes").code == 0
     code, findings = found(run)
