@@ -69,12 +69,13 @@ def _report(error: HoldfastError, words: list[str]) -> int:
 
 
 def _stand_in() -> None:
-    """Replace standard streams that the parent process closed; their output is discarded."""
+    """Replace standard streams that the parent process closed. Output to stdout fails, as on a full disk."""
     import os
 
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
+            nowhere = os.open(os.devnull, mode)
+            setattr(sys, name, open(nowhere, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
 
 
 def _flush() -> None:

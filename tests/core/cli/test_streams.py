@@ -39,6 +39,14 @@ def test_output__disk_full__one_clear_sentence_and_exit_1(run, project):
     assert second.startswith("  next: ")
 
 
+@pytest.mark.parametrize("line", ["status", "add user c --session s1 --json", "--help", "--version"])
+def test_output__stdout_closed__exit_1_and_the_reason(project, line):
+    done = shell(f"$H {line} >&-", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("holdfast: The output could not be written: Bad file descriptor.\n  next: ")
+    assert shell("$H add user c --session s1 >&-", project).returncode == 0  # it has no output
+
+
 @full
 @pytest.mark.parametrize(
     "line",
