@@ -11,6 +11,7 @@ from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from holdfast.clock import local_now
 from holdfast.config import resolved, settings, statefolder
 from holdfast.config.values import Config
 from holdfast.errors import BadValue, HoldfastError, PluginNotFound, Refused, SettingsIgnored, StorageError
@@ -203,7 +204,7 @@ def _opened(
         config=settled,
         plugins=manager,
         store=kind.store_of(folder, state, settled, backend),
-        clock=clock or (lambda: datetime.now().astimezone()),
+        clock=clock or local_now,
         notices=notices,
     )
     with suppress(StorageError, Refused):  # unrecorded passages stay withheld, and the first use reports the error

@@ -8,9 +8,9 @@ transcript.
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from typing import Any
 
+from holdfast.clock import local_now
 from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
 from holdfast.gate import Gate
@@ -56,7 +56,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
             raise
         broken = error
         manager, state = hot_plugins(root, alone=True)
-    gate, at = Gate(manager), datetime.now().astimezone()
+    gate, at = Gate(manager), local_now()
     records = []
     for role, text, given_id in _said(event):
         tool = event.tool if event.kind == events.TOOL and role != "system" else ""

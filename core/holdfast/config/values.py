@@ -7,11 +7,12 @@ Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from functools import cache
 
 from attrs import field, frozen
 
+from holdfast.clock import local_now
 from holdfast.config.fields import (
     ANYTHING,
     NOTHING,
@@ -192,7 +193,7 @@ class Config:
     def tz(self) -> tzinfo | None:
         """The time zone for file names and headers; None means the system's."""
         if self.zone == "local":
-            return None
+            return UTC if local_now().tzinfo is UTC else None
         import zoneinfo
 
         return zoneinfo.ZoneInfo(self.zone)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clock import local_now
 from holdfast.errors import ConfigError
 from holdfast.fs import paths, private
 from holdfast.gate import Gate, is_plain
@@ -105,7 +106,7 @@ def capture(
     """
     manager, state = hot_plugins(root, env)
     gate = Gate(manager)
-    record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
+    record = message_record(gate, root, role, text, at=local_now(), message_id=message_id)
     return Journal(state, gate.identifier(session_id)).append(record)[0]
 
 

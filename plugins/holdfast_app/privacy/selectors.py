@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from datetime import date, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, fields
@@ -268,7 +268,7 @@ class Before(Edit):
     def other(self, path: str, data: bytes) -> bytes | None:
         if not path:
             return data
-        written = datetime.fromtimestamp(os.stat(path).st_mtime).astimezone()
+        written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
         return None if self._old(written) else data
 
     def _old(self, at: datetime) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from holdfast.clock import local_now
 from holdfast.config import settings
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
@@ -138,8 +139,9 @@ def _show_cost(out: Term, spent: Cost) -> None:
     else:
         out.say("No client's hook has run.")
     out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
+    zone = local_now().tzinfo
     for one in spent.refusals[-5:]:
-        out.fill(f"{one.at.astimezone():%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
+        out.fill(f"{one.at.astimezone(zone):%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
 
 
 sessions = Command(

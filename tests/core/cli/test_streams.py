@@ -47,6 +47,14 @@ def test_output__stdout_closed__exit_1_and_the_reason(project, line):
     assert shell("$H add user c --session s1 >&-", project).returncode == 0  # it has no output
 
 
+@pytest.mark.parametrize("zone", ["UTC+25", "<+99>-99"])
+def test_zone__offset_of_a_day_or_more__utc(project, zone):
+    env, stated = {**os.environ, "TZ": zone}, ("--next-step", "x", "--curated", "none")
+    for words in (("add", "user", "Fix it", "--session", "s"), ("status",), ("flush", "--session", "s", *stated)):
+        done = finished([*COMMAND, *words], cwd=project, env=env, stdin=subprocess.DEVNULL)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
 @full
 @pytest.mark.parametrize(
     "line",
