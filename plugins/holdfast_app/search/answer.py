@@ -34,8 +34,8 @@ _SENTENCE: Final = 20
 _LONG: Final = 600
 #: What differs between two places of a line: heading, list mark and label, the source a dream names.
 _FRAME: Final = Lazy(
-    r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] "
-    r"|^#+ (?:Open: |Closed: )?|^\*\*Objective:\*\* |^- \*\*[^*]+:\*\* |\*\*| \[\S+:\d+\]$| \((?:after|now): .*\)$"
+    r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact|user): |^- \(\w{8}\) "
+    r"|^(?:- )?\*\*[^*]+:\*\* |^[-*] |^#+ (?:Open: |Closed: )?|\*\*| \[\S+:\d+\]$| \((?:after|now): .*\)$"
 )
 _LABEL: Final = Lazy(
     r"\b(?:decision|remember|correction|rule|open question|fact|goal|preference|constraint|note|memory|you should know)"
@@ -174,17 +174,21 @@ def _repeats(new: _Group, old: _Group) -> bool:
 
 
 def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """The hits, with those marked whose value a later one replaces, below it."""
-    known: Known[tuple[int, int]] = Known()
+    """The hits, with those marked whose value a later one replaces, below it. A line of a document is as new as the
+    same sentence elsewhere."""
+    known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
-    dated = [(hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits)]
-    for at, n in sorted(dated):
-        for number, sentence in enumerate(_sentences(hits[n].excerpt)):
-            for (other, _), relation in known.related(sentence) if hits[n].role != "assistant" else ():
-                if relation is Relation.REPLACES and at > dated[other][0] and not hits[other].holds:
+    said = [{same_key(one): one for one in _sentences(hit.excerpt)} for hit in hits]
+    dated = sorted((hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits))
+    latest = {key: at for at, n in dated for key in said[n]}
+    for _, n in dated:
+        for key, sentence in said[n].items():
+            for (other, old), relation in known.related(sentence) if hits[n].role != "assistant" else ():
+                is_newer = latest[key] > latest[old] and key not in said[other]
+                if relation is Relation.REPLACES and is_newer and not hits[other].holds:
                     newer[other], text_of[other] = n, sentence
-            known.add((n, number), sentence)
+            known.add((n, key), sentence)
     order = sorted(range(len(hits)), key=lambda n: (max(n, newer.get(n, n)), n in newer))
     return [hits[n]._replace(replaced_by=text_of.get(n, "")) for n in order]
 

@@ -77,6 +77,21 @@ def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_
     assert places(memory, "fields of the form", kinds=["turn"])[0] == "Always"
 
 
+def test_search__value_that_changed__only_the_old_one_is_replaced(project, clock):
+    with Holdfast.open(project, clock=clock) as memory:
+        for text in ("The API listens on port 8080.", "The API listens on port 9090 now, not 8080. Add pagination."):
+            session = memory.session(text[:28].split()[-1])
+            session.add("user", text)
+            session.flush()
+            clock.tick(minutes=1)
+        hits = memory.search("which port does the API listen on")
+    new = [hit.replaced_by for hit in hits if "9090" in hit.excerpt]
+    old = [hit.replaced_by for hit in hits if "9090" not in hit.excerpt and "8080" in hit.excerpt]
+    assert (set(new), len(new) > 1) == ({""}, True)
+    assert old
+    assert all("9090" in text for text in old)
+
+
 def test_search__session_since_and_until__only_what_is_meant(talked, clock):
     memory = talked("the old plan")
     clock.tick(days=10)
