@@ -9,6 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 from attrs import evolve, frozen
@@ -49,25 +50,37 @@ def migrate_project(services: Services, to: str) -> Migration:
     The configuration still names the old backend afterwards. Raises: ConfigError when ``to`` is already in use;
     PluginNotFound; errors of :func:`migrate`.
     """
-    from holdfast.plugin import discovery
-    from holdfast.plugin.manager import PluginManager
     from holdfast_app.trust.provenance import Provenance
 
-    storage = services.config.storage
-    if to == storage.backend:
+    if to == services.config.storage.backend:
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
-    entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
-    manager = PluginManager()
-    manager.register_backend(discovery.import_object(entry), entry)
-    target = manager.storage_backend(evolve(storage, backend=to), services.root)
-    try:
+    with closing(_opened(services, to)) as target:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
             if services.is_remote:
                 services.store.record_all(Provenance(services.root, services.state))  # it did not come from a clone
             return migrate(services.store.backend, target, prefixes=services.layout.prefixes())
-    finally:
-        target.close()
+
+
+def is_migrated(services: Services, to: str) -> bool:
+    """Whether the backend ``to`` has all documents and facts of the project's store. Raises: PluginNotFound; Corrupt,
+    Unavailable."""
+    source, prefixes = services.store.backend, services.layout.prefixes()
+    with closing(_opened(services, to)) as target:
+        there = {fact.id: fact for fact in target.facts()}
+        return all(there.get(fact.id) == fact for fact in _distinct(source)[0]) and all(
+            (_text(target, name) or "").startswith(_text(source, name) or "") for name in _names(source, prefixes)
+        )
+
+
+def _opened(services: Services, to: str) -> StorageBackend:
+    from holdfast.plugin import discovery
+    from holdfast.plugin.manager import PluginManager
+
+    entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
+    manager = PluginManager()
+    manager.register_backend(discovery.import_object(entry), entry)
+    return manager.storage_backend(evolve(services.config.storage, backend=to), services.root)
 
 
 def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequence[str] = ("",)) -> Migration:

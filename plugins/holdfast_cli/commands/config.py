@@ -13,7 +13,7 @@ from attrs import evolve
 from holdfast import Holdfast
 from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable
 from holdfast.text.humanize import nearest
 from holdfast.text.stored import CATEGORIES
@@ -87,10 +87,11 @@ def _set(call: Call) -> Answer:
     root, key = call.root, call.args.key
     value = settings.toml_value(call.args.value)
     before = resolved.load(root, lenient=True).storage.backend
+    stays = key == "storage.backend" and value != before and not _is_migrated(call, str(value))
     name = project.change(root, key, value, user=call.args.user)
     now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
     warnings = []
-    if key == "storage.backend" and value != before:
+    if stays:
         warnings.append(
             f"What is stored stays in the {before} store. To take it along: `holdfast config storage.backend {before}`,"
             f" then `holdfast migrate --to {value}`."
@@ -109,6 +110,15 @@ def _set(call: Call) -> Answer:
 
     in_force = now is not None and now.in_force and now.value == value
     return Answer({"key": key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}, show)
+
+
+def _is_migrated(call: Call, to: str) -> bool:
+    """Whether the other store has everything already. False where the stores cannot be compared."""
+    from holdfast_app.transfer.migrate import is_migrated
+
+    with suppress(HoldfastError):
+        return is_migrated(call.memory.services, to)
+    return False
 
 
 def masked(key: str, value: object) -> object:
