@@ -11,6 +11,7 @@ ELSEWHERE = {
     "core/holdfast_memory/__main__.py": "installed code",
     "plugins/holdfast_cli/__init__.py": "the null device",
     "plugins/holdfast_cli/stdin.py": "a file that the user names",
+    "plugins/holdfast_cli/stdout.py": "a duplicate of standard output",
     "plugins/holdfast_cli/problem.py": "the null device",
     "backends/holdfast_file/gitrun.py": "a new folder of its own, outside of every project",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
@@ -85,6 +86,7 @@ def test_opens__in_any_module__are_safe_or_named_here(nodes):
 IN_PLACE = {
     "plugins/holdfast_cli/__init__.py": "the null device",
     "core/holdfast/journal/journal.py": "a hint: one checksummed line of fixed length, derived from the journal",
+    "plugins/holdfast_cli/stdout.py": "a duplicate of standard output",
     "plugins/holdfast_cli/problem.py": "the null device",
     "core/holdfast/journal/emergency_log.py": "room for a note on a full disk, written in place",
     "plugins/holdfast_models/cli/gemini.py": "a new folder of its own, outside of every project",
