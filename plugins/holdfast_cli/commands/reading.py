@@ -41,7 +41,7 @@ def load(call: Call) -> Answer:
     memory = call.memory
     try:
         session = call.args.session or ""
-        session = (session and begun(memory, session)) or session
+        session = (session and begun(memory, session, printed=True)) or session
         brief = memory.load(max_chars=call.args.max_chars, session=session)
     except Unavailable as error:
         if not memory.services.is_remote:

@@ -12,7 +12,7 @@ from holdfast_cli import table
 NEEDED = {
     "dream": [("",), ("review",), ("review", "accept"), ("review", "reject")],
     "import": [("--history",)],
-    "purge": [("--subject", "Acme"), ("--session", "stock-sync"), ("--before", "2026-11-19"), ("--all",)],
+    "purge": [("--subject", "Acme"), ("--session", "stock-sync-05"), ("--before", "2026-11-19"), ("--all",)],
     "retention": [("run",)],
     "scrub": [("",)],
 }
