@@ -156,10 +156,12 @@ class Statements:
             return None  # depends on the line above, defines a word, or is someone else's
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
-        rules = [*self.standing, *self.of(Kind.RULE)]
-        if lasting.judge(sentence).lasting >= _LASTING and outdated(sentence, rules):
+        rules = self.of(Kind.RULE)
+        if hit is None and (old := outdated(sentence, self._known())):
+            return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
+        if lasting.judge(sentence).lasting >= _LASTING and outdated(sentence, [*self.standing, *rules]):
             return cues.RULE, 0
-        return hit or ((cues.STATED_FACT, 0) if outdated(sentence, self._known()) else None)
+        return hit
 
     def _known(self) -> list[str]:
         return [*self.of(Kind.RULE), *(fact.content for fact in self.facts.values())]
