@@ -21,7 +21,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.fs import durable, paths, private, records
+from holdfast.fs import checkout, durable, paths, private, records
 from holdfast.journal import journal, past
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
@@ -85,6 +85,13 @@ def apart(root: str, state: str) -> list[Loss]:
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolders.apart(root, state)
+    if checkout.is_lost(state, found):
+        message = (
+            "This checkout's private folder is gone, with every turn that no flush had saved. A commit with a file in"
+            " its place removes it."
+        )
+        step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
+        losses.append(Loss(kind="apart", name="", message=message, next_step=step))
     if not found:
         return losses
     folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))

@@ -15,7 +15,7 @@ from stat import S_IMODE, S_ISDIR, S_ISREG
 from typing import Any
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, ownership_mark, safeopen
+from holdfast.fs import checkout, durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.text import untrusted
 
@@ -192,6 +192,7 @@ def _establish(state: str) -> None:
         ignore(state)
         ownership_mark.write(state)
         _is_marked(state)
+        checkout.note(state)
 
 
 @contextmanager

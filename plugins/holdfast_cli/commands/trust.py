@@ -13,7 +13,7 @@ from holdfast.config import resolved, settings, statefolder, trust
 from holdfast.config.fields import described
 from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
-from holdfast.fs import private
+from holdfast.fs import checkout, private
 from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
 from holdfast_app.checkup import adoption
@@ -92,9 +92,15 @@ def _adopt(call: Call) -> Answer:
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
     for one in [] if call.json else held:
         _say_held(out, root, one)
-    agreed = bool(held) and call.agrees("Take it over?")
+    lost = checkout.is_lost(state, [one.path for one in held])
+    if lost and not call.json:
+        out.say("This checkout's former private folder is gone.")
+    agreed = bool(held or lost) and call.agrees("Take it over?" if held else "Go on without it?")
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
-    ok = len(done) == len(held) and not any(adopted.left for adopted in done.values())
+    if agreed:
+        private.make(state)
+        checkout.note(state, anew=True)
+    ok = len(done) == len(held) and not any(adopted.left for adopted in done.values()) and (agreed or not lost)
 
     def show(out: Term) -> None:
         if not held:

@@ -1,0 +1,57 @@
+"""Whether a git checkout lost its private folder: git removes ignored files where a commit has a file in their place.
+
+The user's folder notes which private folder a checkout had. A new clone at the same path is another checkout.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from holdfast.errors import Unavailable
+from holdfast.fs import durable, ownership_mark, safeopen, worktree
+
+_FOLDER: Final = "checkouts"
+_MOST: Final = 512  # bytes of a note or a mark
+#: Files that git writes when it makes a linked work tree, or a repository, and then leaves.
+_MADE: Final = ("gitdir", "description")
+
+
+def is_lost(state: str, aside: Iterable[str] = ()) -> bool:
+    """Whether this checkout had a private folder that is neither ``state``, which may be missing, nor put ``aside``."""
+    noted = _read(ownership_mark.away_path(_FOLDER, state)).split()
+    return len(noted) == 2 and noted[0] == _made(state) and noted[1] not in map(_mark, (state, *aside))
+
+
+def note(state: str, *, anew: bool = False) -> None:
+    """Note the private folder of this checkout, unless it had another one before and is not to begin ``anew``. Never
+    fails, because without the note only a removed folder goes unnoticed."""
+    made, mark = _made(state), _mark(state)
+    if made and mark and (anew or not is_lost(state)):
+        path = ownership_mark.away_path(_FOLDER, state)
+        with suppress(Unavailable, OSError):
+            durable.make_private_dir(os.path.dirname(path))
+            durable.replace(path, f"{made} {mark}\n".encode("ascii"))
+
+
+def _made(state: str) -> str:
+    """Identifies the checkout; empty outside of one."""
+    own, _ = worktree.git_folders(os.path.dirname(os.path.dirname(os.path.abspath(state))))
+    for name in _MADE:
+        with suppress(OSError):
+            found = os.stat(os.path.join(own, name))
+            return f"{found.st_ino}-{found.st_mtime_ns}"
+    return ""
+
+
+def _mark(state: str) -> str:
+    """The random number in the folder's mark."""
+    return "".join(_read(os.path.join(state, ownership_mark.FILE)).split()[1:2])
+
+
+def _read(path: str) -> str:
+    with suppress(OSError):
+        return safeopen.read(path, _MOST, private=False).decode("ascii", "replace")
+    return ""
