@@ -219,7 +219,7 @@ def require_session(memory: Holdfast, session_id: str, payload: Payload | None =
 
 def no_session(memory: Holdfast, session_id: str) -> NotFound:
     """The error for an unknown session, with the id that was probably meant."""
-    known = memory.sessions()
+    session_id, known = memory.services.gate.identifier(session_id), memory.sessions()
     near = nearest(session_id, [*known, *map(short, known)])
     which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
     return NotFound(f"There is no session {session_id!r}.", next_step=which)

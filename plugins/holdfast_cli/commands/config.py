@@ -114,9 +114,11 @@ def _set(call: Call) -> Answer:
 
 def _is_migrated(call: Call, to: str) -> bool:
     """Whether the other store has everything already. False where the stores cannot be compared."""
+    from holdfast.plugin import discovery
     from holdfast_app.transfer.migrate import is_migrated
 
     with suppress(HoldfastError):
+        discovery.choose(discovery.scan(), discovery.BACKENDS, to)  # a project with a wrong name is not opened
         return is_migrated(call.memory.services, to)
     return False
 
