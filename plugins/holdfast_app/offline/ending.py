@@ -40,7 +40,7 @@ _WHAT_NEXT: Final = Lazy(
 _ANNOUNCES: Final = Lazy(
     r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
     r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
-    r"|next,? (?:i|we)\b|(?:i|we) [^.!?\n]{1,80} next(?=[.,;:]|\s*\Z| (?:in|and|with)\b)|下一步|接着"
+    r"|next,? (?:i|we|is)\b|(?:i|we) [^.!?\n]{1,80} next(?=[.,;:]|\s*\Z| (?:in|and|with)\b)|下一步|接着"
     r"|(?:lo siguiente|der nächste schritt|el (?:siguiente|próximo) paso|la prochaine étape|o próximo passo) "
     r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
     r"|next step(?: is|:)|now (?:to|for|i(?:['’]?m)?|we(?:['’]re)?) "

@@ -23,6 +23,7 @@ UNFINISHED = [
     "The build fails. Next I write testing.md.",
     "The form is half done. I fix that next in Form.tsx, then the list.",
     "Two of 33 tests still fail.",
+    "The index is built. Next is 0143, the swap.",
     "Tests: 40 passed, 2 failed.",
     "The push was refused: permission denied. The merge request is not open yet.",
     "The browser isn't installed here. Should I install it, or will you add the picture yourself?",
