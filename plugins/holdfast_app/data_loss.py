@@ -264,8 +264,8 @@ def _lost(services: Services, receipt: Receipt, written: Written, contents: dict
     except Corrupt as error:
         return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
     if written.surface not in _BLOCKS:
-        missing = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
-        return missing if text is None else None
+        message = f"{name} is {'missing' if text is None else 'empty'}."
+        return None if text else Loss(kind="document", name=name, message=message, receipt=receipt, written=written)
     is_trail = written.surface == Surface.TRAIL
     block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
     if text is not None and _holds(text, block):

@@ -20,6 +20,7 @@ from holdfast.journal.safety import Marker, Stated
 from holdfast.text.humanize import ago, count, nearest, size
 from holdfast.text.lazy import log
 from holdfast_app.sessions.lookup import begun, short
+from holdfast_app.trust import statefolders
 from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
@@ -222,6 +223,8 @@ def no_session(memory: Holdfast, session_id: str) -> NotFound:
     session_id, known = memory.services.gate.identifier(session_id), memory.sessions()
     near = nearest(session_id, [*known, *map(short, known)])
     which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
+    if not near and statefolders.apart(memory.services.root, memory.services.state):
+        which = "It may be in state that was put aside: `holdfast trust --adopt-state` shows it."
     return NotFound(f"There is no session {session_id!r}.", next_step=which)
 
 

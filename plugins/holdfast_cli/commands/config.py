@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Final
 
 from attrs import evolve
 
@@ -79,7 +81,7 @@ def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
         return
     out.say()
     out.note("warn", "not in force, because you have not trusted this project:")
-    out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
+    out.say(out.table([(s.key, as_text(masked(s.key, s.value)), (s.source, "dim")) for s in withheld]))
     out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
 
 
@@ -104,12 +106,16 @@ def _set(call: Call) -> Answer:
         warnings.append(f"{now.source} overrides it here: {as_text(now.value)} is in force.")
 
     def show(out: Term) -> None:
-        out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(value))}  {out.dim('in ' + name)}")
+        out.say(
+            f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(masked(key, value)))}  {out.dim('in ' + name)}"
+        )
         for warning in warnings:
             out.note("warn", warning)
 
     in_force = now is not None and now.in_force and now.value == value
-    return Answer({"key": key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}, show)
+    return Answer(
+        {"key": key, "value": masked(key, value), "file": name, "in_force": in_force, "warnings": warnings}, show
+    )
 
 
 def _is_migrated(call: Call, to: str) -> bool:
@@ -123,8 +129,14 @@ def _is_migrated(call: Call, to: str) -> bool:
     return False
 
 
+#: In an address.
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=key=)[^&\s]+|(?<=token=)[^&\s]+")
+
+
 def masked(key: str, value: object) -> object:
     """The value, or stars for a secret. Secrets belong in the environment or the keyring, not in settings."""
+    if isinstance(value, str):
+        value = _CREDENTIALS.sub("***", value)
     return "***" if key.endswith(("token", "secret", "password", "api_key")) and value else value
 
 

@@ -37,6 +37,12 @@ def test_config__every_setting__with_where_it_comes_from(run, project, monkeypat
     assert rows["plugins.curated.enabled"] == (True, "default")
 
 
+def test_config__credentials_in_an_address__are_not_shown(run):
+    change = ("config", "plugins.openai.base_url", "https://u:hunter2@a.example/v1?key=hunter3")
+    for words in (change, ("config",), ("config", "--json"), ("trust",)):
+        assert "hunter" not in run(*words).out
+
+
 def test_config__set__keeps_comments_and_everything_else(run, project):
     before = (
         "# mine\nzone = 'UTC'  # where I live\n\n[flush]\n# why not\nstrict_blocks = 2\n\n[session]\nkeep_last = 6\n"

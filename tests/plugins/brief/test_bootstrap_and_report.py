@@ -487,11 +487,3 @@ def test_load__memory_line_that_a_newer_fact_replaced__is_not_shown(opened, payl
     brief = memory.load()
     assert "port 8080" not in brief.memory
     assert "- Docs are in English" in brief.memory
-
-
-def test_load__purged_session__no_mark_of_it_is_shown(opened, payload):
-    memory = opened()
-    for name in "ab":
-        memory.session(name).flush(payload(objective=f"Work of {name}"))
-    memory.purge(session="a")
-    assert "holdfast:gone" not in str(memory.load())

@@ -68,8 +68,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
         for name in before:
             assert name in told
         assert "block flush_" in told
-        assert "session one" in told
-        assert "session two" in told
+        assert all(f"session {name}" in told for name in ("one", "two"))
     now = status(services)
     assert not now.ok
     assert messages(now.lost) == messages(data_loss.newest(services))
@@ -81,9 +80,10 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
         if name != "continuity/active.md":
             assert after[name] == before[name], "as it was written"
     assert {w.session for w in opened().load().work} == {"one", "two"}
-    assert "Ship it" in after["continuity/active.md"]
-    assert "Run the tests" in after["continuity/active.md"]
+    assert all(said in after["continuity/active.md"] for said in ("Ship it", "Run the tests"))
     assert data_loss.every(services) == []
+    (flushed / "MEMORY.md").write_bytes(b"")
+    assert messages(data_loss.newest(opened().services)) == "MEMORY.md is empty."
 
 
 @pytest.mark.parametrize("backend", ["file", "sqlite"])

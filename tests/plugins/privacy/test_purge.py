@@ -166,6 +166,7 @@ def test_purge__session__its_journal_blocks_handoff_and_facts_go_others_stay(ope
     assert "goal of two" in memory.store.read("memory/2026-11-21.md").text
     assert memory.session("two").flush().flush_id == receipt.flush_id
     assert [w.session for w in memory.load().work] == ["two"]
+    assert "holdfast:gone" not in str(memory.load())
     assert not list((project / ".holdfast/state/sessions").glob("one*"))
 
 
