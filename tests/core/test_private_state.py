@@ -164,22 +164,23 @@ def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(project, 
     assert journalled(state) == ["hello"]
 
 
-def test_adopt__state_of_an_older_version__everything_is_there_again(project, state):
+@pytest.mark.parametrize(("damage", "added"), [(b"", "s-adopted-1"), (b"x", "s.jsonl-adopted-1")])
+def test_adopt__state_of_an_older_version__everything_is_there_again(project, state, damage, added):
     with Holdfast.open(project) as memory:
         memory.session("s").add("user", "hello")
     safety.begin(str(state), safety.Marker(session="s", at="2026-11-21T14:30:00+00:00", reason="compaction"))
     (state / "owner").unlink()
     capture(str(project), "s", "user", "said since")
     [aside] = asides(state)
+    (aside / "sessions/s.jsonl").write_bytes(damage + (aside / "sessions/s.jsonl").read_bytes())
     held = adoption.contents(str(aside))
     assert (held.sessions, held.unsafe, held.problem) == (("s",), ("s",), "")
     done = adoption.adopt(str(state), str(aside))
-    assert done.left == ()
-    assert not asides(state)
-    assert not notice(state)
+    assert (done.left, asides(state), notice(state)) == ((), [], "")
     with Holdfast.open(project) as memory:
-        assert memory.sessions() == ["s", "s-adopted-1"]
-        assert [m.text for m in memory.session("s-adopted-1").messages] == ["hello"]
+        assert memory.sessions() == ["s", added]
+        assert [m.text for m in memory.session("s").messages] == ["said since"]
+        assert [m.text for m in memory.session(added).messages] == ["hello"]
         assert [m.session for m in memory.unsafe()] == ["s"]
     assert {stat.S_IMODE(p.stat().st_mode) for p in state.rglob("*") if p.is_file()} == {0o600}
 

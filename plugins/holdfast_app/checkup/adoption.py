@@ -129,9 +129,10 @@ def _take(state: str, aside: str, name: str) -> None:
     *parts, last = name.split("/")
     target = os.path.join(private.make(state, *parts), last)
     own = private.read(target)
-    session_id = None
-    if parts == [_SESSIONS] and last.endswith(".jsonl"):
-        session_id = journal.session_id_of(os.path.join(aside, name), private=False)
+    if own is None and parts == [_SESSIONS]:
+        own = past.read(state, last.removesuffix(".jsonl"))
+    is_journal = parts == [_SESSIONS] and last.endswith(".jsonl")
+    session_id = journal.session_id_of(os.path.join(aside, name), private=False) if is_journal else None
     if session_id is not None:
         _add_journal(state, session_id, data)
     elif name == emergency_log.FILE:
@@ -140,6 +141,8 @@ def _take(state: str, aside: str, name: str) -> None:
         durable.replace(target, data)
     elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
         return
+    elif is_journal:  # damaged at its beginning
+        _add_session(state, last, data)
     elif last.endswith(".jsonl"):
         known = set(own.splitlines())
         lines = [line for line in data.splitlines() if line and line not in known]
