@@ -87,8 +87,8 @@ def apart(root: str, state: str) -> list[Loss]:
     found = statefolders.apart(root, state)
     if checkout.is_lost(state, found):
         message = (
-            "This checkout's private folder is gone, with every turn that no flush had saved. A commit with a file in"
-            " its place removes it."
+            "This checkout's private folder is gone, with every turn that no flush had saved. Git removes it when a"
+            " commit that is checked out has a file in its place."
         )
         step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
         losses.append(Loss(kind="apart", name="", message=message, next_step=step))

@@ -28,6 +28,7 @@ _ARTIFACTS: Final = 12
 _TITLE_CHARS: Final = 120
 _NEXT_CHARS: Final = 160
 _LEAST: Final = 60
+_OLDER: Final = "Older work is still open. See first whether the work above finished it."
 
 
 def resume(
@@ -46,8 +47,8 @@ def resume(
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
     own first, shown without the ``facts`` that have a section of the brief. ``closed`` is the newest entry, if its work
-    is closed: what is open may have ended with it. ``commits`` are those of the first entry. ``session`` is the
-    reader's session, and ``max_chars`` limits the whole brief."""
+    is closed: what is open may have ended with it. ``commits`` are those of the first open entry, or of ``closed``
+    where none is open. ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -68,17 +69,12 @@ def resume(
     work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
     own = bool(session) and first.session == session
-    whole = [first.flush]
-    if closed is not None and not own:
-        lines += [
-            *_entry(closed, commits, named=True),
-            "",
-            "Older work is still open. See first whether that finished it.",
-        ]
-        whole, commits = [closed.flush, first.flush], ()
-    lines += _entry(first, commits, own=own, named=bool(others) or closed is not None)
+    newer = closed if not own else None
+    if newer is not None:
+        lines += [*_entry(newer, named=True), "", _OLDER]
+    lines += _entry(first, commits, own=own, named=bool(others) or newer is not None)
     room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
-    shown = 0
+    whole: list[str] = []
     for other in () if session else others[: handoff.MAX_ENTRIES]:  # no reader of its own: in full, as far as they fit
         entry = _entry(other, named=True)
         size = sum(len(line) + 1 for line in entry)
@@ -87,9 +83,8 @@ def resume(
         room = room and room - size
         lines += entry
         whole.append(other.flush)
-        shown += 1
-    lines += _named(others[shown:], room)
-    return "\n".join(lines), frozenset(whole)
+    lines += _named(others[len(whole) :], room)
+    return "\n".join(lines), frozenset(one.flush for one in (newer, first) if one).union(whole)
 
 
 def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:

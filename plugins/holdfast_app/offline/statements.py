@@ -129,13 +129,14 @@ class Statements:
         for sentence in sentences(line):
             hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
-                if last.category is Category.KNOWLEDGE and found[-1][1] and not _GOES_ON.match(sentence):
-                    if not hit and lasting.judge(sentence).asks > _ASKS:
-                        last = None
-                        continue
-                    found.append((hit[0] if hit else last, sentence))  # one fact a sentence
-                else:
+                is_fact = last.category is Category.KNOWLEDGE and found[-1][1] and not _GOES_ON.match(sentence)
+                if not is_fact:
                     found[-1] = (found[-1][0], f"{found[-1][1]} {sentence}")
+                elif hit or lasting.judge(sentence).asks <= _ASKS:
+                    found.append((hit[0] if hit else last, sentence))
+                else:  # a request ends what the label covers
+                    last = None
+                    continue
                 spoken.append(sentence)
                 continue
             last = hit[0] if hit else None

@@ -133,6 +133,7 @@ def _dropped(journal: Journal) -> tuple[int, int]:
 
 
 def _unknown(memory: Holdfast, session: str) -> NotFound:
+    session = memory.services.gate.identifier(session)
     return NotFound(
         f"There is no session {session!r}. {memory.config.retention.of_turns}",
         next_step="`holdfast sessions` lists the sessions.",

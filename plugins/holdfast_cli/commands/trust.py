@@ -103,7 +103,7 @@ def _adopt(call: Call) -> Answer:
     ok = len(done) == len(held) and not any(adopted.left for adopted in done.values()) and (agreed or not lost)
 
     def show(out: Term) -> None:
-        if not held:
+        if not (held or lost):
             out.say("No state of another user, machine or layout, or of a copied project, is here.")
         for adopted in done.values():
             out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")

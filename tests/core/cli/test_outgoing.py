@@ -33,7 +33,7 @@ ASKED: dict[str, list[list[str]]] = {
     "validate": [[]],
     "status": [[]],
     "spool": [["--json"], ["send", "--json"]],
-    "sessions": [[]],
+    "sessions": [[], ["show", "s-{secret}"]],
     "doctor": [[]],
     "outbox": [[]],
     "plugins": [[]],
