@@ -13,12 +13,15 @@ from holdfast.errors import ConfigError
 from holdfast.storage import Capability, ComposedBackend, Condition, check_name
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
+from holdfast_gitea.compaction import compact, take_over
 from holdfast_gitea.documents import Documents
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.index import Index
 from holdfast_gitea.log import Log
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Gitea
+from holdfast_gitea.wire.faults import GITEA
+from holdfast_keys.transport import find_token
 
 
 @frozen(kw_only=True)
@@ -38,9 +41,6 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast_gitea.wire.faults import GITEA
-    from holdfast_keys.transport import find_token
-
     given = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
     if not all(map(str.strip, made.authors)):
@@ -94,8 +94,6 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
         return Condition(warnings=(f"This project's memory is public. Everyone can read {name} on the server. {step}",))
 
     def compact(self) -> None:
-        from holdfast_gitea.compaction import compact
-
         with self.log.writing():
             compact(self.log, self._facts)
 
@@ -103,8 +101,6 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
         """End a user's invitation: further records do not count, earlier ones still do, and the logs that hold them
         are repeated in issues of the token's user. Returns their number, too. Safe to repeat. Raises: NotFound;
         Refused when the token's user may not; Unavailable."""
-        from holdfast_gitea.compaction import take_over
-
         with self.log.writing():
             member = invitations.revoke(self.log, login)
             if member.state != "left":

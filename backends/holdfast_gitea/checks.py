@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast
 from holdfast.api import Check, Outcome
 from holdfast.errors import HoldfastError
 from holdfast_gitea import invitations
@@ -18,9 +18,6 @@ from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Comment, Issue
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 _NAME = "gitea"
 

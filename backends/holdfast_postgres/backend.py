@@ -12,6 +12,7 @@ from attrs import asdict, fields_dict, frozen
 from holdfast.config import serde
 from holdfast.errors import ConfigError, Conflict
 from holdfast.storage import Add, Append, Capability, Change, Committed, Condition, Remove, Update, Write, no_fact
+from holdfast_keys import origins, secrets
 from holdfast_postgres.database import Database, Row, Statement, reading
 from holdfast_postgres.documents import Documents, found, is_there
 from holdfast_postgres.facts import Execute, Facts, fact_of
@@ -47,8 +48,6 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
     usual = os.path.join(os.path.expanduser("~"), ".pgpass")
     if own or env.get("PGPASSWORD") or env.get("PGPASSFILE") or os.path.exists(usual):
         return own
-    from holdfast_keys import origins, secrets
-
     try:
         origin = origins.of(server, "storage.server")
     except ConfigError:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database, reading
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 _NAME = "postgres"
 _ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls

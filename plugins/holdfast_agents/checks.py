@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
@@ -31,9 +32,6 @@ from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
 from holdfast_app.printable import in_one_line
 from holdfast_app.sessions import pastgate
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.models import Fact
 from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
@@ -23,9 +24,6 @@ from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command
 from holdfast_cli.terminal import Cell, Term
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28

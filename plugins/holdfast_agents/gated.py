@@ -16,11 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve
 
-from holdfast import Session
+from holdfast import Holdfast, Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused, Unavailable
@@ -44,9 +44,6 @@ from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts.rows import elements, lines
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 #: Source of an instruction in the client's summary, if no message has it.
 _SOURCE: Final = "the client's summary"

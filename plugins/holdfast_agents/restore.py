@@ -5,27 +5,26 @@ from __future__ import annotations
 import os
 import time
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import Session
+from holdfast import Holdfast, Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
+from holdfast.text.humanize import ago
 from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_agents.records.memo import Memo
+from holdfast_app import lastbrief
 from holdfast_app.base import Services
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import recalled
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
@@ -78,8 +77,6 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     if not memory.services.is_remote:
         reply = opening(memory, event)
     else:
-        from holdfast_app import lastbrief
-
         with snapshot(), lastbrief.keeping(services) as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
@@ -116,9 +113,6 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
-    from holdfast.text.humanize import ago
-    from holdfast_app import lastbrief
-
     spool = memory.spool
     kept, waiting = lastbrief.read(memory.services), spool.sentence
     old = "No earlier brief is kept on this machine."
@@ -180,8 +174,6 @@ def reconcile(memory: Holdfast, event: Event) -> None:
             continue
         try:
             if _is_longer(left) and memo.is_of(left.client, left.transcript, services.root):
-                from holdfast_agents.records.follow import follow
-
                 last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
                 follow(services, Session(services, left.session), last, patience_s=0)
             if journal.Journal(services.state, services.gate.identifier(left.session)).is_unflushed():

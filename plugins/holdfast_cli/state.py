@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from holdfast_app.base import KeptFlush, Waiting
-    from holdfast_app.lastbrief import Kept
-    from holdfast_app.sessions.status import SessionStatus, Status
-    from holdfast_cli.terminal import Cell, Term
+from holdfast_app.base import KeptFlush, Waiting
+from holdfast_app.lastbrief import Kept
+from holdfast_app.sessions.status import SessionStatus, Status
+from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
     State.SAFE: ("ok", "safe", "green"),

@@ -18,12 +18,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from holdfast_app.outbox.forge import INCOMPLETE, Activity
+from holdfast.errors import StorageError
+from holdfast_app.outbox.forge import INCOMPLETE, Activity, Ask
 from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asks, folded, row_text
+from holdfast_keys.faults import Absent, Closed
 from holdfast_keys.transport import Transport
 
 if TYPE_CHECKING:
-    from holdfast_app.outbox.forge import Ask, Item
+    from holdfast_app.outbox.outbox import Item
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20
@@ -61,8 +63,6 @@ class GitHub(IssueForge):
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
         """See :meth:`holdfast_app.outbox.forge.Forge.facts`."""
-        from holdfast.errors import StorageError
-
         found: dict[Ask, Collection[str]] = {}
         with self._open() as server:
             for ask in asks[:MOST]:
@@ -74,8 +74,6 @@ class GitHub(IssueForge):
         return found
 
     def _of_work(self, server: Transport, target: Target, about: str, since: datetime) -> set[str] | None:
-        from holdfast_keys.faults import Absent
-
         repo = f"/repos/{target.repository}"
         try:
             issue = server.get(f"{repo}/issues/{target.number}").data
@@ -102,8 +100,6 @@ class GitHub(IssueForge):
         return {_login(one["user"]) for one in reviews if one["state"] in wanted} if wanted else None
 
     def _of_name(self, server: Transport, ask: Ask) -> set[str] | None:
-        from holdfast_keys.faults import Absent
-
         name = quote(ask.target, safe="")
         paths = {"branch": "branches", "tag": "git/ref/tags", "release": "releases/tags", "commit": "commits"}
         if ask.about == "user":
@@ -146,8 +142,6 @@ class GitHub(IssueForge):
         return comment["html_url"], comment["body"]
 
     def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterator[Activity]:
-        from holdfast_keys.faults import Absent, Closed
-
         day = _Day(server, name, since, until, self._operator or me, me)
         yield from day.issues()
         yield from day.comments()

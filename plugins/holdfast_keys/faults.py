@@ -9,10 +9,10 @@ import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
+from holdfast_keys import origins
 
 #: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
@@ -158,8 +158,6 @@ class Service(NamedTuple):
     def _moved(self, location: str, repository: str) -> Closed:
         """The error for a redirect, which is never followed. A redirected POST would become a GET, and the token must
         not go elsewhere."""
-        from holdfast_keys import origins
-
         place, below = location.partition("?")[0], re.escape(self.path)
         found = re.search(below + r"/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)", place)
         if found and found[1] != repository:
@@ -218,6 +216,8 @@ def until(epoch: str | None) -> float | None:
 
 def date(header: str | None) -> datetime | None:
     """The time in an HTTP date, or None."""
+    from email.utils import parsedate_to_datetime
+
     try:
         at = parsedate_to_datetime(header or "")
     except (ValueError, TypeError):

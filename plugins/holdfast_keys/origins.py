@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from holdfast.config import resolved, trust
+from holdfast.config import settings as files
 from holdfast.errors import ConfigError, HoldfastError
 
 _URL: Final = re.compile(
@@ -123,8 +125,6 @@ def only_project_names(
 
     False for an address that neither names, because the program that uses holdfast chose it.
     """
-    from holdfast.config import settings as files
-
     with suppress(HoldfastError):
         table, _ = files.raw(os.fspath(root), env)
         return origin in _named(table, settings) and origin not in named_by_user(settings, root, env)
@@ -132,9 +132,6 @@ def only_project_names(
 
 
 def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-    from holdfast.config import resolved, trust
-    from holdfast.config import settings as files
-
     root = os.fspath(root)
     yield files.overrides(env)
     with suppress(HoldfastError):

@@ -14,6 +14,7 @@ from typing import Final
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 from holdfast.text import untrusted
+from holdfast_keys import origins
 from holdfast_memory import install
 
 SERVICE: Final = "holdfast"
@@ -96,8 +97,6 @@ def get(
     there is a stored key, but not for this address; KeyringUnusable when there is a keyring and it does not answer
     (locked, say).
     """
-    from holdfast_keys import origins
-
     env = os.environ if env is None else env
     variable = variable_in_use(name, env)
     distrusted = (

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 from holdfast.plugin import nested
 from holdfast_cli.command import Call, Command, argument
+from holdfast_cli.problem import not_installed
 
 
 @Command(
@@ -26,11 +30,6 @@ from holdfast_cli.command import Call, Command, argument
 )
 def mcp(call: Call) -> int:
     """Serve until the client closes stdin. Raises: PluginLoadFailed when the SDK is missing or too old."""
-    import logging
-    import sys
-
-    from holdfast_cli.problem import not_installed
-
     if nested.inside():
         return 0  # a model that holdfast runs gets no tools
     try:

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from holdfast import Holdfast
 from holdfast.errors import NotFound, Refused
 from holdfast.text import recall
 from holdfast.text.plain import BOM
+from holdfast_app.search.answer import in_short
+from holdfast_app.sessions.lookup import is_named, messages, resolve, short
 from holdfast_app.trust import provenance
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 Arguments = Mapping[str, Any]
 
@@ -34,9 +33,6 @@ _DIGITS: Final = 12
 def search(memory: Holdfast, arguments: Arguments) -> str:
     """The hits that hold now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound;
     Unavailable."""
-    from holdfast_app.search.answer import in_short
-    from holdfast_app.sessions.lookup import resolve
-
     kind, session = arguments.get("kind"), arguments.get("session")
     hits = memory.search(
         arguments.get("question", ""),
@@ -94,8 +90,6 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
-    from holdfast_app.sessions.lookup import is_named, messages, resolve, short
-
     try:
         session = resolve(memory, name)
     except NotFound as error:
@@ -129,8 +123,6 @@ def uri_of(name: str) -> str:
 
 def document_names(root: str) -> list[str]:
     """All stored documents that are not withheld, sorted. Raises: any HoldfastError."""
-    from holdfast import Holdfast
-
     with Holdfast.open(root) as memory:
         return [name for name in memory.store.names() if not memory.store.is_withheld(name)]
 
@@ -141,8 +133,6 @@ def read_document(root: str, uri: str) -> str:
     Raises: NotFound for another URI or a missing document; Refused for a withheld document or a name that is not
     allowed; any HoldfastError.
     """
-    from holdfast import Holdfast
-
     if not uri.startswith(PREFIX):
         raise _unknown(uri)
     name = unquote(uri.removeprefix(PREFIX))

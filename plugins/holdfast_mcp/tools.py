@@ -11,24 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import field, frozen
 
+from holdfast import Holdfast
+from holdfast.config.serde import payload_from
 from holdfast.errors import BadValue
+from holdfast.flush import contract
+from holdfast.models import AddOutcome, AddResult, Fact, Payload, Receipt
 from holdfast.text import recall
 from holdfast.text.plain import clean
 from holdfast.text.recall import defuse
 from holdfast_agents.records.heartbeat import Beat, beats
+from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.sessions.lookup import has_begun
+from holdfast_app.sessions.status import status
 from holdfast_app.trust import provenance
 from holdfast_mcp import schemas, searching
 
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import AddResult, Fact, Receipt
-
-    Run = Callable[[Holdfast, "Arguments", "Caller"], str]
+Run = Callable[[Holdfast, "Arguments", "Caller"], str]
 
 
 #: A session without a turn for this long is not the calling one.
@@ -75,8 +77,6 @@ def _known(memory: Holdfast) -> str:
 
 
 def _active(memory: Holdfast) -> set[str]:
-    from holdfast_app.sessions.status import status
-
     now = status(memory.services)
     return {
         s.id for s in now.sessions if not s.ended and s.last_turn_at is not None and now.at - s.last_turn_at < _ACTIVE
@@ -167,8 +167,6 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
 
     Raises: KeyError for an unknown name; any HoldfastError.
     """
-    from holdfast import Holdfast
-
     tool = TOOLS[name]
     schemas.check(arguments, tool.schema, name)
     with Holdfast.open(root) as memory:
@@ -194,10 +192,6 @@ def _load(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Save the session and verify it. Call it before context is compacted, cleared or handed over, and when work ends.
     Context may be dropped only after it succeeded. Lists may be []."""
-    from holdfast.config.serde import payload_from
-    from holdfast.flush import contract
-    from holdfast.models import Payload
-
     fields = {k: v for k, v in arguments.items() if k not in ("session", "reason")}
     payload = payload_from(fields, "The flush") if fields else None
     session_id = choose(
@@ -268,9 +262,6 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Store one lasting fact when you learn it: a preference, a correction, a goal, project knowledge. A newer value
     replaces the older one."""
-    from holdfast.models import AddOutcome
-    from holdfast_app.authorship.witness import REASON, Witness
-
     if len(arguments["content"]) > _FACT_CHARS:
         raise BadValue("`content`", f"is longer than {_FACT_CHARS:,} characters", next_step="Store one short sentence.")
     if Witness(memory.services).is_hostile(arguments.get("content", "")):
@@ -342,8 +333,6 @@ def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 @_tool("status", "Status of the memory", schemas.STATUS, read_only=True)
 def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Show which sessions are safe, unflushed or UNSAFE, and why. Call it when a flush failed."""
-    from holdfast_app.sessions.status import status
-
     now = status(memory.services)
     lines = [f"Layout {now.layout}, backend {now.backend}."]
     lines.append("No session is UNSAFE." if now.ok else f"UNSAFE sessions: {len(now.unsafe)}. Do not drop context.")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from holdfast.errors import AnswerUnusable
-
-if TYPE_CHECKING:
-    from holdfast.models import Extraction, FactCandidate, Payload, Profile
+from holdfast.models import Extraction, FactCandidate, Payload, Profile
 
 #: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000
@@ -60,8 +58,6 @@ def extraction(text: str) -> Extraction:
     here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
     found = last_object(text, "facts")
-    from holdfast.models import Extraction
-
     summary = found.get("summary")
     return Extraction(
         summary=summary.strip() if isinstance(summary, str) else "",
@@ -136,8 +132,6 @@ def _answer(value: object, key: str) -> Mapping[str, Any] | None:
 
 
 def _draft(found: Mapping[str, Any]) -> Payload:
-    from holdfast.models import Payload
-
     decisions = [text for text in _list(found.get("decisions")) if isinstance(text, str)]
     rejected = [_attempt(row) for row in _list(found.get("rejected"))]
     return Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None)
@@ -153,8 +147,6 @@ def _list(value: object) -> list[Any]:
 
 
 def _candidate(row: Any) -> FactCandidate:
-    from holdfast.models import FactCandidate
-
     values: Mapping[str, Any] = row if isinstance(row, Mapping) else {"content": row}
     return FactCandidate(
         content=values.get("content"),  # type: ignore[arg-type] # any value; checked later
@@ -164,8 +156,6 @@ def _candidate(row: Any) -> FactCandidate:
 
 
 def _profile(value: object) -> Profile:
-    from holdfast.models import Profile
-
     if not isinstance(value, Mapping):
         return Profile()
     strings = {name: value.get(key) for key, name in _PROFILE.items()}

@@ -28,13 +28,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
+from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_keys import origins, secrets
+from holdfast_models import retry
+from holdfast_models.retry import Completion
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
     from holdfast.api import PluginContext
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
-    from holdfast_models.retry import Completion
 
 logger = log(__name__)
 
@@ -99,8 +102,6 @@ def stored(known: Sequence[Fact]) -> str:
     """Known facts for the model, shown before a conversation and fenced as data; empty when there are none."""
     if not known:
         return ""
-    from holdfast.text import recall
-
     rows = [f"{fact.id}: {_shortened(' '.join(fact.content.split()))}" for fact in known]
     return "Stored facts on the same subjects, with their ids:\n" + recall.fence("\n".join(rows)) + "\n\n"
 
@@ -180,14 +181,10 @@ class Endpoint:
     @property
     def origin(self) -> str:
         """The origin of :meth:`url`, empty for the provider's own. Raises: ModelFailed for an unusable address."""
-        from holdfast_keys import origins
-
         origin = self._checked_origin()
         return "" if self.address and origin == origins.of(self.address) else origin
 
     def _checked_origin(self) -> str:
-        from holdfast_keys import origins
-
         try:
             return origins.safe(self.url(), "`base_url`", insecure_http=self.settings.insecure_http)
         except ConfigError as error:
@@ -198,8 +195,6 @@ class Endpoint:
 
         Raises: ModelFailed with the next step when there is none, or when only the project names the address.
         """
-        from holdfast_keys import secrets
-
         origin = self.origin
         try:
             setting = f"plugins.{self._name}.base_url"
@@ -219,9 +214,6 @@ class Endpoint:
     def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str], timeout_s: float) -> Any:
         """The server's answer to one request, as JSON data. The key goes to :meth:`url` and nowhere else, because no
         redirect is followed. Raises: ModelFailed."""
-        from holdfast_keys import origins
-        from holdfast_models import retry
-
         try:
             import httpx2
         except ImportError as error:
@@ -272,18 +264,15 @@ class ModelPlugin(Endpoint, ABC):
     def completion(self, content: object, sent: object = 0, received: object = 0, stop: object = "") -> Completion:
         """An answer, from its values in the API: the text or blocks of text, tokens, and the stop reason."""
         from holdfast_models.answers import text_of
-        from holdfast_models.retry import Completion as Made
 
         sent, received = (value if isinstance(value, int) else 0 for value in (sent, received))
-        return Made(text=text_of(content), input_tokens=sent, output_tokens=received, stop=str(stop or ""))
+        return Completion(text=text_of(content), input_tokens=sent, output_tokens=received, stop=str(stop or ""))
 
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:
         """:meth:`complete` with retries (a dream's limits for a dream), recording the token usage.
 
         Raises: ModelFailed; AnswerUnusable when the answer was cut off.
         """
-        from holdfast_models import retry
-
         settings = self.settings
         start = time.monotonic()
         max_tokens = settings.dream_max_tokens if dream else settings.max_tokens
@@ -304,8 +293,6 @@ class ModelPlugin(Endpoint, ABC):
         return completion
 
     def _record(self, outcome: Completion | HoldfastError, start: float) -> None:
-        from holdfast_models import retry
-
         took_s = time.monotonic() - start
         retry.record(self._state, plugin=self._name, model=self.settings.model, took_s=took_s, outcome=outcome)
 

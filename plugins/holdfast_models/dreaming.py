@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from hashlib import sha256
+from typing import Final
 
 from holdfast.errors import AnswerUnusable
+from holdfast.models import DreamDraft, DreamSources
 from holdfast_models.answers import MAX_CHARS, without_thoughts
-
-if TYPE_CHECKING:
-    from holdfast.models import DreamDraft, DreamSources
 
 SYSTEM: Final = """\
 You keep the long-term memory of a software project. You are given the current memory and the daily notes of the last
@@ -46,8 +45,6 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]*\s*")
 
 def question(sources: DreamSources) -> str:
     """The unchanged sources, each between marks made from a digest of all sources, which no source can contain."""
-    from hashlib import sha256
-
     inputs = [("MEMORY.md", sources.memory), *sources.notes]
     mark = sha256("\0".join(text for _, text in inputs).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     parts = [
@@ -67,8 +64,6 @@ def parse(answer: str) -> DreamDraft:
     ``diary`` is empty when there is no ``[DREAM]``. Raises: AnswerUnusable if ``[MEMORY]`` is missing or empty, or if
     two of them differ.
     """
-    from holdfast.models import DreamDraft
-
     text = without_thoughts(answer)
     if not text.strip():
         raise AnswerUnusable("The model's answer is empty.")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,10 +13,12 @@ from attrs import frozen
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.fs import durable, private
+from holdfast.text.lazy import log
 from holdfast_keys.faults import seconds
+from holdfast_keys.secrets import command
 from holdfast_memory import extra
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 USAGE_FILE: Final = "usage.jsonl"
 #: HTTP statuses worth retrying. Source: RFC 9110 and the providers' error pages.
@@ -41,8 +41,6 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
 
     ``origin`` is the responding address's origin, empty for the provider's own.
     """
-    from holdfast_keys.secrets import command
-
     if 300 <= status < 400:
         return ModelFailed(
             f"The {provider} endpoint answered with a redirect (HTTP status {status}), which holdfast does not follow, "
@@ -103,6 +101,8 @@ def persist(
         except ModelFailed as error:
             pause = error.retry_after_s
             if pause is None:
+                import random
+
                 longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
                 pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
             if not error.retryable or number == max_retries or clock() + pause >= end:

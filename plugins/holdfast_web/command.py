@@ -7,15 +7,13 @@ import os
 import signal
 import threading
 import webbrowser
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
 from holdfast_file import gitrun
-
-if TYPE_CHECKING:
-    from holdfast_web.server import Server
+from holdfast_web.server import Server
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535

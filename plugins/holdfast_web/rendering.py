@@ -14,22 +14,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
 from holdfast.text.humanize import ago, count, size
 from holdfast.text.plain import is_none
 from holdfast_app.printable import in_one_line, printable
 from holdfast_app.view.project import Project
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
-    from markdown_it.utils import OptionsDict
-
 
 #: A document's heading is below the page's, so its levels begin at 2.
 _HEADINGS: Final = {f"h{n}": f"h{min(n + 1, 6)}" for n in range(1, 7)}
@@ -49,9 +47,6 @@ def _rendered(tokens: list[Token]) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
-
     class Renderer(RendererHTML):
         def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
             return f"[image: {html.escape(tokens[idx].content or str(tokens[idx].attrGet('src') or ''))}]"
@@ -70,8 +65,6 @@ def _parser() -> MarkdownIt:
 
 def _safe(tokens: Sequence[Token], after: Mapping[int, str], *, linked: bool = True) -> list[Token]:
     """The tokens with no attributes but line numbers and web addresses."""
-    from markdown_it.token import Token
-
     found: list[Token] = []
     numbered: set[int] = set()
     links: list[bool] = []

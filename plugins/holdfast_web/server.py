@@ -7,12 +7,10 @@ import os
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from holdfast.errors import Unavailable
-
-if TYPE_CHECKING:
-    from holdfast_web.site import Response, Site
+from holdfast_web.site import Response, Site
 
 logger = logging.getLogger(__name__)
 

@@ -15,19 +15,16 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from attrs import frozen
 
+from holdfast import Holdfast
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound, Refused
 from holdfast_app.view.project import Project
 from holdfast_web import pages
 from holdfast_web.rendering import Renderer
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 #: Names that a browser on this machine uses for loopback. Any other Host header means DNS rebinding.
 _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -17,8 +17,7 @@ from holdfast_gitea.wire.faults import TooLong, garbled
 from holdfast_gitea.wire.models import Comment
 from holdfast_keys.transport import Answer
 
-if TYPE_CHECKING:
-    Get = Callable[..., Answer]
+Get = Callable[..., Answer]
 
 PAGE: Final = 50  # more is never sent
 PAGES: Final = 2000  # a list that does not end is an error

@@ -17,13 +17,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attrs import evolve
 
+from holdfast import Session
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
+from holdfast.models import Message
 from holdfast.text import untrusted
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
@@ -34,10 +36,6 @@ from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import NO_OUTPUT
 from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
 from holdfast_app.transcripts import opencode, read
-
-if TYPE_CHECKING:
-    from holdfast import Session
-    from holdfast.models import Message
 
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5

@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import evolve
 
+from holdfast import __version__
 from holdfast_agents.clientfiles import own_folder, table
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Needed, Problem, Where, hooks, stale
@@ -147,8 +148,6 @@ def _problems(where: Where) -> Iterator[Problem]:
 
 
 def _manifest(name: str) -> Values:
-    from holdfast import __version__
-
     version = __version__ if __version__[:1].isdigit() else "0.0.0"
     about = {"name": name, "version": version, "description": _ABOUT, "author": {"name": "holdfast"}, "license": "MIT"}
     return Values(members={(key,): value for key, value in about.items()})

@@ -14,14 +14,19 @@ from typing import Any, Final, cast
 
 from attrs import evolve
 
+from holdfast.config import resolved, settings
 from holdfast.fs import ownership_mark
+from holdfast.text import untrusted
+from holdfast_agents import clientfiles
 from holdfast_agents.clientfiles import own_folder
-from holdfast_agents.setup import placing
+from holdfast_agents.setup import placing, program
+from holdfast_agents.setup.claude_code import MANIFEST, NAME, PLUGIN, plugin
 from holdfast_agents.setup.client import AGREED, GUARDED, Client, Needed, Where
 from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_agents.setup.placing import Done
 from holdfast_app.config import Config
+from holdfast_app.settings import project
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask
@@ -214,9 +219,6 @@ def named(call: Call, where: Where) -> dict[str, str]:
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
-    from holdfast.config import settings
-    from holdfast_app.settings import project
-
     if settings.config_file(where.root) is not None:
         return (), project.begin(where.root)
     done = project.set_up(where.root)
@@ -224,8 +226,6 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def _missing_program(where: Where) -> list[str]:
-    from holdfast_agents.setup import program
-
     if where.program != program.PLAIN or program.on_path():
         return []
     step = (
@@ -260,8 +260,6 @@ _NO_SERVER = (
 def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model is not None:
-        from holdfast.config import settings
-
         text = f"[plugins.{LOGINS[model]}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
 
@@ -276,11 +274,6 @@ def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
 
 def _plugin(call: Call, where: Where) -> Needed:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
-    from holdfast.text import untrusted
-    from holdfast_agents import clientfiles
-    from holdfast_agents.setup.claude_code import MANIFEST, NAME, PLUGIN, plugin
-    from holdfast_agents.setup.client import Needed
-
     args = call.args
     if args.client != NAME:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
@@ -342,8 +335,6 @@ def _is_here(client: str) -> bool:
 
 def lacks(call: Call, root: str) -> bool:
     """Whether no login is switched on, and the user did not decline one."""
-    from holdfast.config import resolved
-
     config = resolved.load(root, lenient=True)
     return not call.args.no_model and not any(config.plugin(one).enabled for one in LOGINS.values())
 
@@ -360,15 +351,11 @@ def step(client: str) -> str:
 
 def switch_on(root: str, name: str) -> dict[str, str]:
     """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_app.settings import project
-
     key = f"plugins.{LOGINS[name]}.enabled"
     return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
 
 
 def _asked(client: str, root: str) -> str:
-    from holdfast.config import resolved
-
     others = [name for name in LOGINS if name != client and _is_here(name)]
     most = cast("Config", resolved.load(root, lenient=True)).extract.calls_a_day
     more = f", or type another: {', '.join(others)}" if others else ""

@@ -17,6 +17,7 @@ from holdfast.config import resolved, settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable
+from holdfast.plugin import discovery
 from holdfast.text.humanize import nearest
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
@@ -24,6 +25,7 @@ from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done, Setting
+from holdfast_app.transfer.migrate import is_migrated
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
@@ -120,9 +122,6 @@ def _set(call: Call) -> Answer:
 
 def _is_migrated(call: Call, to: str) -> bool:
     """Whether the other store has everything already. False where the stores cannot be compared."""
-    from holdfast.plugin import discovery
-    from holdfast_app.transfer.migrate import is_migrated
-
     with suppress(HoldfastError):
         discovery.choose(discovery.scan(), discovery.BACKENDS, to)  # a project with a wrong name is not opened
         return is_migrated(call.memory.services, to)

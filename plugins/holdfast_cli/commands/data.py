@@ -20,7 +20,7 @@ from holdfast_app.privacy.purge import PurgeReport, ScrubReport
 from holdfast_app.privacy.transforms import Changed, Left
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.transfer import portable
-from holdfast_app.transfer.exporting import Imported
+from holdfast_app.transfer.exporting import Imported, import_archive
 from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.imports import bundle, content, foreign, taken
@@ -137,8 +137,6 @@ def import_(call: Call) -> Answer:
 
 
 def _archive(call: Call) -> Answer:
-    from holdfast_app.transfer.exporting import import_archive
-
     args, out = call.args, call.out
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place

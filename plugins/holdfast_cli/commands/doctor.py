@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 
+from holdfast import Holdfast
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
+from holdfast.models import Check
 from holdfast.plugin.discovery import BACKENDS
 from holdfast.storage import snapshot
 from holdfast.text.humanize import count
@@ -20,11 +21,6 @@ from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
 from holdfast_file import gitrun
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import Check
-
 
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 

@@ -6,8 +6,9 @@ import faulthandler
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast import Holdfast
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
@@ -19,10 +20,6 @@ from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
 from holdfast_cli.problem import UsageError, show_error
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 _MARKS = {
     Status.DONE: "ok",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from holdfast import Holdfast
 from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
+from holdfast.models import Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast_app.authorship import witness
@@ -22,11 +24,6 @@ from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import is_agent, read_file, text_of
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import Fact
-
 
 #: Bad rows that a person is shown; ``--json`` lists all.
 _SHOWN: Final = 20

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from holdfast import Holdfast
 from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
 from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
+from holdfast_app import lastbrief
 from holdfast_app.brief.brief import Brief
+from holdfast_app.report.report import write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 _KEYS = (
     "objective", "next_step", "blockers", "work", "unsafe", "facts", "memory", "user", "files", "notes", "pointers",
@@ -57,8 +56,6 @@ def load(call: Call) -> Answer:
 
 def _without_store(call: Call, error: Unavailable) -> Answer:
     """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
-    from holdfast_app import lastbrief
-
     try:
         spool = call.memory.services.spool
     except PluginNotFound:
@@ -167,8 +164,6 @@ def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:
 )
 def report(call: Call) -> Answer:
     """The requested days' report."""
-    from holdfast_app.report.report import write
-
     args, memory = call.args, call.memory
     if args.morning and args.days:
         raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")

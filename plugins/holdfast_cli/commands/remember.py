@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.config.serde import fact_out
-from holdfast.models import AddOutcome
+from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast_app.authorship import witness
 from holdfast_app.facts.store.writer import check_confidence
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
@@ -19,8 +21,6 @@ from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import AddResult, Fact
     from holdfast_app.facts.extraction.extract import ExtractResult, Judged
     from holdfast_app.facts.extraction.queue import GivenUp
 
@@ -59,8 +59,6 @@ def confidence(text: str) -> float:
 )
 def remember(call: Call) -> Answer:
     """Store it. Exit code 1 when it was not stored and is not known either."""
-    from holdfast_app.authorship import witness
-
     args, memory = call.args, call.memory
     content = text_of(args.content)
     if is_agent():

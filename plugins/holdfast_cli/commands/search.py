@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from holdfast.text.humanize import ago, count
-from holdfast_app.search import KINDS
+from holdfast_app.search import KINDS, index
+from holdfast_app.search.answer import in_short, said, when
 from holdfast_app.search.hits import Hits, SearchHit
 from holdfast_app.sessions.lookup import resolve, short
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
@@ -48,8 +49,6 @@ def search(call: Call) -> Answer:
     """The hits that hold now, then where it was said."""
     memory, args = call.memory, call.args
     if args.index:
-        from holdfast_app.search import index
-
         index.complete(memory)
         return Answer({}, "The index is up to date.")
     question, now = " ".join(args.words), memory.services.now()
@@ -64,8 +63,6 @@ def search(call: Call) -> Answer:
     table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
     kept = memory.config.retention.of_turns
     if args.short:
-        from holdfast_app.search.answer import in_short
-
         return Answer(table, in_short(found, kept))
     return Answer(table, lambda out: _show(out, found, now, kept))
 
@@ -100,8 +97,6 @@ def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
 
 
 def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
-    from holdfast_app.search.answer import said, when
-
     is_turn, at = hit.kind == "turn", when(hit)
     if hit.at and hit.kind in ("turn", "fact"):
         at += f" ({ago(hit.at, now)})"

@@ -3,9 +3,10 @@ project, data at risk and the next step."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast
 from holdfast.clock import local_now
 from holdfast.config import settings
 from holdfast.config.serde import moment, unstructure
@@ -13,22 +14,17 @@ from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import lastbrief, upkeep
+from holdfast_app.brief.brief import Brief
+from holdfast_app.report.cost import Cost
+from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles
+from holdfast_app.sessions.status import Status
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Cell, Term, home_short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from holdfast import Holdfast
-    from holdfast_app.brief.brief import Brief
-    from holdfast_app.report.cost import Cost
-    from holdfast_app.sessions.status import Status
-
 
 _SHOWN = 20
 #: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
@@ -53,8 +49,6 @@ def status(call: Call) -> Answer:
     """Every session's state, and what else is not safe."""
     memory = call.memory
     if call.args.cost:
-        from holdfast_app.report.cost import cost as cost_of
-
         spent = cost_of(memory.services)
         refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
         return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
@@ -217,8 +211,6 @@ _DAILY = (
 
 def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
-    from holdfast import Holdfast
-
     out = Term()
     folder = settings.find_root(root)
     found = settings.config_file(folder) is not None

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict, frozen
 
+from holdfast import Holdfast
 from holdfast.config import resolved, settings, statefolder, trust
 from holdfast.config.fields import described
 from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
+from holdfast.models import Fact
 from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
 from holdfast_app.checkup import adoption
@@ -27,10 +29,6 @@ from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import is_agent
 from holdfast_cli.terminal import Term, home_short
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import Fact
 
 
 def _meaning(key: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, Namespace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.config.serde import moment, unstructure
 from holdfast.models import CuratedEntry, turns_of
 from holdfast.text.humanize import ago, count
@@ -21,10 +22,6 @@ from holdfast_cli.problem import UsageError
 from holdfast_cli.saving import require_session
 from holdfast_cli.stdin import parse_json, read_file
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 #: Flag -> (key of the update, target section).
 _SECTIONS = {

@@ -12,19 +12,16 @@ import tempfile
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast, Session
 from holdfast.config.serde import payload_from
 from holdfast.errors import ConfigError, FlushRefused
+from holdfast.models import Message, Payload
 from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
 from holdfast_app.transcripts import read
 from holdfast_cli.command import Call, Command, argument
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast, Session
-    from holdfast.models import Message, Payload
 
 SESSION = "webhook-fix"
 #: Share of the session before the first compaction.
@@ -42,8 +39,6 @@ KEEP = 4
 )
 def demo(call: Call) -> int:
     """Play all acts; 0 when the promise held in each."""
-    from holdfast import Holdfast
-
     out, folder = call.out, _folder(call.args.dir)
     data = resources.files("holdfast_cli.demo")
     with resources.as_file(data / "session.jsonl") as path:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast
 from holdfast.api import Check, Outcome
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, ModelFailed
@@ -15,9 +15,6 @@ from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
 from holdfast_models.cli import programs
 from holdfast_models.retry import USAGE_FILE
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode", "gemini_cli": "gemini"}
 #: Maximum part of the record to read, from its end, in bytes.

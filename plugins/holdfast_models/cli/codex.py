@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
+from holdfast.text import untrusted
 from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, rows, string
 from holdfast_models.cli.programs import Ended
 from holdfast_models.retry import Completion
@@ -101,8 +102,6 @@ class CodexCli(CliModel):
 
 def _servers(env: Mapping[str, str]) -> list[str]:
     """MCP server names from the user's settings; none for unreadable settings, because codex then fails, too."""
-    from holdfast.text import untrusted
-
     home = env.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")
     try:
         with open(os.path.join(home, "config.toml"), encoding="utf-8") as file:

@@ -6,6 +6,7 @@ nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, nev
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -15,8 +16,11 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from holdfast.errors import ModelFailed
+from holdfast.fs import durable, userdir
 from holdfast.plugin import nested
+from holdfast.text import untrusted
 from holdfast_models.base import ModelPlugin
+from holdfast_models.cli import programs
 from holdfast_models.cli.programs import Ended
 from holdfast_models.retry import Completion
 
@@ -77,9 +81,6 @@ class CliModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
-        from holdfast.errors import ModelFailed
-        from holdfast_models.cli import programs
-
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
         program = programs.find(
@@ -109,8 +110,6 @@ class CliModel(ModelPlugin):
 
     def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
         """The error for the program's report, see :func:`holdfast_models.cli.programs.failed`."""
-        from holdfast_models.cli import programs
-
         return programs.failed(self.program, self._name, said, status, code=code)
 
     @property
@@ -125,10 +124,6 @@ class CliModel(ModelPlugin):
 
         Raises: ModelFailed when both are inside the project; Unavailable.
         """
-        from holdfast.errors import ModelFailed
-        from holdfast.fs import durable, userdir
-        from holdfast_models.cli import programs
-
         own = userdir.path("models")
         if not programs.inside(own, self._root):
             durable.make_private_dir(own)
@@ -144,8 +139,6 @@ class CliModel(ModelPlugin):
     def _environment(self, folder: str) -> dict[str, str]:
         """The user's environment without a client's session and holdfast's own settings. Temporary files go into
         ``folder``, because some programs write the conversation into their error reports."""
-        from holdfast_models.cli import programs
-
         left_out = (*_SESSION_OF, *self.session_variables)
         env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
         env["PATH"] = programs.safe_path(os.environ.get("PATH", ""), self._root)
@@ -163,8 +156,6 @@ def _remove_stale(folder: str) -> None:
 
 def rows(text: str) -> list[dict[str, object]]:
     """The JSON objects in ``text``, one on each line; other lines are skipped."""
-    from holdfast.text import untrusted
-
     found = []
     for line in text.splitlines():
         if line.lstrip().startswith("{"):
@@ -179,8 +170,6 @@ def rows(text: str) -> list[dict[str, object]]:
 
 def whole(text: str) -> dict[str, object] | None:
     """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
-    import json
-
     decoder = json.JSONDecoder()
     found = None
     at = 0

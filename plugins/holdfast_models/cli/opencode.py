@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
+from holdfast_models.cli import programs
 from holdfast_models.cli.model import CliModel, Start, number, part, rows, string, whole
 from holdfast_models.cli.programs import Ended
 from holdfast_models.retry import Completion
@@ -65,8 +66,6 @@ class OpencodeCli(CliModel):
 
     def _servers(self, program: str, folder: str, env: Mapping[str, str]) -> list[str]:
         """MCP servers that opencode would start, by name. Raises: ModelFailed when it does not list them."""
-        from holdfast_models.cli import programs
-
         listed = programs.run(
             (program, "debug", "config"), "", folder=folder, env={**env, **_ENV}, timeout_s=_LIST_LIMIT_S
         )

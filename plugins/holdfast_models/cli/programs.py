@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Final, NamedTuple
 
+from holdfast.config import settings
 from holdfast.errors import ModelFailed
 
 #: Only the beginning of the output and of stderr is read, in bytes. The longest accepted answer has 400,000 characters.
@@ -76,8 +77,6 @@ def safe_path(path: str, root: str) -> str:
 def users_program(plugin: str, env: Mapping[str, str]) -> str:
     """The setting ``program`` in the user's own file or environment, empty when it is not set. A project's file is not
     read: not even a trusted project may name a program. Raises: ConfigError."""
-    from holdfast.config import settings
-
     named = env.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
     if named is not None:
         return named

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
+from markupsafe import Markup
 
 from holdfast.config.layout import Surface
 from holdfast.errors import NotFound
@@ -18,10 +19,6 @@ from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_web.pages.request import Request, page
 from holdfast_web.rendering import Renderer
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
 _MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.journal import order
-from holdfast.models import turns_of
+from holdfast.models import Message, turns_of
 from holdfast_app.view import journals
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
 from holdfast_app.view.project import Project
 from holdfast_web.pages.request import Request, page
 from holdfast_web.rendering import Renderer
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
-
 
 #: Turns on one page, and compactions.
 _TURNS: Final = 20

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
+
+from markupsafe import Markup, escape
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
@@ -18,10 +20,6 @@ from holdfast_app.search.hits import SearchHit
 from holdfast_app.view.project import Project
 from holdfast_web.pages.request import Request
 from holdfast_web.rendering import Renderer, line_to_html
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 #: Lines around the recalled text, which are part of the brief but not of the memory.
 _FENCES = (recall.OPEN, recall.CLOSE)
@@ -118,8 +116,6 @@ def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:
 
 def marked(text: str, words: list[str]) -> Markup:
     """``text`` with the query's words, and words that begin with them, in ``<mark>``."""
-    from markupsafe import Markup, escape
-
     pieces = re.split(r"(\w+)", in_one_line(text))
     return Markup("").join(
         Markup("<mark>{}</mark>").format(piece)
