@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound
@@ -16,11 +16,11 @@ from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
-from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send
+from holdfast_app.outbox.outbox import FILE, Delivery, Item, Outbox, Send
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
-    from holdfast.models import Evidence, Payload, Receipt
+    from holdfast.models import Payload, Receipt
 
 logger = log(__name__)
 
@@ -28,14 +28,6 @@ logger = log(__name__)
 START_LIMIT_S: Final = 3.0
 #: Seconds that a person waits who asked for it; every call has its own limit, too.
 COMMAND_LIMIT_S: Final = 600.0
-
-
-@frozen(kw_only=True)
-class Delivery:
-    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
-
-    item: Item
-    evidence: Evidence | None
 
 
 class Deliveries:
@@ -64,16 +56,17 @@ class Deliveries:
 
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
         """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
-        before = self._outbox.items()
-        senders = _senders(self._services)
+        before, senders = self.items(), _senders(self._services)
         sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
         proofs = {one.item.id: one.evidence for one in sent}
         after = {item.id: item for item in self.items()}
-        return [
-            Delivery(item=_explained(after.get(item.id, item), senders), evidence=proofs.get(item.id))
-            for item in before
-            if item.id in proofs or item.id in after
-        ]
+        outcomes = []
+        for item in (after.get(one.id, one) for one in before if one.id in proofs or one.id in after):
+            if not item.is_damaged and item.plugin not in senders:
+                step = f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status."
+                item = evolve(item, error=f"The plugin {item.plugin!r} is not working.", next_step=step)
+            outcomes.append(Delivery(item, proofs.get(item.id)))
+        return outcomes
 
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
@@ -141,14 +134,6 @@ def forges_of(services: Services, *, publishing: bool = False) -> dict[str, Forg
 
 def _senders(services: Services) -> dict[str, Send]:
     return {name: forge.send for name, forge in forges_of(services, publishing=True).items()}
-
-
-def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
-    """Give an item that no plugin can send its error."""
-    if item.is_damaged or item.plugin in senders:
-        return item
-    step = f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status."
-    return evolve(item, error=f"The plugin {item.plugin!r} is not working.", next_step=step)
 
 
 def _is_dropped(services: Services, item_id: str) -> bool:

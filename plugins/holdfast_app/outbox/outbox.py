@@ -64,11 +64,11 @@ class Item:
         return self.id.startswith(DAMAGED)
 
 
-class Sent(NamedTuple):
-    """A published item, and the proof."""
+class Delivery(NamedTuple):
+    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
 
     item: Item
-    evidence: Evidence
+    evidence: Evidence | None
 
 
 #: Publishes an item once and reads it back. Raises: Unavailable when nothing can be published there now; any other
@@ -122,7 +122,7 @@ class Outbox(DurableQueue[Item]):
 
     def send(
         self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
-    ) -> list[Sent]:
+    ) -> list[Delivery]:
         """Try the due items in order, for ``limit_s`` seconds at most; returns the published ones. Never raises.
 
         A failed item is retried after a minute, then after twice as long each time, up to an hour, and is
@@ -131,7 +131,7 @@ class Outbox(DurableQueue[Item]):
         """
         if not os.path.exists(self.path):
             return []
-        now, ends, sent = now.astimezone(UTC), time.monotonic() + limit_s, list[Sent]()
+        now, ends, sent = now.astimezone(UTC), time.monotonic() + limit_s, list[Delivery]()
 
         def run() -> None:
             try:
@@ -148,7 +148,7 @@ class Outbox(DurableQueue[Item]):
         return list(sent)
 
     def _send(
-        self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Sent], *, even_if_not_due: bool
+        self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Delivery], *, even_if_not_due: bool
     ) -> None:
         """One pass through the items that are due, adding the published ones to ``sent``."""
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
@@ -169,7 +169,7 @@ class Outbox(DurableQueue[Item]):
             result = _published(item, senders[item.plugin])
             if not isinstance(result, HoldfastError):
                 self.remove([item.id])
-                sent.append(Sent(item, result))
+                sent.append(Delivery(item, result))
                 continue
             self._failed(item, result, now)
             held.add(lane)
@@ -202,15 +202,12 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
     except HoldfastError as error:
         return error
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
-        return HoldfastError(
-            f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
-        )
+        problem = f"The plugin {item.plugin!r} failed: {type(error).__name__}."
+        return HoldfastError(problem, next_step="Report it to its author.")
     if evidence.published.strip() == evidence.read_back.strip():
         return evidence
-    return HoldfastError(
-        f"The content published at {evidence.pointer} reads back differently.",
-        next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
-    )
+    step = "Look at it there; `holdfast outbox drop` leaves it as it is."
+    return HoldfastError(f"The content published at {evidence.pointer} reads back differently.", next_step=step)
 
 
 def _moved(target: str, old: str, new: str) -> str:

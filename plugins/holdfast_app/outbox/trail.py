@@ -93,14 +93,11 @@ class IssueForge(Forge):
                 elsewhere[mutation.target] = None
             else:
                 by_target.setdefault(target, []).append(mutation)
-        posts = [
-            Post(str(target), self._body(target, said, [*by_target], receipt)) for target, said in by_target.items()
-        ]
+        keep = set(map(str, by_target))
+        posts = [Post(str(target), self._body(target, said, keep, receipt)) for target, said in by_target.items()]
         note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
-        return [
-            *self.publish(posts, receipt),
-            *(Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere),
-        ]
+        others = (Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere)
+        return [*self.publish(posts, receipt), *others]
 
     def send(self, item: Item) -> Evidence:
         """Add the comment unless it is there, and read it back. See :meth:`holdfast_app.outbox.forge.Forge.send`."""
@@ -109,9 +106,8 @@ class IssueForge(Forge):
 
         target = self._target(item.target)
         if target is None:
-            raise StorageError(
-                f"{item.target!r} names no issue on {self._server}.", next_step="Drop it, or correct the settings."
-            )
+            problem = f"{item.target!r} names no issue on {self._server}."
+            raise StorageError(problem, next_step="Drop it, or correct the settings.")
         try:
             with self._open() as server:
                 url, body = self._comment(server, target, item)
@@ -167,11 +163,10 @@ class IssueForge(Forge):
     def _target(self, text: str) -> Target | None:
         return target_of(text, server=self._server, repository=self._repository)
 
-    def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
-        """The comment for people, except for the last line."""
+    def _body(self, target: Target, said: Sequence[StateMutation], keep: Collection[str], receipt: Receipt) -> str:
+        """The comment for people, except for the last line. ``keep`` are the flush's targets."""
         from holdfast.config.layout import Surface
 
-        keep = {str(one) for one in targets}
         lines = []
         for mutation in said:
             text = quiet(one_line(mutation.summary), server=self._server, repository=target.repository, keep=keep)
@@ -234,10 +229,8 @@ class Target:
 
 def target_of(text: str, *, server: str, repository: str) -> Target | None:
     """The work that ``owner/repo#12``, ``#12`` (in ``repository``) or an address on ``server`` names, else None."""
-    text = text.strip()
-    found = _TARGET.fullmatch(text)
-    if found is None:
-        found = re.fullmatch(_address(server) + r"(?:[?#]\S*)?", text, re.IGNORECASE)
+    text, address = text.strip(), rf"{re.escape(server)}/({_NAME}/{_NAME})/(?:issues|pulls?)/([1-9][0-9]{{0,8}})"
+    found = _TARGET.fullmatch(text) or re.fullmatch(rf"{address}(?:[?#]\S*)?", text, re.IGNORECASE)
     if found is None:
         return None
     name = found[1] or repository
@@ -267,10 +260,6 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
 def code(text: str) -> str:
     """``text`` as a code span."""
     return "`" + text.replace("`", "'") + "`"
-
-
-def _address(server: str) -> str:
-    return re.escape(server) + rf"/({_NAME}/{_NAME})/(?:issues|pulls?)/([1-9][0-9]{{0,8}})"
 
 
 def _pattern(server: str) -> re.Pattern[str]:

@@ -74,7 +74,6 @@ class _Row(NamedTuple):
     place: str
     at: float
     role: str
-    clean: int
     name: str
     origin: str
 
@@ -115,15 +114,12 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
     """The entries as hits without excerpts, masked for output with a few validator calls."""
     rows = _rows(db, {one.id for one in found})
     bodies = _masked(memory, db, rows)
-    sessions: dict[str, str] = {}
 
     def hit(one: Ranked) -> SearchHit:
         row, name = rows[one.id], rows[one.id].name
         where = f"{name}:{row.place}" if name else row.place
         if row.kind == records.TURN:
-            if name not in sessions:
-                sessions[name] = records.session_of(name, row.origin)
-            name = sessions[name]
+            name = records.session_of(name, row.origin)
             where = f"session {name}, turn {row.place}"
         at = dates.local(row.at, memory.config.tz) if row.at else None
         return SearchHit(row.kind, name, row.place, where, at, row.role, round(one.score, 4), "", bodies[one.id])
@@ -147,26 +143,22 @@ def excerpts(
     found = []
     for hit in hits:
         one = ids.get(hit.where, 0)
-        part = excerpt(hit.text, question, line(one - 1), line(one + 1))
-        found.append(hit._replace(excerpt=part.match, before=part.before, after=part.after))
+        match, before, after = excerpt(hit.text, question, line(one - 1), line(one + 1))
+        found.append(hit._replace(excerpt=match, before=before, after=after))
     return found
 
 
 def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, _Row]) -> dict[int, str]:
-    """The entries' words, masked now where the index has them from other rules."""
+    """The entries' words, masked."""
     bodies = index.bodies(db, rows)
-    rules = index.rules(memory)
-    unmasked = [one for one, row in rows.items() if not rules or row.clean != rules]
-    if unmasked:
-        masked = memory.services.gate.outgoing_all([bodies[one] for one in unmasked], surface="journal")
-        bodies.update(zip(unmasked, masked, strict=True))
-    return bodies
+    masked = memory.services.gate.outgoing_all(list(bodies.values()), surface="journal")
+    return dict(zip(bodies, masked, strict=True))
 
 
 def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
     """The existing ones of these entries, by id."""
     rows = db.execute(
-        "SELECT e.id, e.kind, e.place, e.at, e.role, e.clean, s.name, s.origin FROM entry e JOIN source s "  # noqa: S608
+        "SELECT e.id, e.kind, e.place, e.at, e.role, s.name, s.origin FROM entry e JOIN source s "  # noqa: S608
         f"ON s.id = e.id >> {index.SOURCE} WHERE e.id IN ({','.join('?' * len(ids))})",
         tuple(ids),
     )
@@ -176,26 +168,19 @@ def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
 # excerpts
 
 
-class Excerpt(NamedTuple):
-    """Three single lines. ``before`` and ``after`` are empty where the text and its neighbours end."""
-
-    match: str
-    before: str
-    after: str
-
-
-def excerpt(text: str, question: str, previous: str = "", following: str = "") -> Excerpt:
-    """The part of ``text`` with most of the question's stems. Where it begins or ends the text, the line before or
-    after it is of ``previous`` or ``following``."""
-    line = _flat(text)
+def excerpt(text: str, question: str, previous: str = "", following: str = "") -> tuple[str, str, str]:
+    """The part of ``text`` with most of the question's stems, and the lines before and after it. Where it begins or
+    ends the text, they are of ``previous`` or ``following``, if there are any."""
+    line = " ".join(text.split())
     begin, end = _best(line, question)
     match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
-    before, after = line[:begin] or _flat(previous[-2 * _AROUND :]), line[end:] or _flat(following[: 2 * _AROUND])
-    return Excerpt(match, _end_of(before), _beginning_of(after))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    before = (line[:begin] or " ".join(previous[-2 * _AROUND :].split())).rstrip()
+    if len(before) > _AROUND:
+        before = f"… {before[-_AROUND:].partition(' ')[2] or before[-_AROUND:]}"
+    after = (line[end:] or " ".join(following[: 2 * _AROUND].split())).lstrip()
+    if len(after) > _AROUND:
+        after = f"{after[:_AROUND].rpartition(' ')[0] or after[:_AROUND]} …"
+    return match, before, after
 
 
 def _best(line: str, question: str) -> tuple[int, int]:
@@ -211,16 +196,6 @@ def _best(line: str, question: str) -> tuple[int, int]:
     begin = line.rfind(" ", 0, first) + 1 if first else 0
     part = line[begin : begin + _MATCH]
     return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
-
-
-def _end_of(line: str) -> str:
-    line = line.rstrip()
-    return line if len(line) <= _AROUND else f"… {line[-_AROUND:].partition(' ')[2] or line[-_AROUND:]}"
-
-
-def _beginning_of(line: str) -> str:
-    line = line.lstrip()
-    return line if len(line) <= _AROUND else f"{line[:_AROUND].rpartition(' ')[0] or line[:_AROUND]} …"
 
 
 # from a server
@@ -244,11 +219,12 @@ def served(
     if records.DECISION in kinds:
         notes = [one.name for one in found if one.kind == records.NOTE]
         found += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
+    rest_of_day = timedelta(seconds=records.REST_OF_DAY_S)
     kept = [
         one
         for one in found
         if (not kinds or one.kind in kinds)
-        and (since is None or (one.at and _latest(one, one.at) >= since))
+        and (since is None or (one.at and one.at + rest_of_day * (one.kind != records.FACT) >= since))
         and (until is None or (one.at and one.at < until))
     ][:limit]
     masked = memory.services.gate.outgoing_all([one.text for one in kept], surface="daily")
@@ -256,10 +232,6 @@ def served(
         one._replace(text=text, score=round(_BEST * _NEXT**number, 4))
         for number, (one, text) in enumerate(zip(kept, masked, strict=True))
     ]
-
-
-def _latest(one: SearchHit, at: datetime) -> datetime:
-    return at if one.kind == records.FACT else at + timedelta(seconds=records.REST_OF_DAY_S)
 
 
 def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[SearchHit]:

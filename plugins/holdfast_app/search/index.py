@@ -2,8 +2,8 @@
 
 It remembers a stamp of each source and how far it has read a journal, so an unchanged source costs one comparison. A
 file with another version, or a file that SQLite cannot read, is rebuilt, the newest sources first. A search adds a
-part of what is new, and a process in the background the rest. Where nothing can be written, a search works on a copy
-in memory, with everything.
+part of what is new, and a process in the background the rest. Where nothing can be written, a search makes the whole
+index in memory.
 
 An entry is a turn, a line or a fact. Its text is indexed as passages. An entry's id is its source's id and its number
 there, and a passage's id is its entry's id and its number there, so neighbours need no lookup.
@@ -11,7 +11,6 @@ there, and a passage's id is its entry's id and its number there, so neighbours 
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sqlite3
@@ -19,27 +18,24 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from holdfast import Holdfast
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
-from holdfast.fs import durable, ownership_mark, private, safeopen
+from holdfast.fs import durable, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app import background
 from holdfast_app.progress import report
 from holdfast_app.search import records, words
 from holdfast_app.search.records import Source
-from holdfast_memory import DISTRIBUTION
 
 T = TypeVar("T")
 
 #: The file, in the private folder. A purge leaves no removed word in it, see :func:`renew`.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
-VERSION: Final = 13
+VERSION: Final = 14
 #: Bits for an entry's number in its source, and for a passage's number in its entry.
 SOURCE: Final = 32
 PASSAGE: Final = 10
@@ -50,7 +46,7 @@ CREATE TABLE source (
 );
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, rule INTEGER,
-    speaker TEXT, clean INTEGER
+    speaker TEXT
 );
 CREATE VIRTUAL TABLE text USING fts5(body, pairs, {words.TOKENS});
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
@@ -64,8 +60,6 @@ _STEP, _PART, MOST = 500, 2_000, 10_000
 _BUILDING: Final = "building"
 #: Between two parts added in the background, so that a question gets its turn.
 _PAUSE_S: Final = 0.05
-#: Optional libraries with which our validators find more.
-_LIBRARIES: Final = ("re2", "stdnum")
 #: The name before what someone says, where several people talk in one session.
 _SPEAKER: Final = Lazy(r"([^\W\d_]{2,24}): ")
 #: An order or a preference. A question that it answers often shares no word with it.
@@ -93,7 +87,7 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
     """The result of ``work`` on the index, after a part of what is new was added, a smaller one while a process in the
     background adds it; one is started for the rest. A damaged file is made again once.
 
-    Without a place to write, or when another process holds the file for a minute, ``work`` gets a copy in memory.
+    Without a place to write, or when another process holds the file for a minute, ``work`` gets one in memory.
     Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
     """
 
@@ -140,10 +134,7 @@ def _opened(memory: Holdfast, work: Callable[[Index], T], most: int) -> T:
                         raise
                 _remove(path)
                 return _searched(path, memory, work, most)
-    try:
-        return _searched(":memory:", memory, work, sys.maxsize, path)
-    except sqlite3.DatabaseError:
-        return _searched(":memory:", memory, work, sys.maxsize)
+    return _searched(":memory:", memory, work, sys.maxsize)
 
 
 def renew(memory: Holdfast) -> None:
@@ -165,13 +156,8 @@ def _remove(path: str) -> None:
         durable.remove(one)
 
 
-def _searched(
-    path: str, memory: Holdfast, work: Callable[[Index], T], most: int, copy_of: str = "", *, edited: bool = False
-) -> T:
+def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], most: int, *, edited: bool = False) -> T:
     with closing(_connect(path)) as db:
-        if os.path.exists(copy_of):
-            with closing(sqlite3.connect(f"{Path(copy_of).as_uri()}?mode=ro&immutable=1", uri=True)) as file:
-                file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
         unread, left = _update(db, memory, most, edited=edited)
@@ -290,8 +276,9 @@ def _read(
             damage = error
         is_done = len(step) < _STEP
         with _transaction(db):
-            _add(db, memory, source_id << SOURCE | number, [text for text in step if text.body])
-            number += sum(1 for text in step if text.body)
+            added = [text for text in step if text.body]
+            _add(db, source_id << SOURCE | number, added)
+            number += len(added)
             place = max([place, *(text.after for text in step)])
             # The stamp is from before the reading, so the next search reads later additions, and damage again.
             db.execute(
@@ -303,25 +290,17 @@ def _read(
     return number - first, is_done
 
 
-def _add(db: sqlite3.Connection, memory: Holdfast, first: int, added: list[records.Text]) -> None:
-    """Add entries, masked as they may be shown now."""
-    clean = rules(memory)
-    masked = [text.body for text in added]
-    if clean:
-        masked = memory.services.gate.outgoing_all(masked, surface="journal")
-    for number, (text, body) in enumerate(zip(added, masked, strict=True), first):
+def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:
+    """Add entries as they are stored; they are masked when they are shown."""
+    for number, text in enumerate(added, first):
+        body = text.body
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         rule = text.role == "user" and _RULE.search(body) is not None
         row = (number, text.kind, text.place, text.at, text.role, len(body), asks, rule, speaker and speaker[1].lower())
-        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, clean))
-        db.executemany(
-            "INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)",
-            (
-                (number << PASSAGE | part, passage, words.pairs(passage))
-                for part, passage in enumerate(words.passages(body, 1 << PASSAGE))
-            ),
-        )
+        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for part, passage in enumerate(words.passages(body, 1 << PASSAGE), number << PASSAGE):
+            db.execute("INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)", (part, passage, words.pairs(passage)))
 
 
 def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
@@ -335,32 +314,3 @@ def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
         db.execute("UPDATE source SET stamp = '', origin = '', place = 0, texts = 0 WHERE id = ?", (one,))
     db.executemany("DELETE FROM source WHERE id = ?", ((one,) for one in gone))
     db.execute("INSERT INTO text (text) VALUES ('optimize')")
-
-
-# the rules by which entries are masked
-
-
-def rules(memory: Holdfast) -> int:
-    """A number for the validators, their settings and their files. 0 when a validator is not holdfast's own, is not
-    loaded or has a user's own rules, because then its answer can change unnoticed."""
-    plugins, config = memory.services.plugins, memory.config
-    own = {one.name for one in plugins.statuses if one.distribution == DISTRIBUTION and one.status == "loaded"}
-    names = plugins.implementing("on_validate")
-    settings = [config.plugin(name) for name in names]
-    if (
-        len(own) < len(plugins.statuses)
-        or not own.issuperset(names)
-        or any(one.settings.get("rules") for one in settings)
-    ):
-        return 0
-    loaded = plugins.implementations_of(object)
-    return _number(repr(settings), tuple(type(loaded[name]).__module__ for name in names))
-
-
-@functools.cache
-def _number(settings: str, modules: tuple[str, ...]) -> int:
-    folders = {os.path.dirname(sys.modules[name].__file__ or "") for name in modules}
-    files = sorted(os.path.join(one, name) for top in folders for one, _, names in os.walk(top) for name in names)
-    stamps = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in files if not path.endswith(".pyc")]
-    known = [name for name in _LIBRARIES if find_spec(name)]
-    return int(ownership_mark.digest(repr((settings, stamps, known)).encode(), size=6), 16) or 1

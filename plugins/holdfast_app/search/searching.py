@@ -44,14 +44,18 @@ def search(
     undated content. Without them, the days that the question names narrow the search.
     Raises: BadValue for unusable arguments; Unavailable.
     """
-    chosen = _checked(question, limit, kinds)
-    question = " ".join(question.split())
+    chosen = tuple(kinds)
+    if not isinstance(limit, int) or limit < 1:
+        raise BadValue("limit", f"must be at least 1, not {limit}")
+    if unknown := [kind for kind in chosen if kind not in KINDS]:
+        raise BadValue("kinds", f"{unknown[0]!r} is not one of {', '.join(KINDS)}")
+    question = " ".join(question.split()) if isinstance(question, str) else ""
     asked = question[:_QUESTION]
     if not words.asked(asked):
-        raise _no_word()
+        step = "Give at least one word, like `certificate`."
+        raise BadValue("question", "contains no word to search", next_step=step)
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
-    warning = _CUT if len(question) > _QUESTION else ""
 
     def found(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
@@ -60,12 +64,18 @@ def search(
         outside = span is not None and not hits
         if outside:
             hits = ask.answer(asked, None, None)
+        left = count(open_index.left, "older source")
+        warnings = (
+            ask.warning,
+            _CUT if len(question) > _QUESTION else "",
+            f"The index is being built: {left} not searched yet." if open_index.left else "",
+        )
         return Hits(
             hits,
             entries=open_index.texts,
             unread=open_index.unread,
             corrected=hits[0].corrected if hits else "",
-            warning=" ".join(filter(None, (ask.warning, warning, _unfinished(open_index.left)))),
+            warning=" ".join(filter(None, warnings)),
             days=span.shown(now) if span else "",
             outside=outside,
         )
@@ -84,8 +94,6 @@ class _Search:
 
     def narrowed(self, question: str, now: datetime) -> tuple[dates.Span | None, str]:
         """See :func:`dates.narrowed`."""
-        if dates.narrowed(question, now)[0] is None:
-            return None, question
         newest = self._db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0
         return dates.narrowed(question, now, min(now, dates.local(newest, now.tzinfo)))
 
@@ -103,34 +111,21 @@ class _Search:
             ranking = partial(rank.rank, self._db, where=where, given=given, similar=near)
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
-                corrected = words.corrected(self._db, question)
+                corrected = self._memory.services.gate.outgoing(words.corrected(self._db, question), surface="journal")
                 ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
             ranked = rank.rank(self._db, wanted.cues, where=where, given=given)
         if not ranked and any_word and not wanted.content:
             ranked = self._newest(where, given)
-        return self._shown(by_kind, ranked, wanted, corrected or question, first, end, corrected)
-
-    def _shown(
-        self,
-        by_kind: list[Ranked],
-        ranked: list[Ranked],
-        wanted: Asked,
-        question: str,
-        first: datetime | None,
-        end: datetime | None,
-        corrected: str,
-    ) -> list[SearchHit]:
-        memory, db = self._memory, self._db
-        twice = {one.id for one in by_kind}
+        question, twice = corrected or question, {one.id for one in by_kind}
         best = [*by_kind, *(one for one in ranked[: self._limit * _REPEATED] if one.id not in twice)]
-        hits = of_entries(memory, db, best)
+        hits = of_entries(self._memory, self._db, best)
         ids = {hit.where: one.id for hit, one in zip(hits, best, strict=True)}
         if not self._session:
-            others = served(memory, question, self._limit, self._kinds, first, end)
+            others = served(self._memory, question, self._limit, self._kinds, first, end)
             hits = sorted([*hits, *others], key=lambda hit: -hit.score) if others else hits
         found = answer.arranged(hits, len(by_kind), wanted, self._limit)
-        shown = answer.replaced(excerpts(memory, db, found, ids, question))
+        shown = answer.replaced(excerpts(self._memory, self._db, found, ids, question))
         return [hit._replace(corrected=corrected) for hit in shown]
 
     def _of_kind(self, wanted: Asked, where: str, given: tuple[object, ...]) -> list[Ranked]:
@@ -161,44 +156,23 @@ def _conditions(
     kinds: tuple[str, ...], session: str, first: datetime | None, end: datetime | None
 ) -> tuple[str, tuple[object, ...]]:
     """An SQL condition on the table ``entry``, empty for all of it, and its values."""
-    conditions: list[tuple[str, tuple[object, ...]]] = []
+    conditions: list[str] = []
+    given: list[object] = []
     if kinds:
-        conditions.append((f"entry.kind IN ({','.join('?' * len(kinds))})", kinds))
+        conditions.append(f"entry.kind IN ({','.join('?' * len(kinds))})")
+        given += kinds
     if session:
-        named = "SELECT id FROM source WHERE kind = ? AND name = ?"
-        conditions.append(
-            (f"entry.id >> {index.SOURCE} IN ({named})", (records.TURN, f"{journal.file_stem(session)}.jsonl"))
-        )
+        conditions.append(f"entry.id >> {index.SOURCE} IN (SELECT id FROM source WHERE kind = ? AND name = ?)")  # noqa: S608
+        given += (records.TURN, f"{journal.file_stem(session)}.jsonl")
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.
         latest = f"entry.at + {records.REST_OF_DAY_S} * (entry.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
-        conditions.append((f"entry.at > 0 AND {latest} >= ?", (first.timestamp(),)))
+        conditions.append(f"entry.at > 0 AND {latest} >= ?")
+        given.append(first.timestamp())
     if end is not None:
-        conditions.append(("entry.at > 0 AND entry.at < ?", (end.timestamp(),)))
-    return (
-        " AND ".join(condition for condition, _ in conditions),
-        tuple(value for _, values in conditions for value in values),
-    )
-
-
-def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
-    if not isinstance(question, str) or not words.asked(question):
-        raise _no_word()
-    if not isinstance(limit, int) or limit < 1:
-        raise BadValue("limit", f"must be at least 1, not {limit}")
-    chosen = tuple(kinds)
-    for kind in chosen:
-        if kind not in KINDS:
-            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(KINDS)}")
-    return chosen
-
-
-def _unfinished(left: int) -> str:
-    return f"The index is being built: {count(left, 'older source')} not searched yet." if left else ""
-
-
-def _no_word() -> BadValue:
-    return BadValue("question", "contains no word to search", next_step="Give at least one word, like `certificate`.")
+        conditions.append("entry.at > 0 AND entry.at < ?")
+        given.append(end.timestamp())
+    return " AND ".join(conditions), tuple(given)
 
 
 def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:

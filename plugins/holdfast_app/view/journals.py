@@ -168,10 +168,9 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
     found = []
     for name, label in FIELDS:
         value = getattr(payload, name)
-        listed = (value,) if isinstance(value, str) else tuple(value or ())
-        listed = tuple(text for text in listed if text.strip().casefold() not in ("", "none", "not stated"))
-        if listed:
-            found.append((label, listed))
+        listed = (value,) if isinstance(value, str) else value or ()
+        if said := tuple(text for text in listed if text.strip().casefold() not in ("", "none", "not stated")):
+            found.append((label, said))
     return found
 
 
@@ -185,11 +184,10 @@ def quoted(payload: Payload, said: Sequence[Message]) -> list[tuple[str, ...]]:
     ]
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)
-    named = {(rest, labels.get(name, name)) for name, _, rest in pairs}
+    named = sorted({(rest, labels.get(name, name)) for name, _, rest in pairs})
     found = []
     for one in said:
-        plain = sources.plain(one.text)
-        short = sources.short_id(one.id)
-        by_text = [label for label, key in keys if key in plain]
-        found.append(tuple(dict.fromkeys([*by_text, *(label for ident, label in sorted(named) if ident == short)])))
+        plain, short = sources.plain(one.text), sources.short_id(one.id)
+        fitting = [label for label, key in keys if key in plain] + [label for ident, label in named if ident == short]
+        found.append(tuple(dict.fromkeys(fitting)))
     return found

@@ -206,7 +206,7 @@ def find(project: Project, wanted: str) -> list[Trace]:
     return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
 
 
-# --- lines of documents ----------------------------------------------------------------------------------------
+# lines of documents
 
 
 def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
@@ -215,33 +215,23 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     names = project.services.store.names()
     shown = project.document(next((known for known in names if path.endswith(f"/{known}")), name))
     lines = shown.text.split("\n")
-    if number <= len(lines) and not lines[number - 1] and number in shown.withheld_lines:
-        raise NotFound(
-            f"Line {number} of {shown.name} is withheld, because this machine did not write it.",
-            next_step=provenance.NEXT_STEP,
-        )
-    if number > len(lines) or not lines[number - 1].strip():
+    text = lines[number - 1] if number <= len(lines) else ""
+    if not text and number in shown.withheld_lines:
+        why = f"Line {number} of {shown.name} is withheld, because this machine did not write it."
+        raise NotFound(why, next_step=provenance.NEXT_STEP)
+    if not text.strip():
         raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
-    return shown.name, number, lines[number - 1]
+    return shown.name, number, text
 
 
 def _line(project: Project, name: str, number: int, text: str) -> Trace:
-    day = project.services.layout.day_of(Surface.DAILY, name)
-    if day is not None:
-        return Trace(place=f"{name}:{number}", text=unlabelled(text), sources=(_source(project, f"{name}:{number}"),))
+    place = f"{name}:{number}"
+    if project.services.layout.day_of(Surface.DAILY, name):
+        return Trace(place=place, text=unlabelled(text), sources=(_source(project, place),))
     origins = Origins(project)
-    line = next((origins.dated(line) for line in lines_of(text)), None)
-    if line is None:
-        return Trace(place=f"{name}:{number}", text=text.strip())
-    return Trace(
-        place=f"{name}:{number}",
-        text=line.text,
-        first=line.first,
-        last=line.last,
-        days=line.days,
-        dream=line.dream,
-        sources=tuple(_source(project, place) for place in line.sources),
-    )
+    line = next((origins.dated(line) for line in lines_of(text)), Line(number=number, kind="text", text=text.strip()))
+    said = {name: getattr(line, name) for name in ("text", "first", "last", "days", "dream")}
+    return Trace(place=place, sources=tuple(_source(project, source) for source in line.sources), **said)
 
 
 def _source(project: Project, place: str) -> Source:
@@ -253,19 +243,11 @@ def _source(project: Project, place: str) -> Source:
         return Source(place=place, text="(no longer there)")
     begin = next((n for n in range(at, -1, -1) if lines[n].startswith("## ")), 0)
     end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
-    block = next(iter(notes.blocks("\n".join(lines[begin:end]))), None)
-    text = unlabelled(lines[at])
-    if block is None:
-        return Source(place=place, text=text)
-    return Source(
-        place=place,
-        text=text,
-        flush=block.id,
-        session=block.session,
-        at=block.at,
-        turns=tuple(_turns(project, block.session, lines[at], before=block.at)),
-        by=block.by,
-    )
+    found = Source(place=place, text=unlabelled(lines[at]))
+    for block in notes.blocks("\n".join(lines[begin:end])):
+        turns = tuple(_turns(project, block.session, lines[at], before=block.at))
+        return evolve(found, flush=block.id, session=block.session, at=block.at, turns=turns, by=block.by)
+    return found
 
 
 def _turns(project: Project, session: str, line: str, *, before: datetime | None) -> Iterator[Turn]:
@@ -292,14 +274,12 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
 
 def _facts(project: Project, wanted: str) -> list[Trace]:
     """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
-    found = _known(project, wanted)
-    if not found and any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
-        raise NotFound(
-            f"The fact {wanted} is withheld, because this machine did not write it.", next_step=provenance.NEXT_STEP
-        )
-    if not found:
-        raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
-    return found
+    if found := _known(project, wanted):
+        return found
+    if any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
+        why = f"The fact {wanted} is withheld, because this machine did not write it."
+        raise NotFound(why, next_step=provenance.NEXT_STEP)
+    raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
 
 
 def _known(project: Project, wanted: str) -> list[Trace]:
@@ -315,14 +295,8 @@ def _known(project: Project, wanted: str) -> list[Trace]:
     ((ident, trace),) = found.items()
     trace = evolve(trace, history=tuple(one for one in entries if ident in (one.id, one.by)))
     if fact := stored.get(ident):
-        trace = evolve(
-            trace,
-            first=fact.created_at,
-            last=fact.created_at,
-            sources=tuple(_fact_sources(project, fact)),
-            category=fact.category,
-            confidence=fact.confidence,
-        )
+        found_in, at = tuple(_fact_sources(project, fact)), fact.created_at
+        trace = evolve(trace, first=at, last=at, sources=found_in, category=fact.category, confidence=fact.confidence)
     return [trace]
 
 
@@ -380,14 +354,10 @@ def _missing(project: Project, wanted: str) -> NotFound:
     """The error for words found nowhere."""
     store = project.services.store
     if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
-        return NotFound(
-            f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {told}",
-            next_step=provenance.NEXT_STEP,
-        )
-    return NotFound(
-        f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
-        next_step=f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",
-    )
+        why = f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {told}"
+        return NotFound(why, next_step=provenance.NEXT_STEP)
+    step = f"Try `holdfast search {' '.join(wanted.split()[:6])}`."
+    return NotFound(f"No line of memory, fact or recent note contains {wanted[:80]!a}.", next_step=step)
 
 
 def _key(line: str) -> str:
