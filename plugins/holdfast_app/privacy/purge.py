@@ -12,6 +12,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, date
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, private
 from holdfast.journal import journal
+from holdfast.text.humanize import count
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.base import Services
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
@@ -41,7 +43,7 @@ from holdfast_app.privacy.transforms import (
 from holdfast_file import gitrun
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact, Finding
+    from holdfast.models import Fact
 
 
 logger = logging.getLogger(__name__)
@@ -67,12 +69,14 @@ def purge(
     when the tombstone cannot be written, or another purge is running.
     """
     kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
-    if dry_run:
-        return _purged(services, kind, edit, forget, dry_run=True)
-    with alone(services):
-        digest = _digest(services, kind, value)
-        report = _purged(services, kind, edit, forget)
-        bury(services, kind, report, digest=digest)
+    with nullcontext() if dry_run else alone(services):
+        digest = "" if dry_run else _digest(services, kind, value)
+        pointers = published(services, edit)  # read before the receipts that name them are removed
+        found = carry_out(services, edit, forget, dry_run=dry_run)
+        places = (*pointers, *found.elsewhere, *git_history(services))
+        report = PurgeReport(**asdict(evolve(found, elsewhere=places), recurse=False), kind=kind)
+        if not dry_run:
+            bury(services, kind, report, digest=digest)
     return report
 
 
@@ -95,29 +99,16 @@ def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, 
     return kind, "", Everything()
 
 
-def _purged(
-    services: Services, kind: str, edit: Edit, forget: Callable[[], None], *, dry_run: bool = False
-) -> PurgeReport:
-    pointers = published(services, edit)  # read before the receipts that name them are removed
-    report = carry_out(services, edit, forget, dry_run=dry_run)
-    places = (*pointers, *report.elsewhere, *git_history(services))
-    return PurgeReport(**asdict(evolve(report, elsewhere=places), recurse=False), kind=kind)
-
-
 def git_history(services: Services) -> tuple[str, ...]:
     """A sentence with the commands when git has earlier versions of the stored documents, which no purge can change."""
     folder = services.config.storage.path
-    counted = gitrun.run(services.root, "rev-list", "--all", "--count", "--", folder, timeout_s=_GIT_S)
-    number = int(counted or 0)
-    if not number:
-        return ()
-    commits = "1 commit" if number == 1 else f"{number:,} commits"
+    number = int(gitrun.run(services.root, "rev-list", "--all", "--count", "--", folder, timeout_s=_GIT_S) or 0)
     sentence = (
-        f"git history: {commits} of {folder} may hold it. Commit this purge, look with `git log --all -p -S TEXT --"
-        f" {folder}`, and rewrite with `git filter-repo --replace-text FILE` or `git filter-repo --path {folder}"
-        " --invert-paths`. Then push with --force; other clones keep their copies."
+        f"git history: {count(number, 'commit')} of {folder} may hold it. Commit this purge, look with `git log --all"
+        f" -p -S TEXT -- {folder}`, and rewrite with `git filter-repo --replace-text FILE` or `git filter-repo --path"
+        f" {folder} --invert-paths`. Then push with --force; other clones keep their copies."
     )
-    return (sentence,)
+    return (sentence,) if number else ()
 
 
 def published(services: Services, edit: Edit) -> tuple[str, ...]:
@@ -179,35 +170,23 @@ def scrub(services: Services, forget: Callable[[], None], *, dry_run: bool = Fal
     """See :meth:`holdfast_app.project.Holdfast.scrub`."""
     # Report a broken validator once, not per place.
     services.gate.findings(ValidationRequest(Surface.JOURNAL, "", "a sample"))
-    if dry_run or not os.path.isdir(services.state):
-        return _scrubbed(services, forget, dry_run=dry_run)
-    with alone(services):
-        report = _scrubbed(services, forget, dry_run=False)
-        bury(services, "scrub", report, rules=report.rules)
-        return report
-
-
-def _scrubbed(services: Services, forget: Callable[[], None], *, dry_run: bool) -> ScrubReport:
-    edit = _Masking(services)
-    Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
-    rules = dict(sorted(edit.rules.items()))
-    edit.everywhere = True
-    report = carry_out(services, edit, forget, dry_run=dry_run)
-    return ScrubReport(
-        **asdict(evolve(report, left=(*report.left, *edit.refused.values())), recurse=False),
-        rules=rules,
-        secrets=len(edit.secrets),
-        judges=tuple(sorted(services.plugins.implementing("on_validate"))),
-        allowed=tuple(sorted(edit.allowed_in)),
-    )
-
-
-@frozen(kw_only=True)
-class _Secret:
-    """``line`` is the line that first held the secret, which decides whether a surface permits the secret."""
-
-    replacement: str
-    line: str
+    leaves_trace = not dry_run and os.path.isdir(services.state)
+    with alone(services) if leaves_trace else nullcontext():
+        edit = _Masking(services)
+        Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
+        rules = dict(sorted(edit.rules.items()))
+        edit.everywhere = True
+        found = carry_out(services, edit, forget, dry_run=dry_run)
+        report = ScrubReport(
+            **asdict(evolve(found, left=(*found.left, *edit.refused.values())), recurse=False),
+            rules=rules,
+            secrets=len(edit.secrets),
+            judges=tuple(sorted(services.plugins.implementing("on_validate"))),
+            allowed=tuple(sorted(edit.allowed_in)),
+        )
+        if leaves_trace:
+            bury(services, "scrub", report, rules=rules)
+    return report
 
 
 class _Masking(Edit):
@@ -218,7 +197,8 @@ class _Masking(Edit):
         self._clean: set[tuple[str, int]] = set()
         self._may: dict[tuple[str, str], bool] = {}
         self.everywhere = False
-        self.secrets: dict[str, _Secret] = {}
+        #: The replacement, and the line that first held the secret, which decides whether a surface permits it.
+        self.secrets: dict[str, tuple[str, str]] = {}
         self.rules: Counter[str] = Counter()
         self.refused: dict[str, Left] = {}
         self.allowed_in: set[str] = set()
@@ -236,9 +216,7 @@ class _Masking(Edit):
     def fact(self, fact: Fact) -> Fact | None:
         content = self._masked(fact.content, Surface.FACT, "")
         source = self._masked(fact.source, Surface.FACT, "") if fact.source else ""
-        return (
-            fact if (content, source) == (fact.content, fact.source) else evolve(fact, content=content, source=source)
-        )
+        return evolve(fact, content=content, source=source)
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
         return self._mapped(row, "private files")
@@ -268,49 +246,42 @@ class _Masking(Edit):
             return text
         for _ in range(_ROUNDS):
             found = self._services.gate.findings(ValidationRequest(surface, name, text))
-            self._note_refused(found, name or str(surface))
             masked = mask(text, found)
+            for finding in found:
+                if finding.span is None:
+                    continue
+                if finding.replacement is not None and masked != text:
+                    self._note(finding.rule, finding.span, finding.replacement, text)
+                elif finding.replacement is None and finding.severity == "error":
+                    why = f"{finding.message} ({finding.rule}), and the policy has no mask for it"
+                    step = finding.fix or "Edit it manually, or set the policy to mask."
+                    self.refused[name or surface] = Left(name=name or str(surface), why=why, next_step=step)
             if masked == text:
                 self._clean.add((surface, hash(text)))
                 return text
-            for finding in found:
-                if finding.span is not None and finding.replacement is not None:
-                    self._note(finding, finding.span, finding.replacement, text)
             text = masked
         return text
 
-    def _note(self, finding: Finding, span: tuple[int, int], replacement: str, text: str) -> None:
+    def _note(self, rule: str, span: tuple[int, int], replacement: str, text: str) -> None:
         if not self.everywhere:
-            self.rules[finding.rule] += 1
+            self.rules[rule] += 1
         start, end = span
         secret = text[start:end]
         line = text[text.rfind("\n", 0, start) + 1 :].split("\n", 1)[0] if "\n" not in secret else secret
-        if len(secret.strip()) >= _LEAST_CHARS and secret not in self.secrets:
-            self.secrets[secret] = _Secret(replacement=replacement, line=line)
-
-    def _note_refused(self, found: list[Finding], where: str) -> None:
-        for finding in found:
-            if finding.span is not None and finding.replacement is None and finding.severity == "error":
-                self.refused[where] = Left(
-                    name=where,
-                    why=f"{finding.message} ({finding.rule}), and the policy has no mask for it",
-                    next_step=finding.fix or "Edit it manually, or set the policy to mask.",
-                )
+        if len(secret.strip()) >= _LEAST_CHARS:
+            self.secrets.setdefault(secret, (replacement, line))
 
     def _known(self, text: str, surface: str, name: str) -> str:
-        for secret, known in self.secrets.items():
+        """``text`` with the secrets replaced whose original line the validators do not allow on this surface."""
+        for secret, (replacement, line) in self.secrets.items():
             if secret in text:
-                if self._may_stand(secret, known, surface):
+                key = (secret, surface)
+                if key not in self._may:
+                    found = self._services.gate.findings(ValidationRequest(surface, "", line))
+                    self._may[key] = secret in mask(line, found)
+                if self._may[key]:
                     self._allowed.add(secret)
                     self.allowed_in.add(name or str(surface))
                 else:
-                    text = text.replace(secret, known.replacement)
+                    text = text.replace(secret, replacement)
         return text
-
-    def _may_stand(self, secret: str, known: _Secret, surface: str) -> bool:
-        """Whether the validators allow the secret's original line on this surface."""
-        key = (secret, surface)
-        if key not in self._may:
-            found = self._services.gate.findings(ValidationRequest(surface, "", known.line))
-            self._may[key] = secret in mask(known.line, found)
-        return self._may[key]

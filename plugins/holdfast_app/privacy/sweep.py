@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,11 +71,9 @@ def carry_out(services: Services, edit: Edit, forget: Callable[[], None], *, dry
         walk = Walk(services=services, edit=edit, dry_run=True)
         walk.run()
         return Report(dry_run=True, changed=tuple(walk.changed), left=tuple(walk.left), elsewhere=tuple(walk.foreign))
-    dreaming = services.private("dream.lock")
-    if not os.path.isdir(services.state):
-        return _carried_out(services, edit, forget, "")
-    with durable.lock(dreaming, timeout_s=_WAIT_S):
-        return _carried_out(services, edit, forget, dreaming)
+    held = services.private("dream.lock") if os.path.isdir(services.state) else ""
+    with durable.lock(held, timeout_s=_WAIT_S) if held else nullcontext():
+        return _carried_out(services, edit, forget, held)
 
 
 def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], held: str) -> Report:
@@ -96,15 +94,9 @@ def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], hel
         failed |= {one.name: one for one in walk.left}
         if not left and not walk.left:
             break
-    left = failed | left
-    return Report(
-        dry_run=False,
-        changed=tuple(changed),
-        left=tuple(left.values()),
-        elsewhere=tuple(sorted(foreign)),
-        files=files,
-        size=size,
-    )
+    left, elsewhere = failed | left, tuple(sorted(foreign))
+    kept = tuple(left.values())
+    return Report(dry_run=False, changed=tuple(changed), left=kept, elsewhere=elsewhere, files=files, size=size)
 
 
 @define(kw_only=True)
@@ -172,16 +164,12 @@ class Walk:
         one = Journal(state, session_id)
         if self.dry_run:
             self._edit_session(one)
-            return
-        if not os.path.lexists(path) and not self._is_affected(one):
-            return
-        with durable.lock(one.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it all again
-            if self._edit_session(one):
-                durable.retire(one.flush_lock_path)
-
-    def _is_affected(self, one: Journal) -> bool:
-        """Whether a packed journal would change. If not, it needs no lock."""
-        return self.edit.session(one.session_id, last_said(one)) or bool(self._rewrite(one, dry_run=True))
+        elif (  # a packed journal that would not change needs no lock
+            os.path.lexists(path) or self.edit.session(session_id, last_said(one)) or self._rewrite(one, dry_run=True)
+        ):
+            with durable.lock(one.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it all again
+                if self._edit_session(one):
+                    durable.retire(one.flush_lock_path)
 
     def _rewrite(self, one: Journal, *, dry_run: bool) -> int:
         return rewriting.rewrite(one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=dry_run)
@@ -322,30 +310,20 @@ class Walk:
 
     def file(self, path: str) -> None:
         """Edit a file by its format, see :mod:`holdfast_app.privacy.transforms`."""
-        if self.dry_run:
-            self._edit_file(path)
-            return
         lock = private.lock_path(path)
-        appended = path.endswith((".jsonl", ".log"))  # other processes append to it, and may have just created it
-        if lock != self.held and (appended or os.path.exists(lock)):
-            with private.lock(path, timeout_s=_WAIT_S):
-                self._edit_file(path)
-        else:
-            self._edit_file(path)
-
-    def _edit_file(self, path: str) -> None:
-        data = None
-        with durable.reporting(path, "read"), suppress(FileNotFoundError):
-            data = safeopen.read(path, private=False)
-        if data is None:
-            return
-        new, count = edited(self.edit, path, data)
-        if new == data:
-            return
-        if not self.dry_run:
-            rewrite(path, new)
-        kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
-        self._note(kind, self._shown(path), count, removed=new is None)
+        shared = path.endswith((".jsonl", ".log"))  # other processes append to it, and may have just created it
+        is_locked = not self.dry_run and lock != self.held and (shared or os.path.exists(lock))
+        with private.lock(path, timeout_s=_WAIT_S) if is_locked else nullcontext():
+            data = None
+            with durable.reporting(path, "read"), suppress(FileNotFoundError):
+                data = safeopen.read(path, private=False)
+            new, count = edited(self.edit, path, data) if data is not None else (None, 0)
+            if new == data:
+                return
+            if not self.dry_run:
+                rewrite(path, new)
+            kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
+            self._note(kind, self._shown(path), count, removed=new is None)
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
@@ -360,7 +338,9 @@ class Walk:
         needles = self.edit.traces()
         found: list[str] = []
         files = size = 0
-        for path in progress.each(self._all_files(), "Searching every file"):
+        settings_file = settings.config_file(self.services.root)  # mostly in the store's folder, too
+        places = (*transforms.files(self.services.state), *self.store_files(), *filter(None, [settings_file]))
+        for path in progress.each(list(dict.fromkeys(places)), "Searching every file"):
             files += 1
             try:
                 size += os.path.getsize(path)
@@ -370,12 +350,6 @@ class Walk:
             if any(needle.in_text(shown) for needle in needles) or transforms.in_file(path, needles):
                 found.append(shown)
         return found, files, size
-
-    def _all_files(self) -> list[str]:
-        """Each file once. The settings are mostly in the store's folder, too."""
-        config = settings.config_file(self.services.root)
-        files = (*transforms.files(self.services.state), *self.store_files(), *([config] if config else ()))
-        return list(dict.fromkeys(files))
 
     def is_foreign(self, shown: str) -> bool:
         """Whether the file is a user's file or the settings, not holdfast's own."""

@@ -56,39 +56,22 @@ class Asked(NamedTuple):
     content: str = ""
 
 
-_KINDS: Final = tuple(
-    (Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one)
-    for pattern, one in (
-        (
-            r"watch out|careful|mind|avoid|rules?|conventions?|guidelines?|allowed|prefer\w*|regeln?|beachten",
-            Asked((records.RULE,), ("preference", "behavior"), "never always must prefer", all=True),
-        ),
-        (
-            r"should|must|may|like|want|sollte?|darf|muss",
-            Asked((records.RULE,), ("preference", "behavior"), "never always must prefer"),
-        ),
-        (
-            r"(?:did|does)(?:n't|n’t| not) work|not work(?:ed)?|dead ends?|tried|try|g[ai]ven? up|reject\w*|verworfen",
-            Asked((records.REJECTED,), (), "dead end gave given dropped rejected instead"),
-        ),
-        (
-            r"(?:go|went|gone|going) wrong|fail\w*|br(?:eak|oke|oken)|problems?|errors?|kaputt|schief",
-            Asked((), (), "failed failure error broke crash killed wrong missing"),
-        ),
-        (
-            r"deci(?:de\w*|sions?)|ch[oo]+sen?|choice|agreed?|settled|entschied\w*|beschlossen",
-            Asked((records.DECISION,), (), "decision decided agreed chose"),
-        ),
-        (
-            r"open|unanswered|block(?:ed|ers?)|waiting|pending|unresolved|undecided|stuck|offene?n?",
-            Asked((records.OPEN,), (), "open question waiting blocked unclear"),
-        ),
-        (
-            r"before|previous(?:ly)?|used to|chang\w*|correct\w*",
-            Asked((), ("correction",), "correction changed instead now"),
-        ),
-    )
-)
+_ORDERS: Final = Asked((records.RULE,), ("preference", "behavior"), "never always must prefer")
+_KINDS: Final = tuple((Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one) for pattern, one in (
+    (r"watch out|careful|mind|avoid|rules?|conventions?|guidelines?|allowed|prefer\w*|regeln?|beachten",
+     _ORDERS._replace(all=True)),
+    (r"should|must|may|like|want|sollte?|darf|muss", _ORDERS),
+    (r"(?:did|does)(?:n't|n’t| not) work|not work(?:ed)?|dead ends?|tried|try|g[ai]ven? up|reject\w*|verworfen",
+     Asked((records.REJECTED,), (), "dead end gave given dropped rejected instead")),
+    (r"(?:go|went|gone|going) wrong|fail\w*|br(?:eak|oke|oken)|problems?|errors?|kaputt|schief",
+     Asked((), (), "failed failure error broke crash killed wrong missing")),
+    (r"deci(?:de\w*|sions?)|ch[oo]+sen?|choice|agreed?|settled|entschied\w*|beschlossen",
+     Asked((records.DECISION,), (), "decision decided agreed chose")),
+    (r"open|unanswered|block(?:ed|ers?)|waiting|pending|unresolved|undecided|stuck|offene?n?",
+     Asked((records.OPEN,), (), "open question waiting blocked unclear")),
+    (r"before|previous(?:ly)?|used to|chang\w*|correct\w*",
+     Asked((), ("correction",), "correction changed instead now")),
+))  # fmt: skip
 #: Words of a question about a time or a kind that say nothing about the content.
 _EMPTY: Final = frozenset(
     {"happen", "happened", "go", "going", "went", "work", "worked", "done", "still", "left", "question", "questions",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -70,11 +70,6 @@ class Span(NamedTuple):
         begin = "" if first.year == last.year else f" {first.year}"
         same = (first.year, first.month) == (last.year, last.month)
         return f"{first.day}{'' if same else f' {_MONTHS[first.month - 1]}{begin}'} to {end}"
-
-
-def local(at: float, zone: tzinfo | None) -> datetime:
-    """A time stamp as an aware time in ``zone``; without one in the system's."""
-    return datetime.fromtimestamp(at, UTC).astimezone(zone)
 
 
 def moment(text: str, now: datetime) -> datetime:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from holdfast import Holdfast
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast_app.records import ownlines
-from holdfast_app.search import dates, index, records, words
+from holdfast_app.search import index, records, words
 from holdfast_app.search.rank import Ranked
 
 #: Maximum characters of the part that matched, and of each line around it.
@@ -121,7 +121,7 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
         if row.kind == records.TURN:
             name = records.session_of(name, row.origin)
             where = f"session {name}, turn {row.place}"
-        at = dates.local(row.at, memory.config.tz) if row.at else None
+        at = datetime.fromtimestamp(row.at, UTC).astimezone(memory.config.tz) if row.at else None
         return SearchHit(row.kind, name, row.place, where, at, row.role, round(one.score, 4), "", bodies[one.id])
 
     return [hit(one) for one in found]

@@ -194,8 +194,7 @@ def _is_damage(error: Exception) -> bool:
 
 def size(db: sqlite3.Connection) -> int:
     """The number of indexed entries."""
-    texts_: int = db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0]
-    return texts_
+    return int(db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0])
 
 
 def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
@@ -263,14 +262,12 @@ def _read(
     whether that is all of it. A journal is left after ``most``. ``row`` has its id, and where the last update ended in
     a journal that only grew. Raises: Corrupt for a damaged source, with what comes before indexed."""
     source_id, place, first = row
-    number = first
-    rows: Iterator[records.Text] | None = None
+    number, rows = first, records.read(memory, source, place)
     damage: Corrupt | None = None
     is_done = False
     while not is_done and (number - first < most or not origin):
         step: list[records.Text] = []
         try:
-            rows = rows or records.read(memory, source, place)
             step += islice(rows, _STEP)
         except Corrupt as error:
             damage = error

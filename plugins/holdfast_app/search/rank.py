@@ -189,25 +189,21 @@ def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, 
                 best.get(source, 0.0),
                 share(topic.get(source, 0)),
             )
-        yield (
-            row,
-            Features(
-                here,
-                share(bits(one, 0)),
-                *near,
-                fading * math.log1p(length) / 7,
-                fading * row.asks,
-                lectures * row.rule,
-                math.log1p(length / 700),
-                (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
-            ),
+        features = (
+            here,
+            share(bits(one, 0)),
+            *near,
+            fading * math.log1p(length) / 7,
+            fading * row.asks,
+            lectures * row.rule,
+            math.log1p(length / 700),
+            (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
         )
+        yield row, Features(*features)
 
 
 def _lectures(rows: Mapping[int, Row]) -> float:
     """How much longer than the user's turns the other turns are, from 0 to 1."""
     user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
     other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
-    if not user or not other:
-        return 0.0
-    return min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other)))))
+    return min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other))))) if user and other else 0.0

@@ -47,7 +47,10 @@ _LINE: Final = Lazy("^.*$", re.MULTILINE)
 _TABLE: Final = Lazy(r"\A\+\+\+\n.*?^\+\+\+$", re.MULTILINE | re.DOTALL)
 
 
-_KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}
+_KINDS_OF: Final = {
+    Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY,
+    Surface.TRAIL: None, Surface.REPORT: None, Surface.HEARTBEAT: None, Surface.BRIEFING: None,
+}  # fmt: skip
 
 
 class Source(NamedTuple):
@@ -73,10 +76,22 @@ class Text(NamedTuple):
 
 def sources(memory: Holdfast) -> Iterator[Source]:
     """All of them, with their stamps. Raises: Unavailable."""
-    yield from _journals(memory.services.state)
-    if not is_served(memory):
-        yield from _documents(memory)
-        yield _facts(memory)
+    services, config = memory.services, memory.config
+    stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(services.state)}
+    stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(services.state)}
+    yield from (Source(TURN, name, stamp) for name, stamp in stamps.items() if stamp)
+    if is_served(memory):
+        return
+    folder = os.path.normpath(os.path.join(services.root, config.storage.path))
+    local = Capability.LOCAL_FILES in services.store.backend.capabilities
+    whole = "" if local else _store_stamp(memory, folder)
+    # When a document's day began depends on the zone.
+    zone = config.zone if config.tz else f"{time.timezone} {time.altzone}"
+    for name in services.store.names():
+        stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
+        yield Source(DOCUMENT, name, f"{stamp} {zone} {services.store.provenance.stamp}")
+    stamp = _stamp(os.path.join(folder, config.storage.facts)) if local else whole
+    yield Source(FACT, "", f"{stamp} {services.store.provenance.stamp}")
 
 
 def is_served(memory: Holdfast) -> bool:
@@ -84,40 +99,10 @@ def is_served(memory: Holdfast) -> bool:
     return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
 
 
-def _journals(state: str) -> list[Source]:
-    """The sessions' journals. Raises: Unavailable."""
-    stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(state)}
-    stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(state)}
-    return [Source(TURN, name, stamp) for name, stamp in stamps.items() if stamp]
-
-
-def _documents(memory: Holdfast) -> Iterator[Source]:
-    services = memory.services
-    local = Capability.LOCAL_FILES in services.store.backend.capabilities
-    folder, whole = _folder(memory), "" if local else _store_stamp(memory)
-    # When a document's day began depends on the zone.
-    zone = memory.config.zone if memory.config.tz else f"{time.timezone} {time.altzone}"
-    for name in services.store.names():
-        stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
-        yield Source(DOCUMENT, name, f"{stamp} {zone} {services.store.provenance.stamp}")
-
-
-def _facts(memory: Holdfast) -> Source:
-    store, config = memory.services.store, memory.services.config.storage
-    local = Capability.LOCAL_FILES in store.backend.capabilities
-    stamp = _stamp(os.path.join(_folder(memory), config.facts)) if local else _store_stamp(memory)
-    return Source(FACT, "", f"{stamp} {store.provenance.stamp}")
-
-
-def _folder(memory: Holdfast) -> str:
-    return os.path.normpath(os.path.join(memory.services.root, memory.services.config.storage.path))
-
-
-def _store_stamp(memory: Holdfast) -> str:
+def _store_stamp(memory: Holdfast, folder: str) -> str:
     """Of a store that is not files: its databases, or the minute when it is on a server."""
     if memory.services.is_remote:
         return str(int(memory.services.clock().timestamp()) // _REMOTE_S)
-    folder = _folder(memory)
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -134,24 +119,10 @@ def _stamp(path: str) -> str:
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
-def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
-    """A session's messages from a journal's offset on, in order. Raises: Corrupt after the last whole message."""
-    services = memory.services
-    for entry in Journal(services.state, session).entries(start):
-        if entry.record["kind"] == "message":
-            said = entry.record
-            role = "tool" if said.get("tool") else said["role"]  # a call, too
-            body = said["text"][:TOOL_CHARS] if said["role"] == "tool" else said["text"]
-            at = datetime.fromisoformat(said["at"]).timestamp()
-            yield Text(TURN, said["id"], at, role, body if body.strip() else "", entry.end)
-        else:
-            yield Text(TURN, "", 0, "", "", entry.end)
-
-
 def origin(memory: Holdfast, source: Source) -> str:
     """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
     gone or does not begin as one. Raises: Unavailable."""
-    session = _session(memory, source) if source.kind == TURN else None
+    session = _session(_journal(memory, source)) if source.kind == TURN else None
     return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
 
 
@@ -163,9 +134,8 @@ def session_of(name: str, origin: str) -> str:
         return name
 
 
-def _session(memory: Holdfast, source: Source) -> str | None:
+def _session(path: str) -> str | None:
     """None for a journal with a damaged first line or that is gone. Raises: Unavailable."""
-    path = _journal(memory, source)
     try:
         return journal.session_id_of(path)
     except Unavailable:
@@ -179,17 +149,25 @@ def _journal(memory: Holdfast, source: Source) -> str:
 
 
 def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
-    session = _session(memory, source)
-    if session:
-        yield from turns(memory, session, start)
-    elif os.path.exists(path := _journal(memory, source)) and os.path.getsize(path):
+    """A session's messages from a journal's offset on, in order. Raises: Corrupt after the last whole message."""
+    path = _journal(memory, source)
+    session = _session(path)
+    if not session and os.path.exists(path) and os.path.getsize(path):
         raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
+    for entry in Journal(memory.services.state, session).entries(start) if session else ():
+        said = entry.record
+        if said["kind"] == "message":
+            role = "tool" if said.get("tool") else said["role"]  # a call, too
+            body = said["text"][:TOOL_CHARS] if said["role"] == "tool" else said["text"]
+            at = datetime.fromisoformat(said["at"]).timestamp()
+            yield Text(TURN, said["id"], at, role, body if body.strip() else "", entry.end)
+        else:
+            yield Text(TURN, "", 0, "", "", entry.end)
 
 
 def document(memory: Holdfast, name: str) -> Iterator[Text]:
     """A document's meaningful lines, without withheld ones. Raises: Corrupt, Unavailable."""
-    found = memory.services.recalled(name)
-    kind = kind_of(memory, name) if found is not None else None
+    found, kind = memory.services.recalled(name), kind_of(memory, name)
     if found is None or kind is None:
         return
     day = day_of(memory, name)
@@ -210,8 +188,6 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
 def kind_of(memory: Holdfast, name: str) -> str | None:
     """The kind for a document's lines, None for documents that repeat content stored elsewhere."""
     surface = memory.services.layout.surface_of(name)
-    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
-        return None
     return _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
 
 
@@ -224,15 +200,13 @@ def day_of(memory: Holdfast, name: str) -> datetime | None:
         return None
 
 
-def facts(memory: Holdfast) -> Iterator[Text]:
-    """Every stored fact that is not withheld. Raises: Corrupt, Unavailable."""
-    for fact in memory.store.known_facts(memory.facts.list()):
-        yield Text(FACT, fact.id, fact.created_at.timestamp(), fact.category, fact.content)
-
-
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
-    """A source's content, for a journal from byte ``start`` on. Empty for a missing source.
+    """A source's content without what is withheld, for a journal from byte ``start`` on. Empty for a missing source.
     Raises: Corrupt, Unavailable."""
     if source.kind == TURN:
-        return _turns(memory, source, start)
-    return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)
+        yield from _turns(memory, source, start)
+    elif source.kind == DOCUMENT:
+        yield from document(memory, source.name)
+    else:
+        for fact in memory.store.known_facts(memory.facts.list()):
+            yield Text(FACT, fact.id, fact.created_at.timestamp(), fact.category, fact.content)

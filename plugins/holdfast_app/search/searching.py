@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -95,7 +95,7 @@ class _Search:
     def narrowed(self, question: str, now: datetime) -> tuple[dates.Span | None, str]:
         """See :func:`dates.narrowed`."""
         newest = self._db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0
-        return dates.narrowed(question, now, min(now, dates.local(newest, now.tzinfo)))
+        return dates.narrowed(question, now, min(now, datetime.fromtimestamp(newest, UTC).astimezone(now.tzinfo)))
 
     def answer(
         self, question: str, first: datetime | None, end: datetime | None, *, any_word: bool = False

@@ -44,8 +44,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
         why = f"numpy is not installed. `{extra('recall')}`."
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
-    warning = f"Searched by words alone: {why}"
-    return NOTHING_SIMILAR, warning
+    return NOTHING_SIMILAR, f"Searched by words alone: {why}"
 
 
 def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings) -> None:
@@ -92,14 +91,14 @@ def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, 
     import numpy as np
 
     found = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),)).fetchall()
-    ids = [one for one, _ in found]
-    if not ids:
-        if db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
-            raise ModelFailed(
-                f"The question's vector has {len(asked)} numbers, and those of the index have another length.",
-                next_step="Check `model`, or delete derived/search.sqlite in the private folder to rebuild them.",
-            )
+    if not found and db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
+        raise ModelFailed(
+            f"The question's vector has {len(asked)} numbers, and those of the index have another length.",
+            next_step="Check `model`, or delete derived/search.sqlite in the private folder to rebuild them.",
+        )
+    if not found:
         return {}
+    ids = [one for one, _ in found]
     rows = np.frombuffer(b"".join(data for _, data in found), dtype=np.int8).reshape(len(ids), -1)
     near = rows.astype(np.float32) @ asked
     middle, top = float(np.median(near)), float(near.max())

@@ -94,43 +94,27 @@ def _forms() -> dict[str, list[str]]:
 
 def asked(question: str) -> list[str]:
     """The words to look for, in order and once each, in lower case: stop words out, unless nothing else is there."""
-    found = [word.lower() for word in _words(question)] + _wide(question)
+    found = [word.lower() for word in _WORD.findall(question)] + _wide(question)
     kept = [word for word in found if word not in STOP and _without_s(word) not in STOP]
     return list(dict.fromkeys(kept or found))
 
 
-def written(text: str) -> list[str]:
-    """The words in order, in lower case, without a final ``'s``."""
-    return [_without_s(word.lower()) for word in _words(text)]
-
-
 def stems(text: str) -> set[str]:
     """The first letters of each word that is not a stop word, and the pairs of wide characters."""
-    return {word.lower()[:STEM] for word in _words(text) if word.lower() not in STOP}.union(_wide(text))
+    return {word.lower()[:STEM] for word in _WORD.findall(text) if word.lower() not in STOP}.union(_wide(text))
 
 
 def pattern(question: str) -> re.Pattern[str]:
     """Matches each of the question's :func:`stems` in content."""
     found = []
     for one in sorted(stems(question), key=len, reverse=True):
-        if one[0].isascii():
-            found.append(rf"\b{re.escape(one)}" if len(one) == STEM else rf"\b{re.escape(one)}\b")
-        else:
-            found.append(re.escape(one))
+        begin, end = r"\b" if one[0].isascii() else "", r"\b" if one[0].isascii() and len(one) < STEM else ""
+        found.append(f"{begin}{re.escape(one)}{end}")
     return re.compile("|".join(found) or "(?!)", re.IGNORECASE)
-
-
-def stem(word: str) -> str:
-    """The first letters of a word, by which :func:`stems` has it."""
-    return word[:STEM]
 
 
 def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text)
 
 
 def _wide(text: str) -> list[str]:
@@ -149,7 +133,8 @@ def corrected(db: sqlite3.Connection, question: str) -> str:
 
     Empty when no word is unknown, or when no indexed word is near.
     """
-    count = Counter(word for (body,) in db.execute("SELECT body FROM text") for word in written(body))
+    written = (word for (body,) in db.execute("SELECT body FROM text") for word in _WORD.findall(body))
+    count = Counter(_without_s(word.lower()) for word in written)
     wanted = asked(question)
     found = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
     return " ".join(found.get(word, word) for word in wanted) if found else ""
