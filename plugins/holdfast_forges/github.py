@@ -25,7 +25,7 @@ from holdfast_keys.faults import Absent, Closed
 from holdfast_keys.transport import Transport
 
 if TYPE_CHECKING:
-    from holdfast_app.outbox.outbox import Item
+    from holdfast_app.outbox.forge import Item
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20

@@ -7,13 +7,15 @@ import os
 import signal
 import threading
 import webbrowser
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
 from holdfast_file import gitrun
-from holdfast_web.server import Server
+
+if TYPE_CHECKING:
+    from holdfast_web.server import Server
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535
