@@ -137,7 +137,7 @@ memory.close()
 
 def test_tutorial__from_top_to_bottom__runs(root, wheel, project, tmp_path):
     made = Environment(tmp_path / "environment")
-    libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    libraries = ("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)
     found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))

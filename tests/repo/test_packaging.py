@@ -80,7 +80,7 @@ with Holdfast.open() as memory:
 def kernel(root, tmp_path_factory) -> Environment:
     """Core and the file backend in an environment of their own."""
     made = Environment(tmp_path_factory.mktemp("kernel") / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
@@ -167,7 +167,7 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 import holdfast
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
-print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
+print(*(name for name in ("pluggy", "attr", "tomllib", "importlib.metadata") if name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     modules, elsewhere, heavy = done.stdout.split("\n")[:3]
@@ -200,7 +200,7 @@ def test_project__patterns_and_run_time_dependencies__are_the_reviewed_ones(root
     assert table["tool"]["mypy"]["strict"]
     assert table["tool"]["ruff"]["lint"]["select"]
     names = {re.split(r"[<>=;\[ ]", one, maxsplit=1)[0] for one in table["project"]["dependencies"]}
-    assert names == {"attrs", "cattrs", "keyring", "markdown-it-py", "pluggy", "tomli-w", "tomlkit", "tzdata"}
+    assert names == {"attrs", "keyring", "markdown-it-py", "pluggy", "tomli-w", "tomlkit", "tzdata"}
 
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen") or not shutil.which("bash"), reason="needs bash and ssh-keygen")

@@ -113,7 +113,7 @@ def guarded(index, project, tmp_path, monkeypatch) -> Guarded:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     made = Environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     pip(made, index, "install", DISTRIBUTION)
     found = Guarded(made, project)
     found.install()

@@ -29,7 +29,7 @@ BROKEN = {
 def installed(wheel: Path, acme_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """holdfast, acme and the two broken ones, in an environment with nothing else but holdfast's dependencies."""
     made = Environment(tmp_path_factory.mktemp("environment"))
-    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel, acme_wheel)
     for name, source in BROKEN.items():
         entries = f"[holdfast.plugins]\n{name} = {name}_plugin\n"

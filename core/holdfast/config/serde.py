@@ -1,17 +1,13 @@
-"""External data as values and back, with errors that name the file and every bad key.
-
-The only user of cattrs. Its import takes longer than starting Python, so holdfast's own records are read without it.
-"""
+"""External data as values and back, with errors that name the file and every bad key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -21,8 +17,6 @@ from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
 if TYPE_CHECKING:
-    import cattrs
-
     from holdfast.models import Fact, Payload, Receipt
 
 __all__ = [
@@ -40,7 +34,7 @@ _KINDS: Mapping[type, str] = {
 }  # fmt: skip
 
 T = TypeVar("T")
-_Hook = Callable[[Any, Any], Any]
+_Reader: TypeAlias = Callable[[Any, str], Any]
 
 
 def structure(
@@ -54,17 +48,13 @@ def structure(
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: ``error``, naming ``what`` and every bad
     key with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
     kind: Any = cls
-    with suppress(HoldfastError, KeyError, TypeError, ValueError):
-        return cast("T", _reader(kind)(value))
-    import cattrs  # for settings and payloads, and to name each mistake
-
-    try:
-        return _converter().structure(value, cls)
-    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as caught:
-        lines = list(_problems(caught, ""))
-        shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
-        step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
-        raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
+    mistakes: list[str] = []
+    made: T = _tried(_reader(kind), value, "", mistakes)
+    if mistakes:
+        shown = "; ".join(mistakes[:8]) + (f"; and {len(mistakes) - 8} more" if len(mistakes) > 8 else "")
+        step = next_step or f"Correct {'it' if len(mistakes) == 1 else 'these'}, then try again."
+        raise error(f"{what} is not valid: {shown}.", next_step=step)
+    return made
 
 
 def unstructure(value: Any) -> Any:
@@ -90,8 +80,6 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
     from holdfast.config.values import config_type
 
-    if not data:  # most projects; importing cattrs would slow each start
-        return config_type()()
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
     for path, table in {"storage": data.get("storage"), **tables}.items():
@@ -138,47 +126,125 @@ def fact_out(fact: Fact) -> dict[str, object]:
     return {"createdAt" if key == "created_at" else key: value for key, value in unstructure(fact).items()}
 
 
-# reading
+# reading: what reads a type gets a value and its path
+
+
+class _Mistakes(ValueError):
+    """All mistakes in a value, one line each, with their paths."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
 
 
 @cache
-def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Read a ``kind``, a type of settings or records, without cattrs. The function raises HoldfastError, KeyError,
-    TypeError or ValueError for a mistake. Raises: TypeError for another type."""
+def _reader(kind: Any) -> _Reader:
+    """What reads a ``kind``, a type of settings or records. It raises _Mistakes, or HoldfastError, TypeError or
+    ValueError for one mistake. Raises: TypeError for another type."""
     origin, kinds = get_origin(kind), get_args(kind)
-    if kind in _KINDS:
-        return lambda value: value if type(value) is kind else _exactly(value, kind)
     if kind in (Any, object):
-        return lambda value: value
+        return lambda value, _: value
+    if kind in _KINDS:
+        return lambda value, _: value if type(value) is kind else _exactly(value, kind)
     if kind is datetime:
-        return moment
+        return lambda value, _: moment(value)
+    if origin is Literal:
+        return lambda value, _: kinds[kinds.index(value)]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return lambda value, _: kind(value)
     if origin is UnionType and kinds[1:] == (NoneType,):
         inner = _reader(kinds[0])
-        return lambda value: None if value is None else inner(value)
-    if origin is tuple:
+        return lambda value, path: None if value is None else inner(value, path)
+    if origin in (tuple, list):
         inner = _reader(kinds[0])
-        return lambda value: tuple(map(inner, _instance((list, tuple), value)))
+        return lambda value, path: origin(
+            _each(inner, [(f"{path}[{number}]", one) for number, one in enumerate(_exactly(value, list))])
+        )
     if origin in (dict, Mapping):
-        inner, outer = _reader(kinds[1]), _reader(kinds[0])
-        return lambda value: {outer(key): inner(one) for key, one in _instance(dict, value).items()}
+        inner = _reader(kinds[1])
+        return lambda value, path: dict(
+            zip(value, _each(inner, [(_at(path, key), one) for key, one in _exactly(value, dict).items()]), strict=True)
+        )
     if attrs.has(kind):
-        return lambda value: kind(**{key: _member(kind, key)(one) for key, one in _table(kind, value).items()})
+        return partial(_instance, kind)
     raise TypeError(kind)
 
 
-def _instance(kind: Any, value: Any) -> Any:
+def _exactly(value: Any, kind: Any) -> Any:
     """``value``, which must be a ``kind``. Raises: TypeError."""
-    if not isinstance(value, kind):
-        raise TypeError(type(value))
+    kinds: Any = {float: (int, float), list: (list, tuple), dict: Mapping}.get(kind, kind)
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, kinds):
+        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
     return value
 
 
+def _each(read: _Reader, entries: Iterable[tuple[str, Any]]) -> list[Any]:
+    """The values, each with its path, as read. Raises: _Mistakes."""
+    mistakes: list[str] = []
+    made = [_tried(read, value, path, mistakes) for path, value in entries]
+    if mistakes:
+        raise _Mistakes(mistakes)
+    return made
+
+
+def _instance(cls: Any, value: Any, path: str) -> Any:
+    """A table as a ``cls``, or a string as a value whose first field is ``text``. Raises: as :func:`_reader`."""
+    fields = _fields(cls)
+    if isinstance(value, str) and next(iter(fields)) == "text":
+        return cls(text=value)
+    table, rest = dict(_exactly(value, dict)), _rest(cls)
+    if rest:
+        table[rest] = {key: table.pop(key) for key in list(table) if key == rest or key not in fields}
+    mistakes: list[str] = []
+    made: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name in table:
+            made[name] = _tried(_member(cls, name), table[name], _at(path, name), mistakes)
+        elif field.default is attrs.NOTHING:
+            mistakes.append(f"{_at(path, name)}: missing")
+    for key in sorted(table.keys() - fields):
+        near = nearest(key, list(fields))
+        mistakes.append(f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else ""))
+    if mistakes:
+        raise _Mistakes(mistakes)
+    return cls(**made)
+
+
+def _tried(read: _Reader, value: Any, path: str, mistakes: list[str]) -> Any:
+    """The value as read, or None, with the mistakes in it added to ``mistakes``."""
+    try:
+        return read(value, path)
+    except _Mistakes as error:
+        mistakes += error.lines
+    except BadValue as error:
+        problem = error.message.removesuffix(".")
+        if error.next_step.startswith("Use one of"):
+            problem += f" (use{error.next_step[3:].removesuffix('.')})"
+        mistakes.append(f"{path}: {problem}" if path and not error.field.startswith(path) else problem)
+    except HoldfastError as error:
+        mistakes.append(str(error).removesuffix("."))
+    except (TypeError, ValueError) as error:
+        mistakes.append(f"{path}: {error}" if path else str(error))
+    return None
+
+
 @cache
-def _member(cls: Any, name: str) -> Callable[[Any], Any]:
-    """A reader for a field. Few of the settings are set, so each is made for its first value."""
+def _member(cls: Any, name: str) -> _Reader:
+    """What reads a field. Few of the settings are set, so each is made for its first value."""
     field = _fields(cls)[name]
     kind: Any = field.type
-    return (lambda value: value) if _is_raw(field) else _reader(kind)
+    is_enum = isinstance(kind, type) and issubclass(kind, Enum)
+    if "raw" in field.metadata or (is_enum and field.converter is not None):
+        return lambda value, _: value  # the class converts it, and lists the choices if it cannot
+    read = _reader(kind)
+    if ABOUT not in field.metadata:
+        return read
+
+    def checked(value: Any, path: str) -> Any:
+        made = read(value, path)
+        field.metadata[ABOUT].check(made)
+        return made
+
+    return checked
 
 
 @cache
@@ -187,127 +253,10 @@ def _fields(cls: Any) -> Mapping[str, attrs.Attribute[Any]]:
     return {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
 
 
-def _is_raw(field: attrs.Attribute[Any]) -> bool:
-    """Whether the class converts the value itself, and lists the choices if it cannot."""
-    is_enum = isinstance(field.type, type) and issubclass(field.type, Enum)
-    return "raw" in field.metadata or (is_enum and field.converter is not None)
-
-
-def _table(cls: Any, value: Any) -> Mapping[str, Any]:
-    """A table with unknown keys moved into the field of ``cls`` for them, if it has one. Raises: TypeError."""
-    table: Mapping[str, Any] = value if type(value) is dict else _instance(Mapping, value)
-    rest = _rest(cls)
-    if not rest:
-        return table
-    known = _fields(cls).keys() - {rest}
-    others = {key: item for key, item in table.items() if key not in known}
-    return {key: item for key, item in table.items() if key in known} | {rest: others}
-
-
 @cache
 def _rest(cls: Any) -> str:
+    """The field for a table's other keys."""
     return next((name for name, one in _fields(cls).items() if REST in one.metadata), "")
-
-
-@cache
-def _converter() -> cattrs.Converter:
-    import cattrs
-
-    made = cattrs.Converter(forbid_extra_keys=True)
-    for kind in (str, bool, int, float):
-        made.register_structure_hook(kind, _exactly)
-    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
-    made.register_structure_hook(datetime, lambda value, _: moment(value))
-    made.register_structure_hook_factory(_is_tuple, _tuple)
-    made.register_structure_hook_factory(attrs.has, _class)
-    return made
-
-
-def _exactly(value: object, kind: Any) -> object:
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
-        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
-    return value
-
-
-def _is_tuple(kind: Any) -> bool:
-    origin: object = get_origin(kind)
-    return origin is tuple
-
-
-def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
-    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
-    read = converter.get_structure_hook(items)
-
-    def hook(value: object, _: object) -> tuple[Any, ...]:
-        if not isinstance(value, list | tuple):
-            raise TypeError("expected a list")
-        return tuple(read(value, items))
-
-    return hook
-
-
-def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
-    """Read a table as a ``cls``. A string is a value whose first field is ``text``."""
-    from cattrs.gen import make_dict_structure_fn
-
-    fields = _fields(cls)
-    checked = {name: _checked(one, converter) for name, one in fields.items()}
-    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
-
-    def hook(value: Any, _: object) -> object:
-        if isinstance(value, str) and next(iter(fields)) == "text":
-            return cls(text=value)
-        if not isinstance(value, Mapping):
-            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
-        return read(_table(cls, value), cls)
-
-    return hook
-
-
-def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
-    """Read a field. Its type is resolved only for a value, because few tables of the settings are set."""
-    import cattrs
-
-    def hook(value: object, kind: Any) -> object:
-        if _is_raw(field):
-            return value
-        made: object = converter.structure(value, kind)
-        if ABOUT in field.metadata:
-            field.metadata[ABOUT].check(made)
-        return made
-
-    return cattrs.override(struct_hook=hook)
-
-
-def _problems(error: BaseException, path: str) -> Iterator[str]:
-    """One line per mistake, each with its path."""
-    from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
-
-    if isinstance(error, ClassValidationError | IterableValidationError):
-        noted, rest = error.group_exceptions()
-        for one, note in noted:
-            key: str | int = getattr(note, "name", getattr(note, "index", ""))
-            yield from _problems(one, f"{path}[{key}]" if isinstance(key, int) else _at(path, key))
-        for one in rest:
-            yield from _problems(one, path)
-    elif isinstance(error, ForbiddenExtraKeysError):
-        known = [one.name for one in attrs.fields(error.cl) if one.init]
-        for key in sorted(error.extra_fields):
-            near = nearest(key, known)
-            yield f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else "")
-    elif isinstance(error, BadValue):
-        problem = error.message.removesuffix(".")
-        if error.next_step.startswith("Use one of"):
-            problem += f" (use{error.next_step[3:].removesuffix('.')})"
-        yield f"{path}: {problem}" if path and not error.field.startswith(path) else problem
-    elif isinstance(error, HoldfastError):
-        yield str(error).removesuffix(".")
-    else:
-        text = str(error.args[0]) if error.args else type(error).__name__
-        if isinstance(error, KeyError):
-            yield f"{path or text}: missing"
-        else:
-            yield f"{path}: {text}" if path else text
 
 
 def _at(path: str, key: str) -> str:
