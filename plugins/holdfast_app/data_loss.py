@@ -28,7 +28,7 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.records import handoffs, work_log
+from holdfast_app.records import handoffs, packs, work_log
 from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def lost_journals(services: Services) -> Iterator[Loss]:
             "messages since its last flush."
         )
         yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
-    for pack in past.damaged(services.state):
+    for pack in packs.damaged(services.state):
         step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
         name = f"state/{past.FOLDER}/{pack}"
         yield Loss(kind="packed", name=name, message=f"{name} is missing or was cut.", next_step=step)
@@ -355,7 +355,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
         hot.add(one.stem)
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
-    for packed, data in past.contents(services.state):  # years of them
+    for packed, data in packs.contents(services.state):  # years of them
         lines = data.splitlines() if packed.stem not in hot else ()
         newest: dict[tuple[bytes, bytes], bytes] = {}
         for line in lines:

@@ -20,6 +20,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import emergency_log, journal, past
 from holdfast.journal.journal import Journal
+from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
 
@@ -27,7 +28,7 @@ _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
 _OF_ITS_PLACE = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", f"{past.FOLDER}/index"}
+    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", f"{past.FOLDER}/{past.INDEX}"}
 )
 #: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents/", "heartbeats/", KEY_FILE)
@@ -122,7 +123,7 @@ def _take(state: str, aside: str, name: str) -> None:
         if opened.stat(base).st_nlink > 1:
             raise _Left("It has several names (hard links)")
     if name.startswith(f"{past.FOLDER}/"):
-        for one, data in past.unpacked(os.path.join(aside, name)):
+        for one, data in packs.unpacked(os.path.join(aside, name)):
             _add_journal(state, one.session, data)
         return
     data = safeopen.read(os.path.join(aside, name), private=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
-from holdfast.journal import journal, past, safety
+from holdfast.journal import journal, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
@@ -23,6 +23,7 @@ from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
+from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
@@ -201,7 +202,7 @@ def _shown(root: str, path: str) -> str:
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:
     count, broken = len(journal.session_files(state, packed=True)), 0
-    packed = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in past.broken(state)]
+    packed = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in packs.broken(state)]
     for path in [*journal.session_files(state), *packed]:
         try:
             one = journal.Journal(state, owner(path))

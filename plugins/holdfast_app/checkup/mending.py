@@ -18,13 +18,12 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import past
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
 from holdfast.storage import Capability
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
-from holdfast_app.records import handoffs
+from holdfast_app.records import handoffs, packs
 from holdfast_app.sessions import rewriting
 from holdfast_file import conflicts
 
@@ -257,7 +256,7 @@ def _journal(services: Services, loss: Loss) -> Mended:
 
 
 def _packed(services: Services, loss: Loss) -> Mended:
-    past.accept(services.state)
+    packs.accept(services.state)
     return Mended(f"{loss.name} continues with the sessions that are still in it", whole=False)
 
 

@@ -31,6 +31,7 @@ from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
 from holdfast_app.privacy.sweep import Walk, alone, last_said
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class _Job(Walk):
         for path in progress.each(journal.session_files(self.services.state, packed=True), "Checking journals"):
             self._guarded(self._shown(path), self._expire, path, rules.journal)
         if self.unpacked:
-            self._guarded(past.FOLDER, past.compact, self.services.state, self.unpacked)
+            self._guarded(past.FOLDER, packs.compact, self.services.state, self.unpacked)
         names = self.services.store.names() if any(getattr(rules, surface) for surface in DATED) else []
         failed = len(self.left)
         if names:

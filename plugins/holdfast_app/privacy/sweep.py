@@ -31,6 +31,7 @@ from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
+from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
 from holdfast_redaction.mark import KEY_FILE
@@ -132,7 +133,7 @@ class Walk:
         for path in progress.each(journal.session_files(self.services.state, packed=True), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
-            self._guarded(past.FOLDER, past.compact, self.services.state, self.unpacked)
+            self._guarded(past.FOLDER, packs.compact, self.services.state, self.unpacked)
         for note in emergency_log.notes(self.services.state):
             if note.away and self.edit.session(note.stem, None):  # only the user's folder names this session
                 if not self.dry_run:

@@ -9,8 +9,9 @@ from typing import Final
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, safeopen
-from holdfast.journal import emergency_log, journal, past, safety
+from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal
+from holdfast_app.records import packs
 
 #: So many journals stay in ``state/sessions``, the newest ones. Packing begins when there are ``_MORE`` more.
 KEPT: Final = 60
@@ -39,7 +40,7 @@ def tidy(state: str, *, limit_s: float = 0.02) -> int:
                     if _ended(state, path):  # nothing was said meanwhile
                         chosen[one] = one.data()
         if chosen:
-            past.add(state, [(one.stem, one.session_id, data) for one, data in chosen.items()])
+            packs.add(state, [(one.stem, one.session_id, data) for one, data in chosen.items()])
             for one in chosen:
                 _forget(one)
             durable.fsync_dir(os.path.dirname(files[0]))

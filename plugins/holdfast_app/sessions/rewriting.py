@@ -56,7 +56,7 @@ def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, 
 
 def erase(journal: Journal) -> None:
     """Remove the journal and its companion files. A packed one stays until
-    :func:`holdfast.journal.past.compact`. Raises: Unavailable."""
+    :func:`holdfast_app.records.packs.compact`. Raises: Unavailable."""
     damaged = os.path.basename(journal.path) + ".damaged-"  # put aside by a repair
     with durable.lock(journal.lock_path):
         aside = [name for name in private.names(journal.folder) if name.startswith(damaged)]

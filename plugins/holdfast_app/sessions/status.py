@@ -102,7 +102,7 @@ def status(services: Services, *, packed: bool = False) -> Status:
         waiting=tuple(services.outbox.items()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
-        packed=0 if packed else past.count(services.state),
+        packed=0 if packed else len(past.every(services.state)),
         lost=(*apart(services.root, services.state), *_lost(services)),
     )
 

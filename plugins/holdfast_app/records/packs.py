@@ -1,0 +1,114 @@
+"""Change the packs of ended sessions (:mod:`holdfast.journal.past`), find damage in them, and read another user's.
+
+A journal leaves ``state/sessions`` only after its copy in a pack is durable, and returns there before it is changed, so
+a process may be killed between any two writes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+from zlib import crc32
+
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal import past
+from holdfast.journal.past import FOLDER, INDEX, SUFFIX, Packed
+
+#: A pack of this size gets no more journals. A purge rewrites whole packs.
+_FULL: Final = 8 << 20
+
+
+def add(state: str, journals: Iterable[tuple[str, str, bytes]]) -> None:
+    """Pack journals (name, session, content) durably. Raises: Unavailable."""
+    folder = private.make(state, FOLDER)
+    with private.lock(os.path.join(folder, INDEX)):
+        entries = past.entries(state)
+        pack = next(reversed(past.packs(folder)), f"{1:05}{SUFFIX}")
+        end, size = _ends(entries).get(pack, 0), past.size(os.path.join(folder, pack))
+        if size > end:  # left by a process killed while appending
+            durable.truncate(os.path.join(folder, pack), end)
+        if size < end or end > _FULL:
+            pack, end = f"{int(pack.removesuffix(SUFFIX)) + 1:05}{SUFFIX}", 0
+        block = bytearray()
+        for stem, session, data in journals:
+            crc = f"{crc32(data):08x}"
+            line = durable.sealed(b"past\t%s\t%d\t%s\t%s" % (stem.encode(), len(data), crc.encode(), session.encode()))
+            entries.append(Packed(pack, end + len(block) + len(line), line, stem, len(data), crc, session))
+            block += line + data
+        durable.append(os.path.join(folder, pack), bytes(block))
+        _write(folder, entries)
+
+
+def compact(state: str, gone: Collection[str] = ()) -> None:
+    """Remove the journals named in ``gone``, superseded ones and those in ``state/sessions`` from the packs. Raises:
+    Unavailable."""
+    folder = os.path.join(state, FOLDER)
+    if not os.path.isdir(folder):
+        return
+    with private.lock(os.path.join(folder, INDEX)):
+        entries = past.entries(state)
+        newest = {one.stem: one for one in entries}
+        there = {name.removesuffix(SUFFIX) for name in private.names(os.path.join(state, "sessions"))}
+        dead = [one for one in entries if one.stem in gone or one.stem in there or newest[one.stem] != one]
+        for pack in dict.fromkeys(one.pack for one in dead):
+            path = os.path.join(folder, pack)
+            data = bytearray(private.read(path) or b"")
+            for one in reversed([one for one in dead if one.pack == pack]):
+                del data[one.start - len(one.line) : one.end]
+            entries = [one for one in entries if one.pack != pack]
+            _write(folder, entries)  # a reader that finds the pack not in it scans the pack, old or new
+            if data:
+                durable.replace(path, bytes(data))
+            else:
+                durable.remove(path)
+            entries += past.scanned(path, pack, 0)
+        _write(folder, entries)
+
+
+def unpacked(path: str) -> Iterator[tuple[Packed, bytes]]:
+    """The journals in another user's pack. Raises: OSError."""
+    with safeopen.reader(path, private=False) as file:
+        for one in list(past.within(file, "", 0)):
+            file.seek(one.start)
+            yield one, file.read(one.size)
+
+
+def damaged(state: str) -> list[str]:
+    """Names of packs that are missing or shorter than they were. Reads no pack. Raises: Unavailable."""
+    ends = _ends(past.entries(state))
+    return sorted(pack for pack, end in ends.items() if past.size(os.path.join(state, FOLDER, pack)) < end)
+
+
+def accept(state: str) -> None:
+    """Forget journals lost from a damaged pack. The rest of it is kept. Raises: Unavailable."""
+    folder = os.path.join(state, FOLDER)
+    with private.lock(os.path.join(folder, INDEX)):
+        entries = past.entries(state)
+        for pack in damaged(state):
+            entries = [one for one in entries if one.pack != pack]
+            entries += past.scanned(os.path.join(folder, pack), pack, 0)
+        _write(folder, entries)
+
+
+def contents(state: str) -> Iterator[tuple[Packed, bytes]]:
+    """The packed journals with their bytes, also damaged ones, but not lost ones, which :func:`damaged` reports. Reads
+    each pack once. Raises: Unavailable."""
+    every = past.every(state)
+    for pack in dict.fromkeys(one.pack for one in every):
+        data = private.read(os.path.join(state, FOLDER, pack)) or b""
+        yield from ((one, data[one.start : one.end]) for one in every if one.pack == pack and one.end <= len(data))
+
+
+def broken(state: str) -> Iterator[Packed]:
+    """The packed journals whose content does not match its checksum. Raises: Unavailable."""
+    return (one for one, data in contents(state) if crc32(data) != int(one.crc, 16))
+
+
+def _ends(entries: Iterable[Packed]) -> dict[str, int]:
+    """Where each pack's last journal ends."""
+    return {one.pack: one.end for one in entries}
+
+
+def _write(folder: str, entries: Iterable[Packed]) -> None:
+    durable.replace(os.path.join(folder, INDEX), past.index(entries))
