@@ -6,6 +6,7 @@ with any other schema is not opened.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from typing import Final
 
@@ -48,7 +49,8 @@ _INDEXES: Final = (("documents", 1), ("facts", 1), ("facts", 2))  # SQLite's own
 
 def create(connection: sqlite3.Connection) -> None:
     """Make all tables in an empty database, in one transaction. Raises: ConfigError; Unavailable."""
-    seal = ownership_mark.seal()
+    nonce = os.urandom(16).hex()
+    seal = f"{nonce} {_proof(nonce, make=True)}"
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in STATEMENTS:
@@ -79,11 +81,19 @@ def check(connection: sqlite3.Connection, shown: str) -> None:
     """
     check_tables(connection, shown)
     seal = connection.execute("SELECT seal FROM state").fetchone()
-    if seal is None or not isinstance(seal[0], str) or not ownership_mark.is_sealed(seal[0]):
+    nonce, _, proof = seal[0].partition(" ") if seal is not None and isinstance(seal[0], str) else ("", "", "")
+    if not proof or proof != _proof(nonce, make=False):
         raise Refused(
             f"{shown} was not made by this user on this machine, so it is data and not opened as a store.",
             next_step=_importing(shown),
         )
+
+
+def _proof(nonce: str, *, make: bool) -> str:
+    """What only this user's key makes of the number, on this machine; empty without the key, unless it is to be made.
+    Raises: ConfigError; Unavailable."""
+    key = ownership_mark.secret(make=make)
+    return ownership_mark.digest(f"holdfast-store-1 {nonce}".encode("utf-8", "replace"), key=key) if key else ""
 
 
 def check_tables(connection: sqlite3.Connection, shown: str, *, lenient: bool = False) -> None:

@@ -12,10 +12,10 @@ import sys
 import time
 
 from holdfast.errors import HoldfastError
-from holdfast.plugin import nested
 from holdfast.text import untrusted
 from holdfast_agents import events
 from holdfast_agents.events import NO_REPLY, Event, Reply
+from holdfast_memory import nested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.plugin import nested
+from holdfast_memory import nested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

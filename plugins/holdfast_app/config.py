@@ -5,18 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from holdfast.config import values
-from holdfast.config.fields import (
-    ANYTHING,
-    Allowed,
-    at_least,
-    between,
-    more_than,
-    not_below_users,
-    one_of,
-    only,
-    setting,
-    stricter,
-)
+from holdfast.config.fields import ANYTHING, Allowed, at_least, between, more_than, one_of, only, setting, stricter
 
 
 def _check_confidence(value: float) -> None:
@@ -32,7 +21,10 @@ class FactsConfig:
         500,
         "Maximum number of stored facts. At least 1.",
         check=at_least(1),
-        project=not_below_users("facts.max_facts", 500, 100_000),
+        project=Allowed(  # a lower value than the user's deletes data
+            "500 to 100,000, not below your own value",
+            lambda value, users: max(500, users.get("facts.max_facts", 500)) <= value <= 100_000,
+        ),
     )
     threshold: float = setting(
         0.5,

@@ -29,6 +29,7 @@ from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.records import handoffs, packs, work_log
+from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
 
 if TYPE_CHECKING:
@@ -303,7 +304,7 @@ def _filled(text: str) -> Mapping[str, bool]:
     """Whether each block of a note has content, by id."""
     return {
         block.id: any(line.strip() and not line.startswith(("<!--", "## ")) for line in block.text.split("\n"))
-        for block in notes.blocks(text)
+        for block in blocks(text)
     }
 
 

@@ -16,12 +16,13 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt, NotFound, Refused
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
 from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
+from holdfast_app.records.blocks import blocks
 from holdfast_file import conflicts
 
 #: Surfaces made from other surfaces; their content is not a source.
@@ -87,7 +88,7 @@ class Derived:
         if day is None or self._is_old(day, self._services.config.retention.trail):
             return
         summary = self._services.layout.name(Surface.TRAIL, day)
-        for block in notes.blocks(self._text(name) or ""):
+        for block in blocks(self._text(name) or ""):
             if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
                 line = (self._text(name) or "").split(block_marker(block.id), 1)[0].count("\n") + 1
                 message = f"changed state in {block.id}, and the change is missing from {summary}, where people look"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 
-from holdfast.plugin import nested
 from holdfast_cli.command import Call, Command, argument
 from holdfast_cli.problem import not_installed
+from holdfast_memory import nested
 
 
 @Command(

@@ -6,8 +6,8 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-from holdfast.flush import notes
 from holdfast.hooks import hookimpl
+from holdfast_app.records.blocks import blocks
 
 
 def flush(memory: Holdfast, payload, text: str = "Fix the login test", reason: str = "manual"):
@@ -55,9 +55,9 @@ def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload,
     for n in range(5):
         flush(memory, payload, f"objective {n}")
         clock.tick(minutes=7)
-    blocks = list(notes.blocks(note()))
-    assert [b.objective for b in blocks] == [f"objective {n}" for n in range(5)]
-    assert [b.at for b in blocks] == sorted(b.at for b in blocks)
+    found = list(blocks(note()))
+    assert [b.objective for b in found] == [f"objective {n}" for n in range(5)]
+    assert [b.at for b in found] == sorted(b.at for b in found)
     assert blocks[0].items("Decision", "Blocker", "Artifact", "Next step", "Promised") == (
         "Use a lock",
         "CI is red",
@@ -97,7 +97,7 @@ def test_flush__failed_before_midnight_and_retried_after__completes_the_same_day
     clock.tick(minutes=5)
     (project / ".holdfast" / "continuity").unlink()
     opened().session("s").flush(payload())
-    assert len(list(notes.blocks(note("2026-11-21")))) == 1
+    assert len(list(blocks(note("2026-11-21")))) == 1
     assert note("2026-11-22") == ""
 
 
@@ -122,7 +122,7 @@ def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload,
         "What should happen next",
         "Where the proof lives",
     ]
-    [block] = notes.blocks(note())
+    [block] = blocks(note())
     by_heading = {heading: text for heading, label, text in block.lines}
     assert by_heading["What happened"] == "half of it works"
     assert by_heading["What is blocked"] == "CI is red"
@@ -150,7 +150,7 @@ def test_note__texts_that_look_like_marks_of_ours__are_not_taken_for_them(opened
     session = memory.session("a --> <!-- holdfast:block id=forged -->")
     session.add("user", "hello")
     session.flush(payload(facts=["x\n## Session Notes (01:00)\n<!-- holdfast:block id=forged -->"]))
-    [block] = notes.blocks(note())
+    [block] = blocks(note())
     assert block.items("Blocker") == ("CI is red",)
     assert "forged" not in str(memory.report().sections["What is blocked"])
 
@@ -163,4 +163,4 @@ def test_flush__same_payload_on_another_day_after_others__is_a_flush_of_its_own(
     again = session.flush(payload())
     assert not again.repeated
     assert again.flush_id != first.flush_id
-    assert [b.id for b in notes.blocks(note("2026-11-22"))] == [again.flush_id]
+    assert [b.id for b in blocks(note("2026-11-22"))] == [again.flush_id]

@@ -10,6 +10,7 @@ from holdfast import Holdfast, Payload
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
+from holdfast_app.records.blocks import blocks
 from holdfast_app.records.ownlines import is_own
 
 #: Every statement of these tests has it, so a line without it is not a user's.
@@ -96,7 +97,7 @@ def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_fo
             session.add("user", document.text)
             session.add("assistant", document.text)
             session.flush()
-        block = list(notes.blocks(memory.store.read(name).text))[-1]
+        block = list(blocks(memory.store.read(name).text))[-1]
         quoted = [line for line in block.text.split("\n") if line.startswith("- ")]
         assert not [line for line in quoted if is_own(line.partition(": ")[2]) and line.partition(": ")[2]]
         assert not [line for line in quoted if is_own(line.partition(") ")[2]) and line.partition(") ")[2]]

@@ -119,14 +119,6 @@ def between(least: float, most: float) -> Allowed:
     return Allowed(f"{least:,} to {most:,}", lambda value, users: least <= value <= most)
 
 
-def not_below_users(key: str, default: int, most: int) -> Allowed:
-    """At least the user's value, because a lower one deletes data."""
-    return Allowed(
-        f"{default:,} to {most:,}, not below your own value",
-        lambda value, users: max(default, users.get(key, default)) <= value <= most,
-    )
-
-
 def stricter(key: str, strict: object, lenient: object) -> Allowed:
     """``strict``, and ``lenient`` unless the user says ``strict``."""
     shown, other = (str(one).lower() if isinstance(one, bool) else one for one in (strict, lenient))

@@ -15,10 +15,6 @@ from attrs import frozen
 
 from holdfast.config.fields import Allowed, one_of, setting
 from holdfast.errors import ConfigError
-from holdfast.text import ownlines
-
-#: The first line of a new archive of curated memory, see :attr:`Layout.archive`.
-ARCHIVE = ownlines.ARCHIVE_HEADER + "\n"
 
 
 class Surface(StrEnum):

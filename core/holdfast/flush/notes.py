@@ -1,20 +1,16 @@
-"""The daily note: operator-facing first, append-only, one block per flush. Renders blocks and reads them back."""
+"""The daily note: operator-facing first, append-only, one block per flush."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
-from holdfast.config.serde import moment, stamp
+from holdfast.config.serde import stamp
 from holdfast.storage import block_marker
 from holdfast.text import ownlines
-from holdfast.text.lazy import Lazy
 from holdfast.text.plain import is_none, is_open, one_line
-from holdfast.text.plain import lines as split
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedDecision, Payload, Receipt
@@ -33,9 +29,6 @@ PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     (ownlines.WHAT_NEXT, {"Next step": "Next step", "Promised": "Promised follow-ups"}),
     (ownlines.PROOF, {"Artifact": "Artifacts"}),
 )
-_STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
-_BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
-MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
@@ -188,77 +181,3 @@ def escape(text: str) -> str:
 def comment(text: str) -> str:
     """``text`` as a stamp of a block holds it."""
     return one_line(text).replace("--", "- -")
-
-
-@frozen(kw_only=True)
-class Block:
-    """A block as read back: ``at`` is UTC."""
-
-    id: str
-    at: datetime | None
-    session: str
-    reason: str
-    title: str
-    text: str
-    objective: str
-    by: str = ""
-
-    @property
-    def lines(self) -> Iterator[tuple[str, str, str]]:
-        """(heading, label, text) of its list items, in order. Parsed from the text each time, because the items of many
-        short lines would take many times the block's bytes."""
-        return _lines(self.text)
-
-    def items(self, *labels: str) -> tuple[str, ...]:
-        """The content of all lines with these labels, without ``none``. Labels are Rule, Fact, Decision, State,
-        Rejected, Blocker, Needed, Next step, Promised and Artifact."""
-        return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
-
-
-def blocks(text: str) -> Iterator[Block]:
-    """A note's blocks in order of appearance. Manually written text between them is left alone. A block without its own
-    heading begins at its marker and takes the title above."""
-    text = text.replace("\r\n", "\n")  # an editor may have saved it so
-    marks = list(MARK.finditer(text))
-    title = ""
-    for number, mark in enumerate(marks):
-        heading = text.rfind("\n## ", marks[number - 1].end() if number else 0, mark.start())
-        start = heading + 1 if heading >= 0 or not number else mark.start()
-        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
-        following = text.find("\n## ", mark.end(), end)
-        part = text[start : following if following >= 0 else end].strip("\n")
-        stamped = _STAMP.search(part)
-        title = part.split("\n", 1)[0].removeprefix("## ") if start < mark.start() else title
-        yield Block(
-            id=mark[1],
-            at=_moment(stamped[1]) if stamped else None,
-            session=stamped[2] if stamped else "",
-            reason=stamped[3] if stamped else "",
-            title=title,
-            text=part,
-            objective=_after(part, "**Objective:** "),
-            by=by[1] if (by := _BY.search(part)) else "",
-        )
-
-
-def _after(text: str, label: str) -> str:
-    return next((line.removeprefix(label) for _, line in split(text) if line.startswith(label)), "")
-
-
-def _lines(text: str) -> Iterator[tuple[str, str, str]]:
-    heading = ""
-    for _, line in split(text):
-        if line == ownlines.SUMMARY:
-            return  # always last, and its content is third-party Markdown
-        if line.startswith("### "):
-            heading = line.removeprefix("### ")
-        elif line.startswith("- ") and heading:
-            label, _, item = line.removeprefix("- ").partition(": ")
-            yield heading, label, item
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return moment(text)
-    except ValueError:
-        return None  # a manual edit of a timestamp must not keep a flush from being saved

@@ -26,7 +26,6 @@ except ImportError:
 FILE = "owner"
 KEY_VARIABLE = "HOLDFAST_KEY_FILE"
 _HEAD = "holdfast-state-1"
-_SEAL = "holdfast-store-1 "
 #: Errors that show that the mark is missing, or is a link, a folder, a pipe or a device.
 _NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
 _MOST = 512  # bytes read of a mark or a key
@@ -47,7 +46,7 @@ def write(state: str) -> None:
     # A file system that does not record owners shows another owner from the start.
     owner = "-" if _is_ours(found) else str(found.st_uid)
     text = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
-    durable.replace(os.path.join(state, FILE), f"{text} {_hash(key, text)}\n".encode("ascii"))
+    durable.replace(os.path.join(state, FILE), f"{text} {digest(text.encode('ascii'), key=key)}\n".encode("ascii"))
 
 
 def is_valid(state: str) -> bool:
@@ -74,36 +73,18 @@ def is_valid(state: str) -> bool:
             return False
         raise durable.unavailable(error, state, "check") from error
     key = secret(make=False)
-    if not key or head != _HEAD or proof != _hash(key, f"{head} {nonce} {inode} {owner}"):
+    if not key or head != _HEAD or proof != digest(f"{head} {nonce} {inode} {owner}".encode("ascii"), key=key):
         return False
     if os.environ.get(KEY_VARIABLE):
         return True
     return inode == str(found.st_ino) and (_is_ours(found) if owner == "-" else owner == str(found.st_uid))
 
 
-def seal() -> str:
-    """A new line that :func:`is_sealed` recognises, on this machine and for this user only, for a file outside
-    the private folder. Raises: ConfigError; Unavailable."""
-    nonce = os.urandom(16).hex()
-    return f"{nonce} {_hash(secret(make=True), _SEAL + nonce)}"
-
-
-def is_sealed(line: str) -> bool:
-    """Whether the line is a :func:`seal` by this user. Raises: ConfigError; Unavailable."""
-    nonce, _, proof = line.partition(" ")
-    key = secret(make=False)
-    return bool(key) and nonce.isascii() and proof == _hash(key, _SEAL + nonce)
-
-
 def _is_ours(found: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
 
 
-def _hash(key: bytes, text: str) -> str:
-    return blake2b(text.encode("ascii"), key=key, digest_size=_KEY_BYTES).hexdigest()
-
-
-def digest(data: bytes, *, size: int, key: bytes = b"") -> str:
+def digest(data: bytes, *, size: int = _KEY_BYTES, key: bytes = b"") -> str:
     """A digest of ``size`` bytes, in hexadecimal digits."""
     return blake2b(data, key=key, digest_size=size).hexdigest()
 

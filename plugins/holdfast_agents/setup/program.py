@@ -10,8 +10,7 @@ import shutil
 import sys
 from importlib.resources import files
 
-from holdfast.plugin import nested
-from holdfast_memory import DISTRIBUTION, REPAIR
+from holdfast_memory import DISTRIBUTION, REPAIR, nested
 
 #: Marks files that holdfast owns. A file without it is left alone.
 MARK = "Made by `holdfast install`"

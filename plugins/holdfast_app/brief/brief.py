@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
@@ -33,6 +33,7 @@ from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import artifacts, resume
 from holdfast_app.data_loss import Loss
 from holdfast_app.records import handoffs, recalled
+from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
 
@@ -298,7 +299,7 @@ def _open_and_closed(
     if work or closed or not days:
         return work, closed
     name, text = days[-1]
-    last = next((one for one in reversed(list(notes.blocks(text))) if one.objective), None)
+    last = next((one for one in reversed(list(blocks(text))) if one.objective), None)
     if last is None:
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
@@ -307,7 +308,7 @@ def _open_and_closed(
 
 def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
     """The last commits that the note of ``flush`` lists."""
-    block = next((one for _, text in days for one in notes.blocks(text) if one.id == flush), None)
+    block = next((one for _, text in days for one in blocks(text) if one.id == flush), None)
     found = _COMMITS.search(block.text) if block else None
     return [line.removeprefix("- ") for line in found[1].splitlines()[-_LAST_COMMITS:]] if found else []
 

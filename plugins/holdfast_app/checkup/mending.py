@@ -24,6 +24,7 @@ from holdfast.storage import Capability
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
 from holdfast_app.records import handoffs, packs
+from holdfast_app.records.blocks import blocks
 from holdfast_app.sessions import rewriting
 from holdfast_file import conflicts
 
@@ -276,7 +277,7 @@ def _block(services: Services, loss: Loss) -> Mended:
 
 def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> str:
     """The daily summary's block, from that of the daily note."""
-    [block] = notes.blocks(note)
+    [block] = blocks(note)
     stated = []
     for item in block.items("State"):
         kind, _, rest = item.partition(" of ")

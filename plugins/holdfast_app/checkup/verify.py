@@ -13,13 +13,14 @@ from attrs import field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import notes, verify
+from holdfast.flush import verify
 from holdfast.journal import chain
 from holdfast.journal.chain import Head
 from holdfast.journal.journal import Journal, every
 from holdfast_app import data_loss
 from holdfast_app.base import Services
 from holdfast_app.records import work_log
+from holdfast_app.records.blocks import blocks
 from holdfast_app.trust.provenance import Provenance
 
 TAMPERED: Final = "tampered with"
@@ -109,7 +110,7 @@ def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
     for name in services.store.names():
         document = services.store.read(name)
         text = document.text if document else ""
-        for block in notes.blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
+        for block in blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
             if block.id.partition("-")[0] not in known:
                 yield Finding(name=name, state=FOREIGN, what=f"No receipt here proves the block {block.id}.")
         if not isinstance(provenance, Provenance):

@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from attrs import evolve
 
-from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import notes
 from holdfast.fs import durable, paths, private
@@ -85,7 +85,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
-        _tell(services, services.layout.archive, result, partial(_archived, result), ARCHIVE)
+        _tell(services, services.layout.archive, result, partial(_archived, result), archive.HEADER)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:

@@ -14,7 +14,6 @@ from holdfast.config.layout import Layout, Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.flush.notes import Block
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_ids
 from holdfast_app.base import Services
@@ -182,7 +181,7 @@ class BySession(Edit):
             text = document.text if document else ""
             if self._stamp in text:
                 self._noted(services, name)
-                self._flushes |= {block.id for block in notes.blocks(text) if self._said(block)}
+                self._flushes |= {block.id for block in blocks.blocks(text) if self._said(block)}
         self._flushes.discard("")
 
     def _noted(self, services: Services, *names: str) -> None:
@@ -224,7 +223,7 @@ class BySession(Edit):
         """Whether a block belongs to a purged flush. A suffix counts copies."""
         return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
-    def _said(self, block: Block) -> bool:
+    def _said(self, block: blocks.Block) -> bool:
         return block.session == notes.comment(self._id)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
-from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.flush import curated
 from holdfast.models import CuratedEntry
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from holdfast_app.base import Services
 
 
+#: The first line of a new archive, see :attr:`holdfast.config.layout.Layout.archive`.
+HEADER: Final = ownlines.ARCHIVE_HEADER + "\n"
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
 
@@ -98,7 +100,7 @@ def _append(services: Services, lines: Sequence[str], flush_id: str, at: datetim
     block_id = "archive_" + sha256("\n".join([flush_id, *lines]))[:16]
     name = services.layout.archive
     text = services.gate.admit(block(block_id, at, "", lines), surface=Surface.DIARY, name=name)
-    services.store.append(Surface.DIARY, name, text, ARCHIVE, block_id)
+    services.store.append(Surface.DIARY, name, text, HEADER, block_id)
 
 
 def block(block_id: str, at: datetime, about: str, lines: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Blocks of notes that features write or change: summaries that come later, decisions about work, purges and merges."""
+"""Blocks of notes: read back, and those that features write or change (later summaries, decisions, purges, merges)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast.flush import notes
-from holdfast.flush.notes import PARTS, Block, block, blocks, by_label, comment, escape, part
+from attrs import frozen
+
+from holdfast.config.serde import moment
+from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
 from holdfast.storage import block_marker, tombstone
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import lines as split
 from holdfast.text.plain import one_line
 from holdfast_app.records import ownlines
 
@@ -18,7 +21,84 @@ if TYPE_CHECKING:
     from holdfast.models import Payload
 
 
+_STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
+_MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
+
+
+@frozen(kw_only=True)
+class Block:
+    """A block as read back: ``at`` is UTC."""
+
+    id: str
+    at: datetime | None
+    session: str
+    reason: str
+    title: str
+    text: str
+    objective: str
+    by: str = ""
+
+    @property
+    def lines(self) -> Iterator[tuple[str, str, str]]:
+        """(heading, label, text) of its list items, in order. Parsed from the text each time, because the items of many
+        short lines would take many times the block's bytes."""
+        return _lines(self.text)
+
+    def items(self, *labels: str) -> tuple[str, ...]:
+        """The content of all lines with these labels, without ``none``. Labels are Rule, Fact, Decision, State,
+        Rejected, Blocker, Needed, Next step, Promised and Artifact."""
+        return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """A note's blocks in order of appearance. Manually written text between them is left alone. A block without its own
+    heading begins at its marker and takes the title above."""
+    text = text.replace("\r\n", "\n")  # an editor may have saved it so
+    marks = list(_MARK.finditer(text))
+    title = ""
+    for number, mark in enumerate(marks):
+        heading = text.rfind("\n## ", marks[number - 1].end() if number else 0, mark.start())
+        start = heading + 1 if heading >= 0 or not number else mark.start()
+        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
+        following = text.find("\n## ", mark.end(), end)
+        part = text[start : following if following >= 0 else end].strip("\n")
+        stamped = _STAMP.search(part)
+        title = part.split("\n", 1)[0].removeprefix("## ") if start < mark.start() else title
+        yield Block(
+            id=mark[1],
+            at=_moment(stamped[1]) if stamped else None,
+            session=stamped[2] if stamped else "",
+            reason=stamped[3] if stamped else "",
+            title=title,
+            text=part,
+            objective=_after(part, "**Objective:** "),
+            by=by[1] if (by := _BY.search(part)) else "",
+        )
+
+
+def _after(text: str, label: str) -> str:
+    return next((line.removeprefix(label) for _, line in split(text) if line.startswith(label)), "")
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    heading = ""
+    for _, line in split(text):
+        if line == ownlines.SUMMARY:
+            return  # always last, and its content is third-party Markdown
+        if line.startswith("### "):
+            heading = line.removeprefix("### ")
+        elif line.startswith("- ") and heading:
+            label, _, item = line.removeprefix("- ").partition(": ")
+            yield heading, label, item
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return moment(text)
+    except ValueError:
+        return None  # a manual edit of a timestamp must not keep a flush from being saved
 
 
 def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
@@ -67,7 +147,7 @@ def without(text: str, gone: Callable[[Block], bool]) -> str:
 
 def buried(text: str, stones: Iterable[str]) -> str:
     """A note or trail with further tombstones, above its first block."""
-    first = notes.MARK.search(text)
+    first = _MARK.search(text)
     at = text.rfind("\n## ", 0, first.start()) + 1 if first else len(text)
     lines = "".join(f"<!-- holdfast:gone {stone} -->\n" for stone in stones)
     head = text[:at].rstrip("\n")

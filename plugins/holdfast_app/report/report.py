@@ -18,6 +18,7 @@ from holdfast.journal import safety
 from holdfast.text.plain import same_key
 from holdfast_app.base import Services
 from holdfast_app.outbox.outbox import Outbox
+from holdfast_app.records.blocks import blocks
 from holdfast_app.report import automation
 from holdfast_app.sessions import pastgate
 
@@ -151,7 +152,7 @@ class _Making:
         if document is None:
             return
         where = self._where(name)
-        for block in notes.blocks(document.text):
+        for block in blocks(document.text):
             pointer = f"{where}, {block.title}"
             if not block.objective:
                 continue  # a summary added later; its flush has its own block

@@ -13,7 +13,6 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.flush import notes
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship import sources
@@ -22,6 +21,7 @@ from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import Departure, key_of
 from holdfast_app.facts.store.origins import of, unsigned
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
+from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import journals
 from holdfast_app.view.project import Project
@@ -244,7 +244,7 @@ def _source(project: Project, place: str) -> Source:
     begin = next((n for n in range(at, -1, -1) if lines[n].startswith("## ")), 0)
     end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
     found = Source(place=place, text=unlabelled(lines[at]))
-    for block in notes.blocks("\n".join(lines[begin:end])):
+    for block in blocks("\n".join(lines[begin:end])):
         turns = tuple(_turns(project, block.session, lines[at], before=block.at))
         return evolve(found, flush=block.id, session=block.session, at=block.at, turns=turns, by=block.by)
     return found

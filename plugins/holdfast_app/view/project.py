@@ -12,7 +12,6 @@ from attrs import define, evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.flush import notes
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
@@ -21,6 +20,7 @@ from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.facts.rejected import Departure
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.printable import in_one_line
+from holdfast_app.records.blocks import Block, blocks
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import Status, status
 from holdfast_app.view import journals
@@ -169,14 +169,14 @@ class Project:
         days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
-    def flushes(self, name: str) -> list[notes.Block]:
+    def flushes(self, name: str) -> list[Block]:
         """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
         try:
             found = self.services.store.read(name)
         except HoldfastError:
             found = None
         text = self.services.store.sifted(found).text if found else ""
-        return [one for one in notes.blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
+        return [one for one in blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
 
     # facts
 

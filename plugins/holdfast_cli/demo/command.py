@@ -17,11 +17,11 @@ from holdfast import Holdfast, Session
 from holdfast.config.serde import payload_from
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.models import Message, Payload
-from holdfast.plugin import nested
 from holdfast.text.untrusted import from_json
 from holdfast_app.transcripts import read
 from holdfast_cli.command import Call, Command, argument
 from holdfast_cli.terminal import Term
+from holdfast_memory import nested
 
 SESSION = "webhook-fix"
 #: Share of the session before the first compaction.

@@ -1,7 +1,7 @@
 """Base class for the four plugins that run the user's own program as a model, in an empty folder.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
-nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
+nothing (:mod:`holdfast_memory.nested`). The conversation goes to its stdin, never onto its command line.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import ClassVar, NamedTuple
 
 from holdfast.errors import ModelFailed
 from holdfast.fs import durable, userdir
-from holdfast.plugin import nested
 from holdfast.text import untrusted
+from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli import programs
 from holdfast_models.cli.programs import Ended

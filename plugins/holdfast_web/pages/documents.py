@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from holdfast.config.layout import Surface
 from holdfast.errors import NotFound
-from holdfast.flush import notes as daily
 from holdfast.models import Category
+from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import origins
 from holdfast_app.view.origins import Origins, lines_of
@@ -89,7 +89,7 @@ def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
     """Each block's time, session and flush, by its heading's line number."""
     found: dict[int, Markup] = {}
     at = 0
-    for block in daily.blocks(text):
+    for block in blocks(text):
         at = text.find(block.text, at)
         if at < 0:
             break

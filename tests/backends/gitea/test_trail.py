@@ -16,10 +16,10 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
 from holdfast.config.serde import unstructure
-from holdfast.flush import notes
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
 from holdfast_app.outbox.forge import Forge
+from holdfast_app.records.blocks import blocks
 from holdfast_cli import main
 from holdfast_gitea import marker, trail
 
@@ -197,7 +197,7 @@ def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gite
     memory = with_trail()
     told = {}
     for path in sorted(kept):
-        for block in notes.blocks(path.read_text()):
+        for block in blocks(path.read_text()):
             told[block.id] = (block.at, block.objective)
     [forge] = memory.services.plugins.implementations_of(Forge).values()
     seen = [a for a in forge.activity(recorded[0][0], clock()) if a.kind == "comment"]

@@ -20,8 +20,8 @@ from holdfast import Holdfast
 from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
 from holdfast.models import Message, Outcome, Turn
-from holdfast.plugin import nested
 from holdfast_app.checkup.examine import examine
+from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli.claude import ClaudeCli
 from holdfast_models.cli.codex import CodexCli
