@@ -58,7 +58,7 @@ def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload,
     found = list(blocks(note()))
     assert [b.objective for b in found] == [f"objective {n}" for n in range(5)]
     assert [b.at for b in found] == sorted(b.at for b in found)
-    assert blocks[0].items("Decision", "Blocker", "Artifact", "Next step", "Promised") == (
+    assert found[0].items("Decision", "Blocker", "Artifact", "Next step", "Promised") == (
         "Use a lock",
         "CI is red",
         "Run the tests",

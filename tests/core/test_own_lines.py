@@ -97,7 +97,7 @@ def test_own_lines__derived_note_read_by_an_agent__is_not_extracted_quoted_or_fo
             session.add("user", document.text)
             session.add("assistant", document.text)
             session.flush()
-        block = list(blocks(memory.store.read(name).text))[-1]
+        *_, block = blocks(memory.store.read(name).text)
         quoted = [line for line in block.text.split("\n") if line.startswith("- ")]
         assert not [line for line in quoted if is_own(line.partition(": ")[2]) and line.partition(": ")[2]]
         assert not [line for line in quoted if is_own(line.partition(") ")[2]) and line.partition(") ")[2]]
@@ -112,8 +112,7 @@ def test_own_lines__users_text_that_looks_like_one__stays_in_the_note(project, p
             session.flush(payload(facts=["Work is open.", "The agent said last (50643bcf):"]))
         (name,) = [n for n in memory.store.names() if n.startswith("memory/2") and "summaries" not in n]
         text = memory.store.read(name).text
-        assert "- Fact: Work is open.\n" in text
-        assert "- Fact: The agent said last (50643bcf):\n" in text
+        assert {"- Fact: Work is open.", "- Fact: The agent said last (50643bcf):"} <= set(text.split("\n"))
         assert "- Fact: Work is open." in indexed(memory)
         (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Work is open.\n- The quagga is blue\n")
         memory.deep_dream()
