@@ -12,7 +12,7 @@ from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
 from holdfast.services import provenance
 from holdfast.services.interfaces import Authorship
-from holdfast.storage import Capability, StorageBackend
+from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
 from holdfast_app import base
@@ -132,12 +132,15 @@ class Services(base.Services):
 
         background.said(self, role, tool)
 
-    def room(self, surface: Surface, entries: Sequence[CuratedEntry], flush_id: str, at: datetime) -> Room:
+    def room(
+        self, surface: Surface, stored: Document | None, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> Room:
         """Move lines that are out of date, and the least confirmed ones of a full document, to the archive."""
         from holdfast_app.dream import confirmed
         from holdfast_app.records import archive
 
-        return archive.room(self, surface, entries, flush_id, at, weights=partial(confirmed.weights, self.state))
+        weights = partial(confirmed.weights, self.state)
+        return archive.room(self, surface, stored, entries, flush_id, at, weights=weights)
 
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> set[str]:
         """Those of the items that a dream dropped, merged or replaced, or that are in the archive."""

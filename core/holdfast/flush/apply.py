@@ -18,12 +18,14 @@ from holdfast.flush import curated, handoff, notes, verify
 from holdfast.flush.verify import Proof
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
-from holdfast.storage import block_marker
+from holdfast.models import Written
+from holdfast.services.transaction import Step, Transaction
+from holdfast.storage import Capability, block_marker
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
+    from holdfast.models import CuratedEntry, Fact, Payload, Receipt
     from holdfast.services.services import Services
-    from holdfast.services.transaction import Transaction
+    from holdfast.services.store import Store
     from holdfast.storage import Document
 
 
@@ -38,30 +40,36 @@ def is_newer(entry: handoff.Work, work: handoff.Work, state: str) -> bool:
 
 @define(kw_only=True, eq=False, repr=False)
 class Documents:
-    """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
-    flush being written again. ``is_later`` marks a flush written late, after being kept on this machine or after
-    a failed attempt. ``step`` names the document being written.
+    """Writes for one session. ``proof`` is for the flush being written again. ``is_later`` marks a flush written late,
+    after being kept on this machine or after a failed attempt. ``step`` names the document being written.
     All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
     session_id: str
     proof: Proof = field(factory=Proof)
-    written: list[Written] = field(factory=list)
+    _parts: list[Written | Step] = field(factory=list, init=False)
     warnings: list[str] = field(factory=list)
     is_later: bool = False
     step: str = ""
     _transaction: Transaction | None = field(default=None, init=False)
 
+    @property
+    def written(self) -> list[Written]:
+        """The written or still intact documents, in order."""
+        return [one for one in self._parts if isinstance(one, Written)]
+
+    @property
+    def _store(self) -> Store | Transaction:
+        return self._transaction or self.services.store
+
     def read_ahead(self, at: datetime) -> None:
         """Read everything that a flush at ``at`` may need, in one round trip, and then collect changes until
         :meth:`finish`. Without effect for a backend that changes one document at a time."""
-        layout = self.services.layout
-        self._transaction = self.services.transaction()
-        if self._transaction is not None:
-            self.services = self.services.with_store(self._transaction)
-            days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
-            others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
-            self._transaction.prefetch([*days, *others])
+        store, layout = self.services.store, self.services.layout
+        if Capability.TRANSACTIONS in store.backend.capabilities:
+            days = [layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL)]
+            others = [layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER)]
+            self._transaction = Transaction(store, [*days, *others])
 
     def write(
         self,
@@ -81,9 +89,9 @@ class Documents:
         intact = self.proof.of(Surface.DAILY)
         if last is not None and intact is not None:
             flush_id = last.flush_id
-            self.written.append(intact)
+            self._parts.append(intact)
         else:
-            stored = self.services.store.read(name)
+            stored = self._store.read(name)
             flush_id = self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, block)
         if payload.state_mutations:
             self.step = "daily summary"
@@ -103,14 +111,14 @@ class Documents:
         """Make the collected changes, all or none of them, and read them back. With ``sentences``, which
         facts may come of, this reads :attr:`facts` in the same round trip."""
         if self._transaction is not None:
-            self.written[:] = self._transaction.commit(self.written, listing=any(map(bool, sentences)))
+            self._parts[:] = self._transaction.commit(self._parts, listing=any(map(bool, sentences)))
 
     @property
     def facts(self) -> Sequence[Fact] | None:
         """All stored facts after :meth:`finish`; None when it did not read them."""
         return self._transaction.facts if self._transaction is not None else None
 
-    def change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
+    def change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> None:
         """Change the entries by compare-and-swap."""
         name = self.services.layout.name(Surface.HANDOFF)
 
@@ -118,7 +126,7 @@ class Documents:
             new = handoff.render(update(handoff.parse(text, name) if text else ()))
             return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
 
-        return self.services.store.change(Surface.HANDOFF, name, change)
+        self._change(Surface.HANDOFF, name, change)
 
     def open_work(self, last: Receipt | None, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
         """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own.
@@ -150,6 +158,11 @@ class Documents:
 
     # one document each
 
+    def _change(self, surface: Surface, name: str, change: Callable[[str | None], str]) -> None:
+        if any(isinstance(one, Step) and one.name == name for one in self._parts):  # a layout may join two surfaces
+            self.finish()
+        self._parts.append(self._store.change(surface, name, change))
+
     def _append(
         self, surface: Surface, name: str, stored: Document | None, header: str, base: str, render: Callable[[str], str]
     ) -> str:
@@ -159,7 +172,7 @@ class Documents:
             block_id = base if attempt == 0 else f"{base}-{attempt + 1}"
             block = self.services.gate.admit(render(block_id), surface=surface, name=name)
             if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
-                self.written.append(self.services.store.append(surface, name, block, header, block_id))
+                self._parts.append(self._store.append(surface, name, block, header, block_id))
                 return block_id
         raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
 
@@ -167,7 +180,7 @@ class Documents:
         """Append the state mutations to the operator's daily summary."""
         intact = self.proof.of(Surface.TRAIL)
         if intact is not None:
-            self.written.append(intact)
+            self._parts.append(intact)
             return
         name = self.services.layout.name(Surface.TRAIL, at.date())
 
@@ -177,7 +190,7 @@ class Documents:
             )
 
         base, header = flush_id.partition("-")[0], notes.summary_header(at.date())
-        self._append(Surface.TRAIL, name, self.services.store.read(name), header, base, block)
+        self._append(Surface.TRAIL, name, self._store.read(name), header, base, block)
 
     def _write_handoff(self, payload: Payload, flush_id: str, note: str, agent: str, at: datetime) -> None:
         """Put the session's entry into the handoff, or a closed marker when work is not open. Work closed by
@@ -191,7 +204,7 @@ class Documents:
             if decided is not None and not decided.is_open:
                 work = handoff.closed(work, handoff.CLOSED, decided.because)
         name = self.services.layout.name(Surface.HANDOFF)
-        if not (work.is_open or work.rules or written_again) and self.services.store.read(name) is None:
+        if not (work.is_open or work.rules or written_again) and self._store.read(name) is None:
             return
         known = self._entries()
         before = next((w for w in known if w.session == self.session_id), None)
@@ -210,7 +223,7 @@ class Documents:
             after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing)
             return after
 
-        self.written.append(self.change_handoff(update))
+        self.change_handoff(update)
         if crowded := handoff.crowded(after):
             self.warnings.append(crowded)
 
@@ -224,13 +237,13 @@ class Documents:
         services = self.services
         intact = self.proof.of(surface)
         if intact is not None:
-            self.written.append(intact)
+            self._parts.append(intact)
             return
         name = services.layout.name(surface)
+        stored = self._store.read(name)
         if self.proof.lost and last is not None:  # only missing lines, since others may have been evicted
-            stored = services.store.read(name)
             entries = verify.missing(services, surface, stored.text if stored else None, entries, last.at)
-        room = services.room(surface, entries, flush_id, at)
+        room = services.room(surface, stored, entries, flush_id, at)
         absent: list[str] = []
 
         def change(text: str | None) -> str:
@@ -238,11 +251,11 @@ class Documents:
             new = curated.without(curated.apply(text, room.entries, surface), room.gone)
             return services.gate.admit(new, surface=surface, name=name, previous=text)
 
-        self.written.append(services.store.change(surface, name, change))
+        self._change(surface, name, change)
         self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
         self.warnings += room.warnings
 
     def _known_text(self, name: str) -> str | None:
         """A document without withheld passages, which no receipt may quote and no archive may vouch for."""
-        stored = self.services.store.read(name)
+        stored = self._store.read(name)
         return self.services.store.sifted(stored).text if stored else None

@@ -272,11 +272,9 @@ class Journal:
         return found
 
     def is_unflushed(self) -> bool:
-        """Whether a message was added after the last flush. Reads from the last checkpoint. Raises: Unavailable."""
+        """Whether a message was added that no flush covers. Reads from the last flush on. Raises: Unavailable."""
         last = self.last_checkpoint()
-        if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
-            return True
-        lines = self._lines(last.end if last else 0)
+        lines = self._lines(last.record["flushed_to"] if last else 0)
         return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:

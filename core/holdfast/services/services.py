@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import Factory, define, field
 
@@ -19,13 +19,12 @@ from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Authorship, Decided, FactService, Outbox, Room, Spool
 from holdfast.services.provenance import Provenance
 from holdfast.services.store import Store
-from holdfast.storage import Capability, StorageBackend
+from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry
-    from holdfast.services.transaction import Transaction
 
 
 @define(kw_only=True, slots=False, eq=False, repr=False)
@@ -45,22 +44,6 @@ class Services:
     count_tokens: Callable[[str], int] = tokens
     layout: Layout = field(init=False, default=Factory(lambda self: self.config.layout, takes_self=True))
     gate: Gate = field(init=False, default=Factory(lambda self: Gate(self.plugins), takes_self=True))
-
-    def with_store(self, store: Store) -> Self:
-        """The same services with another store."""
-        from copy import copy
-
-        made = copy(self)
-        made.store = store
-        return made
-
-    def transaction(self) -> Transaction | None:
-        """A store that collects changes and makes them in one step, where the backend can."""
-        if Capability.TRANSACTIONS not in self.store.backend.capabilities:
-            return None
-        from holdfast.services.transaction import Transaction
-
-        return Transaction(self.store)
 
     # replaceable by an application
 
@@ -107,8 +90,11 @@ class Services:
     def said(self, role: str, tool: str) -> None:
         """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
 
-    def room(self, surface: Surface, entries: Sequence[CuratedEntry], flush_id: str, at: datetime) -> Room:
-        """Called before a flush adds lines to a curated document, which may need room. The kernel has no limit."""
+    def room(
+        self, surface: Surface, stored: Document | None, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> Room:
+        """Called before a flush adds lines to a curated document, as it is ``stored``, which may need room. The kernel
+        has no limit."""
         return Room(entries)
 
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> Iterable[str]:

@@ -7,156 +7,105 @@ all of them, and another writes them in one transaction and reads them back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
 from holdfast.services.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
-from holdfast.storage import ABSENT, Append, Document, Write, appended, block_marker, check_name
-
-#: Revision of documents not written yet. No backend's revision has a space.
-_COMING = "not written yet"
+from holdfast.storage import ABSENT, Append, Document, Write, check_name
 
 
 @frozen(kw_only=True)
-class _Step:
-    """A collected append, or a collected change with the text that it makes. ``answer`` has no revision yet."""
+class Step:
+    """A collected append, or a collected ``change`` with the ``text`` that it makes of the stored one."""
 
     surface: str
     name: str
     append: Append | None = None
     change: Callable[[str | None], str] | None = None
-    answer: Written
+    text: str = ""
 
 
-class Transaction(Store):
-    """A :class:`Store` that collects appends and changes until :meth:`commit`. Reads see collected changes.
+class Transaction:
+    """Collects appends and changes until :meth:`commit`, at most one of each document. Reads show what is stored.
 
-    Used by one thread, once. The backend has :attr:`~holdfast.storage.Capability.TRANSACTIONS`."""
+    Used by one thread, once. The backend has :attr:`~holdfast.storage.Capability.TRANSACTIONS`. ``names`` are read at
+    once. Raises: Corrupt, Unavailable.
+    """
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store.backend, store.layout, store.state, store.provenance)
-        self._stored: dict[str, Document | None] = {}
-        self._coming: dict[str, str] = {}
-        self._unread: set[str] = set()
-        self._steps: list[_Step] = []
-        self._answers: dict[Written, Written] = {}
-        self._listing = False
+    def __init__(self, store: Store, names: Iterable[str]) -> None:
+        self._store = store
+        self._stored = dict(store.fetch(names).documents)
+        #: All stored facts after :meth:`commit`; None when it did not read them.
         self.facts: list[Fact] | None = None
 
-    def prefetch(self, names: Iterable[str]) -> None:
-        """Read the documents that were not read yet, in one round trip. Raises: Corrupt, Unavailable."""
-        new = [name for name in names if name not in self._stored]
-        if new:
-            self._stored.update(self.fetch(new).documents)
-
     def read(self, name: str) -> Document | None:
-        if name in self._unread:
-            self._settle()
-        self.prefetch([name])
-        if name in self._coming:
-            return Document(name=name, text=self._coming[name], revision=_COMING)
+        """The stored document, read once. Raises: Corrupt, Unavailable."""
+        if name not in self._stored:
+            self._stored.update(self._store.fetch([name]).documents)
         return self._stored[name]
 
-    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
-        if block_marker(block_id) not in block:
-            raise ValueError("the block does not hold its own marker")
-        check_name(name)
-        if name in self._stored or name in self._coming:
-            stored = self.read(name)
-            text = stored.text if stored else ""
-            if block_marker(block_id) not in text:
-                text += appended(text, block, header)
-            self._coming[name] = text
-        else:
-            self._unread.add(name)  # appending needs no reading, so it costs none
-        change = Append(name=name, block=block, header=header, block_id=block_id)
-        return self._collected(surface, name, block.strip("\n"), append=change)
+    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Step:
+        """Collect an append, see :meth:`Store.append`."""
+        change = Append(name=check_name(name), block=block, header=header, block_id=block_id)
+        return Step(surface=surface, name=name, append=change)
 
-    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
-        if name in self._coming or name in self._unread:
-            self._settle()  # the revision to compare with is known only when it is written
-        stored = self.read(check_name(name))
-        text = self._coming[name] = change(stored.text if stored else None)
-        return self._collected(surface, name, text, change=change)
+    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Step:
+        """Collect a change, see :meth:`Store.change`."""
+        return self._changed(Step(surface=surface, name=name, change=change))
 
-    def commit(self, answers: Sequence[Written], *, listing: bool = False) -> list[Written]:
-        """Write the collected changes. Returns ``answers`` with the collected ones as they are stored now. With
+    def _changed(self, step: Step) -> Step:
+        """The step with the text for the stored document."""
+        stored = self.read(step.name)
+        return evolve(step, text=step.change(stored.text if stored else None)) if step.change else step
+
+    def commit(self, parts: Sequence[Written | Step], *, listing: bool = False) -> list[Written]:
+        """Make the collected changes. Returns ``parts`` with the collected ones as they are stored now. With
         ``listing``, :attr:`facts` are all stored facts after it, read in the same round trip.
 
         Raises: Conflict after half a minute of conflicts with writers elsewhere; Unavailable when a stored text differs
         from the text written; errors of the backend and of the collected changes.
         """
-        self._listing = listing
-        self._settle()
-        return [self._answers.get(one, one) for one in answers]
-
-    def _apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
-        after = self.backend.commit(changes, listing=self._listing)
-        self.facts = after.facts if self._listing else None
-        return after.documents
-
-    def _collected(
-        self,
-        surface: str,
-        name: str,
-        proof: str,
-        *,
-        append: Append | None = None,
-        change: Callable[[str | None], str] | None = None,
-    ) -> Written:
-        answer = proof_of(surface, Document(name=name, text=proof, revision=_COMING), proof)
-        self._steps.append(_Step(surface=surface, name=name, append=append, change=change, answer=answer))
-        return answer
-
-    def _settle(self) -> None:
-        steps, self._steps = self._steps, []
+        steps = [one for one in parts if isinstance(one, Step)]
         changed = sorted({step.name for step in steps if step.change})
         with ExitStack() as turns:
             for name in changed:  # in the same order everywhere, so that no two processes wait for each other
-                turns.enter_context(self.turn(name))
-            coming = dict(self._coming)
+                turns.enter_context(self._store.turn(name))
             attempt, until = 0, time.monotonic() + PATIENCE_S
             while steps:
                 attempt += 1
                 try:
-                    self._stored.update(self._apply([self._as_change(step, coming) for step in steps]))
+                    after = self._store.backend.commit(list(map(self._as_change, steps)), listing=listing)
                     break
                 except Conflict:
                     if attempt >= TRIES and time.monotonic() >= until:
                         raise conflicting(", ".join(changed), attempt) from None
                 pause(attempt)
-                self._stored.update(self.fetch(changed).documents)
-                for step in steps:
-                    if step.change:
-                        stored = self._stored[step.name]
-                        coming[step.name] = step.change(stored.text if stored else None)
-        self._coming.clear()
-        self._unread.clear()
-        for step in steps:
-            self._answers[step.answer] = self._proved(step, coming.get(step.name, ""))
+                self._stored.update(self._store.fetch(changed).documents)
+                steps = list(map(self._changed, steps))
+        if not steps:
+            return [one for one in parts if isinstance(one, Written)]
+        self._stored.update(after.documents)
+        self.facts = after.facts if listing else None
+        proofs = iter(list(map(self._proved, steps)))
+        return [next(proofs) if isinstance(one, Step) else one for one in parts]
 
-    def _as_change(self, step: _Step, coming: dict[str, str]) -> Append | Write:
+    def _as_change(self, step: Step) -> Append | Write:
         if step.append:
             return step.append
         stored = self._stored[step.name]
-        return Write(name=step.name, text=coming[step.name], expected=stored.revision if stored else ABSENT)
+        return Write(name=step.name, text=step.text, expected=stored.revision if stored else ABSENT)
 
-    def _proved(self, step: _Step, text: str) -> Written:
-        """The answer, from the document as read back. Raises: Unavailable."""
+    def _proved(self, step: Step) -> Written:
+        """The proof, from the document as read back. Raises: Unavailable."""
         stored = self._stored[step.name]
-        if step.append:
-            block = step.append.block.strip("\n")
-            if stored is None or block not in stored.text:
-                raise silent(step.name)
-            self.provenance.confirm(stored.name, stored.text)
-            return proof_of(step.surface, stored, block)
-        if stored is None:
+        wanted = step.append.block.strip("\n") if step.append else step.text
+        if stored is None or (step.append and wanted not in stored.text):
             raise silent(step.name)
-        if stored.text != text and step.change:  # another process wrote right after: make sure that ours is in it
-            return super().change(step.surface, step.name, step.change)
-        self.provenance.confirm(stored.name, stored.text)
-        return proof_of(step.surface, stored, text)
+        if step.change and stored.text != wanted:  # another process wrote right after: make sure that ours is in it
+            return self._store.change(step.surface, step.name, step.change)
+        self._store.provenance.confirm(stored.name, stored.text)
+        return proof_of(step.surface, stored, wanted)

@@ -22,6 +22,7 @@ from holdfast.text import ownlines
 from holdfast.text.plain import one_line, same_key
 
 if TYPE_CHECKING:
+    from holdfast.storage import Document
     from holdfast_app.base import Services
 
 
@@ -42,6 +43,7 @@ NEARLY: Final = 0.9
 def room(
     services: Services,
     surface: Surface,
+    stored: Document | None,
     entries: Sequence[CuratedEntry],
     flush_id: str,
     at: datetime,
@@ -50,7 +52,6 @@ def room(
 ) -> Room:
     """Make room for the entries: lines that they make out of date, and surplus lines, go to the archive first."""
     name, archive = services.layout.name(surface), services.layout.archive
-    stored = services.store.read(name)
     text = services.store.sifted(stored).text if stored else ""
     there, new = curated.bullets(text), list(entries)
     for at_, one in enumerate(entries):
