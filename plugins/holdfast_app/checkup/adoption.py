@@ -68,14 +68,8 @@ def contents(aside: str) -> Held:
             waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
     except OSError as error:
         return Held(path=aside, problem=error.strerror or str(error))
-    return Held(
-        path=aside,
-        sessions=_stems(found, _SESSIONS, ".jsonl"),
-        unsafe=_stems(found, "unsafe", ".json"),
-        waiting=waiting,
-        files=len(found),
-        size=sum(sizes),
-    )
+    sessions, unsafe = _stems(found, _SESSIONS, ".jsonl"), _stems(found, "unsafe", ".json")
+    return Held(path=aside, sessions=sessions, unsafe=unsafe, waiting=waiting, files=len(found), size=sum(sizes))
 
 
 def adopt(state: str, aside: str) -> Adopted:
@@ -98,8 +92,6 @@ def adopt(state: str, aside: str) -> Adopted:
                 _take(state, aside, name)
             with Folder(os.path.dirname(os.path.join(aside, name)), syncable=True) as folder:
                 folder.unlink(os.path.basename(name))
-        except _Left as error:
-            left.append((name, str(error)))
         except OSError as error:
             left.append((name, error.strerror or str(error)))
         except Unavailable as error:
@@ -112,16 +104,12 @@ def adopt(state: str, aside: str) -> Adopted:
     return Adopted(taken=tuple(taken), left=tuple(left))
 
 
-class _Left(Exception):
-    """A file is not copied, with the reason."""
-
-
 def _take(state: str, aside: str, name: str) -> None:
-    """Copy one file. Raises: _Left, OSError, Unavailable."""
+    """Copy one file. Raises: OSError, also for a file that is not copied; Unavailable."""
     folder, base = os.path.split(os.path.join(aside, name))
     with Folder(folder) as opened:
         if opened.stat(base).st_nlink > 1:
-            raise _Left("It has several names (hard links)")
+            raise OSError("It has several names (hard links)")
     if name.startswith(f"{past.FOLDER}/"):
         for one, data in packs.unpacked(os.path.join(aside, name)):
             _add_journal(state, one.session, data)
@@ -137,7 +125,11 @@ def _take(state: str, aside: str, name: str) -> None:
     if session_id is not None:
         _add_journal(state, session_id, data)
     elif name == emergency_log.FILE:
-        _adopt_notes(state, data)
+        emergency_log.make(state)
+        known_notes = {note.stem for note in emergency_log.notes(state)}
+        for note in emergency_log.parsed(data):
+            if note.stem not in known_notes:
+                emergency_log.add(state, note.stem, note.at, stated=note.stated)
     elif own is None:
         durable.replace(target, data)
     elif own == data or name.startswith(_REBUILT):  # of the latter the present state's own version is used
@@ -150,7 +142,7 @@ def _take(state: str, aside: str, name: str) -> None:
         with private.lock(target):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
     else:
-        raise _Left("This user's state already has its own")
+        raise OSError("This user's state already has its own")
 
 
 def _add_journal(state: str, session_id: str, data: bytes) -> None:
@@ -192,12 +184,3 @@ def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
     """File names in ``folder`` with this suffix, without it."""
     found = [os.path.split(name) for name in names if name.endswith(end)]
     return tuple(base.removesuffix(end) for above, base in found if above == folder)
-
-
-def _adopt_notes(state: str, data: bytes) -> None:
-    """Adopt the notes of another private folder, given as its file's bytes. Raises: Unavailable."""
-    emergency_log.make(state)
-    known = {note.stem for note in emergency_log.notes(state)}
-    for note in emergency_log.parsed(data):
-        if note.stem not in known:
-            emergency_log.add(state, note.stem, note.at, stated=note.stated)

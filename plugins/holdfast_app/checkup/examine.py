@@ -47,14 +47,11 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     if checks[0].outcome is Outcome.FAIL:
         return checks
     state = statefolder.path(root, resolved.load(root).layout.preset)
-    for name, results in (
-        ("installation", _installation()),
-        ("plugins", _plugins(root)),
-        ("trust", _trust(root)),
-        ("private state", _private_state(root, state)),
-        ("folders", _folders(root, state)),
-    ):
-        checks += _named(name, results)
+    checks += _named("installation", _installation())
+    checks += _named("plugins", _plugins(root))
+    checks += _named("trust", _trust(root))
+    checks += _named("private state", _private_state(root, state))
+    checks += _named("folders", _folders(root, state))
     journals = _named("journals", _journals(state, repair=repair))
     checks += journals
     try:
@@ -157,23 +154,17 @@ def inventory(root: str) -> list[discovery.Status]:
 
 
 def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[discovery.Status]:
-    config = resolved.load(root)
-    found = discovery.scan()
-    manager = PluginManager()
-    enabled = [
-        PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
-        for name in config.enabled_plugins
-    ]
-    state = statefolder.path(root, config.layout.preset)
-    manager.load(enabled, found, root=root, state=state)
+    config, found, manager = resolved.load(root), discovery.scan(), PluginManager()
+    settings_of = ((name, config.plugin(name)) for name in config.enabled_plugins)
+    enabled = [PluginSettings(name, one.deadline_s, one.settings) for name, one in settings_of]
+    manager.load(enabled, found, root=root, state=statefolder.path(root, config.layout.preset))
     return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
 
 
 def _private_state(root: str, state: str) -> Iterator[Check]:
     private.check(state)
     found = apart(root, state)
-    for loss in found:
-        yield fail(loss.message, loss.next_step)
+    yield from (fail(loss.message, loss.next_step) for loss in found)
     if not found and os.path.isdir(state):
         yield good("created by this user on this machine")
 
@@ -181,7 +172,8 @@ def _private_state(root: str, state: str) -> Iterator[Check]:
 def _folders(root: str, state: str) -> Iterator[Check]:
     """Whether files can be written where they belong."""
     store, own = os.path.join(root, resolved.load(root).storage.path), userdir.folder()
-    for place, shown in [(state, _shown(root, state)), (store, _shown(root, store)), (own, own)]:
+    for place in (state, store, own):
+        shown = place if place == own else os.path.relpath(place, root).replace(os.sep, "/")
         folder, what = place, "can be written"
         while not os.path.lexists(folder):
             folder, what = os.path.dirname(folder), "does not exist yet and can be created"
@@ -194,10 +186,6 @@ def _folders(root: str, state: str) -> Iterator[Check]:
             yield good(f"{shown} {what}")
         except HoldfastError as error:
             yield failed(error)
-
-
-def _shown(root: str, path: str) -> str:
-    return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:
@@ -229,11 +217,10 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[C
     if not found and not away:
         yield good("all acknowledged data is present")
     if not repair:
-        for loss in found:
-            yield fail(loss.message, loss.next_step)
+        yield from (fail(loss.message, loss.next_step) for loss in found)
         return
+    step = "Restore it from a copy or from git, or let it be flushed again."
     for done in mending.mend(memory.services, found):
-        step = "Restore it from a copy or from git, or let it be flushed again."
         yield repaired(done.message) if done.whole else fail(f"{done.message}.", step)
 
 
@@ -312,12 +299,8 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
     scanned = discovery.scan()
     plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
-    checks: list[Check] = []
-    for found in scanned:
-        is_wanted = found.distribution == discovery.OWN or (found.name, found.distribution) in plugins
-        if found.group == discovery.CHECKS and is_wanted:
-            checks += _named(found.name, _asked(found, memory))
-    return checks
+    wanted = (f for f in scanned if f.distribution == discovery.OWN or (f.name, f.distribution) in plugins)
+    return [c for f in wanted if f.group == discovery.CHECKS for c in _named(f.name, _asked(f, memory))]
 
 
 def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:

@@ -128,13 +128,12 @@ def mend_document(services: Services, name: str) -> str:
         return ""
     with durable.reporting(name, "read"):
         data = safeopen.read(path, private=False)
-    aside = _keep(services, "damaged", f"{name.replace('/', '~')}.damaged-{crc32(data):08x}", data)
+    aside = _keep(services, "damaged", name, data)
     text = data.decode("utf-8", "replace").replace("\0", "")
     what = "bytes that are not text were replaced"
     if services.layout.surface_of(name) is Surface.HANDOFF:
-        entries = handoffs.newest(
-            {w.session: w for w in (*data_loss.open_work(services), *handoffs.salvaged(text))}.values()
-        )
+        known = (*data_loss.open_work(services), *handoffs.salvaged(text))
+        entries = handoffs.newest({work.session: work for work in known}.values())
         text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
         what = f"it has {len(entries)} open from its whole entries and the last receipts"
     durable.replace(path, text.encode())
@@ -143,8 +142,9 @@ def mend_document(services: Services, name: str) -> str:
 
 def _keep(services: Services, folder: str, name: str, data: bytes) -> str:
     """Keep a copy in the private folder. Returns its place. Raises: Unavailable."""
-    durable.replace(os.path.join(private.make(services.state, folder), name), data)
-    return f"state/{folder}/{name}"
+    kept = f"{name.replace('/', '~')}.{'damaged-' if folder == 'damaged' else ''}{crc32(data):08x}"
+    durable.replace(os.path.join(private.make(services.state, folder), kept), data)
+    return f"state/{folder}/{kept}"
 
 
 def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
@@ -156,16 +156,15 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
         except Corrupt:
             continue  # the check of documents reports it
         told = conflicts.described(name, document.text) if document else ""
+        surface = services.layout.surface_of(name)
         if not told or document is None:
             continue
-        surface = services.layout.surface_of(name)
         if surface is None or surface not in (*_GROWING, Surface.HANDOFF):
             yield fail(told, f"{_BY_HAND}.")
         elif not repair:
             yield fail(told, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
         else:
-            data = document.text.encode()
-            _keep(services, "conflicts", f"{name.replace('/', '~')}.{crc32(data):08x}", data)
+            _keep(services, "conflicts", name, document.text.encode())
             text = _merged(surface, name, document.text)
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
@@ -175,7 +174,7 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
         yield fail(damage.message, damage.next_step)
     elif damage is not None:
         name = services.config.storage.facts
-        _keep(services, "conflicts", f"{name.replace('/', '~')}.{crc32(damage.data):08x}", damage.data)
+        _keep(services, "conflicts", name, damage.data)
         again = facts_again(services)
         yield repaired(f"{name} can be read again, and a backup was kept. Stated facts put back: {again}")
 
@@ -283,14 +282,9 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
         kind, _, rest = item.partition(" of ")
         target, _, summary = rest.partition(": ")
         stated.append(StateMutation(kind=kind, target=target, summary=summary))
-    return notes.summary_block(
-        Payload(state_mutations=stated),
-        block_id=block_id,
-        flush_id=receipt.flush_id,
-        note=services.layout.name(Surface.DAILY, receipt.at.date()),
-        session=receipt.session_id,
-        at=receipt.at,
-    )
+    payload, name = Payload(state_mutations=stated), services.layout.name(Surface.DAILY, receipt.at.date())
+    ids = {"block_id": block_id, "flush_id": receipt.flush_id, "session": receipt.session_id}
+    return notes.summary_block(payload, note=name, at=receipt.at, **ids)
 
 
 def _document(services: Services, loss: Loss) -> Mended:

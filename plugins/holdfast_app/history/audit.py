@@ -36,63 +36,45 @@ class Repeated(NamedTuple):
     at: datetime
     tokens: int
 
+    def repeats(self, other: Repeated) -> bool:
+        """Whether both are the same file, or say the same."""
+        if self.kind != other.kind or self.kind == "file":
+            return self.kind == other.kind and self.text == other.text
+        if self.kind == "rule":
+            return relation(self.text, other.text) is Relation.SAME
+        one, two = set(same_key(self.text).split()), set(same_key(other.text).split())
+        return bool(one and two) and len(one & two) >= _ALIKE * len(one | two)
+
 
 def repeated(transcript: Transcript) -> list[Repeated]:
     """What followed a compaction although it was in the context before, in order."""
-    found, before, now = list[Repeated](), _Seen(), _Seen()
+    found, before, now = list[Repeated](), list[Repeated](), list[Repeated]()
     for one, answer in zip(transcript.kept, (*transcript.kept[1:], None), strict=True):
         if one.tool == SUMMARY and one.role == "system":
-            before.update(now)
-            now = _Seen()
+            before += now
+            now = []
             continue
-        for kind, text, size in _marks(one, answer):
-            if before.has(kind, text) and not now.has(kind, text):
-                found.append(Repeated(kind, text, one.at, size))
-            now.add(kind, text)
+        for mark in _marks(one, answer):
+            if any(map(mark.repeats, before)) and not any(map(mark.repeats, now)):
+                found.append(mark)
+            now.append(mark)
     return found
 
 
-class _Seen:
-    """Files, requests and rules of a part of a conversation."""
-
-    def __init__(self) -> None:
-        self._strings: dict[str, list[str]] = {"file": [], "request": [], "rule": []}
-
-    def add(self, kind: str, text: str) -> None:
-        self._strings[kind].append(text)
-
-    def update(self, other: _Seen) -> None:
-        for kind, strings in other._strings.items():
-            self._strings[kind] += strings
-
-    def has(self, kind: str, text: str) -> bool:
-        strings = self._strings[kind]
-        if kind == "file":
-            return text in strings
-        if kind == "rule":
-            return any(relation(text, one) is Relation.SAME for one in strings)
-        return any(_alike(text, one) for one in strings)
-
-
-def _marks(one: Message, answer: Message | None) -> list[tuple[str, str, int]]:
-    """The files, requests and rules of a message: kind, text and tokens."""
+def _marks(one: Message, answer: Message | None) -> list[Repeated]:
+    """The files, requests and rules of a message."""
     if one.role == "assistant" and one.tool:
         words = one.text.partition("\n")[0].partition(": ")[2].strip()
         shown = _SHOWN.search(words)
         path = words if one.tool.casefold() in READERS else shown["path"] if shown else ""
         size = tokens(answer.text) if answer is not None and answer.role == "tool" else 0
-        return [("file", path, size)] if path else []
+        return [Repeated("file", path, one.at, size)] if path else []
     if one.role != "user" or one.tool:
         return []
     text = own_words(one.text)
     stated = Statements()
     stated.read(one)
-    marks = [("rule", rule, tokens(rule)) for rule in stated.of(Kind.RULE)]
+    marks = [Repeated("rule", rule, one.at, tokens(rule)) for rule in stated.of(Kind.RULE)]
     if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
-        marks.append(("request", text, tokens(text)))
+        marks.append(Repeated("request", text, one.at, tokens(text)))
     return marks
-
-
-def _alike(text: str, other: str) -> bool:
-    one, two = set(same_key(text).split()), set(same_key(other).split())
-    return bool(one and two) and len(one & two) >= _ALIKE * len(one | two)

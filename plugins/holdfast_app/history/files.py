@@ -18,11 +18,13 @@ from holdfast_app.history import memories
 from holdfast_app.history.memories import Statement
 from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
+from holdfast_app.privacy.transforms import is_database
 from holdfast_app.transcripts.rows import elements, lines
 
 #: Longest file, or member of a zip file, that is read, in bytes.
 MAX_FILE: Final = 256 << 20
-_SQLITE: Final = b"SQLite format 3\0"
+#: Bytes that show whether a file begins like JSON.
+_HEAD: Final = 16
 _BROKEN: Final = (HoldfastError, OSError, ValueError, RuntimeError, sqlite3.Error, zipfile.BadZipFile, zlib.error)
 #: Folders that hold no memory, and Codex's raw input to its other files.
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "raw_memories.md", "phase2_workspace_diff.md"})
@@ -46,9 +48,9 @@ _Content = Transcript | list[Statement]
 def is_foreign(path: str) -> bool:
     """Whether ``path`` is for :func:`read_all`: neither an archive nor a store of holdfast."""
     try:
+        if is_database(path):
+            return memories.is_claude_mem(path)
         with safeopen.reader(os.path.realpath(path), private=False) as stream:
-            if stream.read(len(_SQLITE)) == _SQLITE:
-                return memories.is_claude_mem(path)
             return not zipfile.is_zipfile(stream) or "manifest.json" not in zipfile.ZipFile(stream).namelist()
     except _BROKEN:
         return True
@@ -105,12 +107,13 @@ def _files(path: str) -> Iterator[str]:
 
 def _read(path: str, project: str, masked: Callable[[str], str]) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: any of ``_BROKEN``."""
+    if is_database(path):
+        yield "claude-mem", list(memories.claude_mem(path, project))
+        return
     with safeopen.reader(os.path.realpath(path), private=False) as stream:
-        head, is_zip = stream.read(len(_SQLITE)), zipfile.is_zipfile(stream)
+        head, is_zip = stream.read(_HEAD), zipfile.is_zipfile(stream)
         stream.seek(0)
-        if head == _SQLITE:
-            yield "claude-mem", list(memories.claude_mem(path, project))
-        elif is_zip:
+        if is_zip:
             yield from _members(stream)
         elif path.casefold().endswith((".md", ".markdown")):
             yield memories.markdown(masked(stream.read().decode("utf-8")), os.path.basename(path))

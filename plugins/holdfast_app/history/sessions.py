@@ -111,18 +111,14 @@ def _from_database(past: Past) -> Transcript:
     reading, parts = Reading(), dict[str, list[object]]()
     try:
         with closing(opened(past.path)) as database:
-            for key, data in database.execute(
-                "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", (past.id,)
-            ):
+            select = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id"
+            for key, data in database.execute(select, (past.id,)):
                 parts.setdefault(key, []).append(json.loads(data))
-            rows = database.execute(
-                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (past.id,)
-            )
-            for number, (key, data) in enumerate(rows):
+            select = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+            for number, (key, data) in enumerate(database.execute(select, (past.id,))):
                 info = {**json.loads(data), "id": key, "sessionID": past.id}
                 opencode.take({"info": info, "parts": parts.get(key, [])}, number, reading)
     except (sqlite3.Error, ValueError) as error:
-        raise ConfigError(
-            f"opencode's session {past.id} cannot be read: {error}.", next_step="Update holdfast."
-        ) from error
+        problem = f"opencode's session {past.id} cannot be read: {error}."
+        raise ConfigError(problem, next_step="Update holdfast.") from error
     return reading.finish("opencode", next_offset=0, truncated=False)

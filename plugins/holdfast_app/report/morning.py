@@ -19,7 +19,7 @@ from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
 from holdfast_app.report import claims, screen
-from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report, section
+from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
 from holdfast_app.validation import unsupported
 
 FORGE: Final = "On the forge"
@@ -27,28 +27,19 @@ FINDINGS: Final = "What does not fit together"
 
 
 @frozen(kw_only=True)
-class Morning:
+class Morning(Report):
     """Everything from ``since``, yesterday 00:00 in the configured zone, until now. ``sections`` maps the section names
     of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the
-    sources searched. ``remarks`` lists forges that could not be reached, ``screen`` is what fits a phone.
-    ``str()`` is the Markdown."""
+    sources searched. ``remarks`` lists forges that could not be reached, ``screen`` is what fits a phone."""
 
     since: datetime
-    report: Report
-    sections: dict[str, tuple[Line, ...]]
     remarks: tuple[str, ...]
-    screen: tuple[str, ...] = ()
+    screen: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return self.markdown()
-
-    def markdown(self, *, paths: bool = False) -> str:
-        """The text; with ``paths`` each line has its pointer."""
-        parts = [f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"]
-        parts += [f"_{remark}_" for remark in self.remarks]
-        parts.append("\n".join(self.screen))
-        parts += [section(name, lines, paths=paths) for name, lines in self.sections.items()]
-        return "\n\n".join(parts) + "\n"
+    @property
+    def head(self) -> tuple[str, ...]:
+        title = f"# Morning report: everything since {self.since:%Y-%m-%d %H:%M}"
+        return (title, *(f"_{remark}_" for remark in self.remarks), "\n".join(self.screen))
 
 
 def morning(services: Services) -> Morning:
@@ -70,17 +61,18 @@ def morning(services: Services) -> Morning:
         *claims.findings(forges.values(), files, since),
     )
     others = [(one, line) for one, line in happened if one.waits != "operator" and not _is_noted(one, files)]
-    sections = {**files.sections, FORGE: _listed(others), FINDINGS: findings}
+    targets = list(dict.fromkeys(one.target for one, _ in others))  # in the order of each one's first event
+    listed = sorted(others, key=lambda pair: targets.index(pair[0].target))
+    sections = {**files.sections, FORGE: tuple(line for _, line in listed), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
     blocked = (evolve(line, short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
-    changed = [
-        *screen.grouped(pair for pair in others if not pair[0].waits),
-        *(line.text for line in sections[CHANGED]),
-    ]
+    changed = screen.grouped(pair for pair in others if not pair[0].waits)
+    changed += [line.text for line in sections[CHANGED]]
     return Morning(
+        first_day=files.first_day,
+        last_day=files.last_day,
         since=since,
-        report=files,
         sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
         remarks=tuple(remarks),
         screen=screen.screen((*sections[NEEDED], *blocked), changed, findings, remarks),
@@ -92,12 +84,6 @@ def _is_noted(one: Activity, files: Report) -> bool:
     return one.own and any(one.text.rpartition("**: ")[2] in line.text for line in files.sections[CHANGED])
 
 
-def _listed(happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
-    """The forge's lines, grouped by target, ordered by each target's first event."""
-    targets = list(dict.fromkeys(one.target for one, _ in happened))
-    return tuple(line for _, line in sorted(happened, key=lambda pair: targets.index(pair[0].target)))
-
-
 def _of(
     services: Services, forge: Forge, since: datetime, now: datetime, *, is_only: bool
 ) -> tuple[list[tuple[Activity, Line]], list[str]]:
@@ -106,29 +92,25 @@ def _of(
     try:
         activity = forge.activity(since, now)
         heads = [_head(one, now, named) for one in activity]
-        masked = services.gate.outgoing_all(
-            [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)],
-            surface=Surface.REPORT,
-        )
+        told = [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)]
+        masked = services.gate.outgoing_all(told, surface=Surface.REPORT)
     except HoldfastError as error:
         lacks = "this report uses files alone" if is_only else "its events are missing"
         return [], [f"{forge.title} could not be reached, so {lacks}: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
-    lines = [(one, _line(one, head, text, named)) for one, head, text in zip(activity, heads, masked, strict=True)]
-    return [pair for pair in lines if pair[0].kind != INCOMPLETE], [
-        one.text for one in activity if one.kind == INCOMPLETE
-    ]
+    found = []
+    for one, head, text in zip(activity, heads, masked, strict=True):
+        by = f" {one.author}" if one.author else ""
+        short = f"{named}{screen.short(one.target)}{by}{text.removeprefix(head)}"
+        if one.kind != INCOMPLETE:
+            found.append((one, Line(text=text, pointer=one.pointer, short=short)))
+    return found, [one.text for one in activity if one.kind == INCOMPLETE]
 
 
 def _head(one: Activity, now: datetime, named: str) -> str:
     by = f" by {one.author}" if one.author else ""
     return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split())
-
-
-def _line(one: Activity, head: str, text: str, named: str) -> Line:
-    by = f" {one.author}" if one.author else ""
-    return Line(text=text, pointer=one.pointer, short=f"{named}{screen.short(one.target)}{by}{text.removeprefix(head)}")
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

@@ -6,7 +6,7 @@ regenerated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -51,28 +51,22 @@ class Report:
     def __str__(self) -> str:
         return self.markdown()
 
+    @property
+    def head(self) -> tuple[str, ...]:
+        """What stands above the sections."""
+        first, last = self.first_day.isoformat(), self.last_day.isoformat()
+        return (f"# Report: {last if first == last else f'{first} to {last}'}",)
+
     def markdown(self, *, paths: bool = False) -> str:
-        """The text; with ``paths`` each line has its pointer."""
-        span = self.last_day.isoformat()
-        if self.first_day != self.last_day:
-            span = f"{self.first_day.isoformat()} to {span}"
-        nothing = (Line(text="nothing", pointer=""),)
-        sections = (section(name, self.sections[name] or nothing, paths=paths) for name in SECTIONS)
-        parts = (f"# Report: {span}", *sections)
+        """The text; with ``paths`` each line has its pointer, otherwise the last of several lines from one place."""
+        parts = [*self.head]
+        for name, lines in self.sections.items():
+            shown = []
+            for line, following in zip(lines, (*lines[1:], None), strict=True):
+                is_last = following is None or following.pointer != line.pointer
+                shown.append(f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or is_last) else ""))
+            parts.append(f"## {name}\n\n" + "\n".join(shown or ["- nothing"]))
         return "\n\n".join(parts) + "\n"
-
-
-def placed(lines: Sequence[Line], *, paths: bool) -> Iterator[tuple[str, str]]:
-    """Each line's text and shown pointer. Without ``paths``, only the last of several lines from one place has one."""
-    for line, following in zip(lines, (*lines[1:], None), strict=False):
-        is_last = following is None or following.pointer != line.pointer
-        yield line.text, line.pointer if paths or is_last else ""
-
-
-def section(name: str, lines: Sequence[Line], *, paths: bool) -> str:
-    """A section's Markdown, see :func:`placed`."""
-    shown = (f"- {text}" + (f"  ({pointer})" if pointer else "") for text, pointer in placed(lines, paths=paths))
-    return f"## {name}\n\n" + "\n".join(shown)
 
 
 def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
@@ -86,9 +80,8 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     made = _Making(services)
     for day in window:
-        made.add_note(
-            services.layout.name(Surface.DAILY, day), made.add_trail(services.layout.name(Surface.TRAIL, day))
-        )
+        told = made.add_trail(services.layout.name(Surface.TRAIL, day))
+        made.add_note(services.layout.name(Surface.DAILY, day), told)
     zone = services.now().tzinfo
     past = (one.sentence for one in pastgate.all_of(services.state) if one.at.astimezone(zone).date() in window)
     made.add(HAPPENED, past, "holdfast status")
@@ -153,9 +146,9 @@ class _Making:
             return
         where = self._where(name)
         for block in blocks(document.text):
-            pointer = f"{where}, {block.title}"
             if not block.objective:
                 continue  # a summary added later; its flush has its own block
+            pointer = f"{where}, {block.title}"
             self.needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
             self.add(HAPPENED, [block.objective, *block.items("Fact")], pointer)
             states = (f"**{kind}** {rest}" for kind, _, rest in (one.partition(" of ") for one in block.items("State")))

@@ -54,10 +54,8 @@ def begun(memory: Holdfast, given: str, *, printed: bool = False) -> str:
     if len(given) < _PREFIX or not matches:
         return ""
     if len(matches) > 1:
-        raise NotFound(
-            f"{len(matches)} sessions begin with {given!r}.",
-            next_step=f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
-        )
+        step = f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}."
+        raise NotFound(f"{len(matches)} sessions begin with {given!r}.", next_step=step)
     return matches[0]
 
 
@@ -114,10 +112,8 @@ def messages(
         begun = [number for number, one in enumerate(found) if is_named(one["id"], around)]
         at = begun[0] if len(begun) == 1 else -1
     if at < 0:
-        raise NotFound(
-            f"Session {session!r} has no message {around!r}.",
-            next_step=f"`holdfast sessions show {session}` lists them all.",
-        )
+        step = f"`holdfast sessions show {session}` lists them all."
+        raise NotFound(f"Session {session!r} has no message {around!r}.", next_step=step)
     return found[max(at - span, 0) : at + span + 1]
 
 
@@ -133,8 +129,5 @@ def _dropped(journal: Journal) -> tuple[int, int]:
 
 
 def _unknown(memory: Holdfast, session: str) -> NotFound:
-    session = memory.services.gate.identifier(session)
-    return NotFound(
-        f"There is no session {session!r}. {memory.config.retention.of_turns}",
-        next_step="`holdfast sessions` lists the sessions.",
-    )
+    why = f"There is no session {memory.services.gate.identifier(session)!r}. {memory.config.retention.of_turns}"
+    return NotFound(why, next_step="`holdfast sessions` lists the sessions.")

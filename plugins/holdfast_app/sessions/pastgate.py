@@ -32,10 +32,8 @@ class PastGate(NamedTuple):
         """What happened, and the next step."""
         dropped = "The messages that left the context had been saved before."
         if self.unsaved:
-            dropped = (
-                f"Messages that left the context unsaved: {self.unsaved:,}. "
-                "holdfast saves them from its journal and the client's transcript."
-            )
+            dropped = f"Messages that left the context unsaved: {self.unsaved:,}. holdfast saves them from its journal"
+            dropped += " and the client's transcript."
         return (
             f"Session {self.session} was compacted past the gate on {self.at:%Y-%m-%d at %H:%M}, because the client "
             f"did not ask holdfast first. {dropped} `holdfast doctor` lists plugins that can do this."

@@ -36,7 +36,6 @@ def of(journal: Journal) -> Iterator[Refusal]:
 def read(session: str, row: Mapping[str, Any]) -> Refusal | None:
     """A refusal from its record; None when the record is damaged or written by a later holdfast."""
     try:
-        at, reason, target = moment(str(row["at"])), str(row["reason"]), str(row["target"])
+        return Refusal(session, moment(str(row["at"])), str(row["reason"]), str(row["target"]))
     except (KeyError, ValueError):
         return None
-    return Refusal(session=session, at=at, reason=reason, target=target)

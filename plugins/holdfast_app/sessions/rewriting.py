@@ -59,8 +59,8 @@ def erase(journal: Journal) -> None:
     :func:`holdfast_app.records.packs.compact`. Raises: Unavailable."""
     damaged = os.path.basename(journal.path) + ".damaged-"  # put aside by a repair
     with durable.lock(journal.lock_path):
-        aside = [name for name in private.names(journal.folder) if name.startswith(damaged)]
-        for path in (*(os.path.join(journal.folder, name) for name in aside), journal.hint_path, journal.path):
+        aside = [os.path.join(journal.folder, n) for n in private.names(journal.folder) if n.startswith(damaged)]
+        for path in (*aside, journal.hint_path, journal.path):
             durable.remove(path)
         durable.retire(journal.lock_path)
     chain.note(os.path.dirname(journal.folder), journal.stem, 0, None)

@@ -85,11 +85,8 @@ def status(services: Services, *, packed: bool = False) -> Status:
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
     found = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]
     known = {one.id for one in found}
-    found += [
-        _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
-        for session_id, marker in markers.items()
-        if session_id not in known
-    ]
+    others = (marker for session_id, marker in markers.items() if session_id not in known)
+    found += [_marked(SessionStatus(id=one.session, state=State.UNSAFE), one) for one in others]
     now = services.now()
     gone = {one.session: one.at for one in pastgate.all_of(services.state)}
     found = [evolve(one, past_gate_at=gone[one.id]) if one.id in gone else one for one in found]
@@ -193,19 +190,15 @@ def owner(path: str) -> str:
     if os.path.isdir(path):
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
+    if session_id is None and journal.file_stem(stem) == stem:
+        return stem
     if session_id is None:
-        if journal.file_stem(stem) == stem:
-            return stem
-        raise Corrupt(
-            f"{shown} has a damaged first line, so its session is unknown.",
-            next_step="Restore the file from a copy, or move it away.",
-        )
-    wanted = journal.file_stem(session_id) + ".jsonl"
-    if wanted != f"{stem}.jsonl":
-        raise Corrupt(
-            f"{shown} is the journal of session {session_id!r}, but has the wrong name.",
-            next_step=f"Rename it to {wanted}; if that file exists, flush that session first.",
-        )
+        step = "Restore the file from a copy, or move it away."
+        raise Corrupt(f"{shown} has a damaged first line, so its session is unknown.", next_step=step)
+    wanted = journal.file_stem(session_id)
+    if wanted != stem:
+        step = f"Rename it to {wanted}.jsonl; if that file exists, flush that session first."
+        raise Corrupt(f"{shown} is the journal of session {session_id!r}, but has the wrong name.", next_step=step)
     return session_id
 
 

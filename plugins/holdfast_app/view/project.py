@@ -124,15 +124,9 @@ class Project:
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""
         cleaned: dict[str, Any] = {name: tuple(self._cleaned(getattr(run, name), "text", "reason")) for name in _GONE}
-        return evolve(
-            run,
-            diff=self.masked(run.diff)[0],
-            added=self.masked(*run.added),
-            reason=self.masked(run.reason)[0],
-            warnings=self.masked(*run.warnings),
-            lines=self._cleaned(run.lines, "text"),
-            **cleaned,
-        )
+        cleaned |= {name: self.masked(*getattr(run, name)) for name in ("added", "warnings")}
+        diff, reason = self.masked(run.diff, run.reason)
+        return evolve(run, diff=diff, reason=reason, lines=self._cleaned(run.lines, "text"), **cleaned)
 
     # documents
 
@@ -171,10 +165,9 @@ class Project:
 
     def flushes(self, name: str) -> list[Block]:
         """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
-        try:
+        found = None
+        with suppress(HoldfastError):
             found = self.services.store.read(name)
-        except HoldfastError:
-            found = None
         text = self.services.store.sifted(found).text if found else ""
         return [one for one in blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
 
@@ -240,7 +233,7 @@ class Interruption(NamedTuple):
 
 def days(last: date, number: int) -> dict[date, Day]:
     """``number`` empty days up to ``last``, oldest first."""
-    span = [last - timedelta(days=back) for back in range(number - 1, -1, -1)]
+    span = (last - timedelta(days=back) for back in reversed(range(number)))
     return {day: Day(day=day) for day in span}
 
 
@@ -264,23 +257,23 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
         return found.get(at.astimezone(project.zone).date()) if at else None
 
     for one in now.sessions:
-        if (day := day_of(one.last_turn_at)) is not None:
+        if day := day_of(one.last_turn_at):
             sessions[day.day].add(one.id)
-        if project.is_remote and (day := day_of(one.last_flush_at)) is not None:
+        if project.is_remote and (day := day_of(one.last_flush_at)):
             day.flushes += 1
     for name in [] if project.is_remote else [name for at, name in project.note_names() if at >= first]:
         for flush in project.flushes(name):
-            if (day := day_of(flush.at)) is not None:
+            if day := day_of(flush.at):
                 day.flushes += 1
                 day.compactions += flush.reason == _COMPACTION
                 day.note = name
                 sessions[day.day].add(flush.session)
     for incident in incidents(project, now, first):
-        if (day := day_of(incident.at)) is not None:
+        if day := day_of(incident.at):
             day.overridden += incident.overridden
             day.blocked += not incident.overridden
     for run in project.dreams():
-        if (day := day_of(run.at)) is not None:
+        if day := day_of(run.at):
             day.dreams += run.status in (DreamStatus.DONE, DreamStatus.PROPOSED)
             day.failed += run.status is DreamStatus.FAILED
     for at, ids in sessions.items():
@@ -316,8 +309,8 @@ def incidents(project: Project, now: Status, first: date) -> list[journals.Incid
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
                 found.extend(journals.incidents(Journal(project.services.state, one.id)))
-    found = [one for one in found if one.at.astimezone(project.zone).date() >= first]
-    return sorted(found, key=lambda one: one.at, reverse=True)
+    recent = (one for one in found if one.at.astimezone(project.zone).date() >= first)
+    return sorted(recent, key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:

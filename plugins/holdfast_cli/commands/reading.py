@@ -12,7 +12,7 @@ from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
 from holdfast_app import lastbrief
 from holdfast_app.brief.brief import Brief
-from holdfast_app.report.report import write
+from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
@@ -171,17 +171,16 @@ def report(call: Call) -> Answer:
         raise UsageError("A stored report covers one day.", next_step="Leave out --days, or --write.")
     extra: dict[str, Any] = {}
     if args.morning:
-        morning = memory.morning()
-        made, sections, text = morning.report, morning.sections, morning.markdown(paths=args.paths)
+        made: Report = (morning := memory.morning())
         extra = {"since": morning.since.isoformat(), "remarks": morning.remarks}
     else:
         made = memory.report(days=args.days or 1)
-        text, sections = made.markdown(paths=args.paths), made.sections
+    text = made.markdown(paths=args.paths)
     if args.write:
         extra["written"] = write(memory.services, made.last_day, text).name
     tables = {
         title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]
-        for title, lines in sections.items()
+        for title, lines in made.sections.items()
     }
     days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
     return Answer({**days, **tables, **extra}, lambda out: out.exact(text))
