@@ -74,7 +74,10 @@ def content(call: Call) -> Answer | None:
             if opened.is_own:
                 return None
             facts = [str(row.get("content", "")) for row in opened.rows(FACTS)]
-            documents, journals = [str(row["name"]) for row in opened.rows(DOCUMENTS)], list(opened.journals())
+            documents, journals = (
+                [str(row["name"]) for row in opened.rows(DOCUMENTS)],
+                [name for name, _ in opened.journals()],
+            )
     table = {"facts": facts, "documents": documents, "journals": journals}
 
     def show(out: Term) -> None:

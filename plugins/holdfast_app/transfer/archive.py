@@ -13,7 +13,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final, NamedTuple, Self
+from typing import IO, Any, Final, Self
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import ownership_mark
@@ -44,14 +44,6 @@ _FACT = ("id", "content", "category", "createdAt", "source")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
-class Member(NamedTuple):
-    """A member as the manifest describes it: number of lines, of bytes, and SHA-256 in hex."""
-
-    rows: int
-    size: int
-    sha256: str
-
-
 def seal(members: Mapping[str, Mapping[str, object]]) -> str:
     """What shows that this user exported the members, in hex; empty without the user's key. Raises: Unavailable."""
     key = ownership_mark.secret(make=False)
@@ -68,13 +60,11 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(path)
         except OSError as error:
-            raise ConfigError(
-                f"{path!r} cannot be read: {error.strerror or error}.",
-                next_step="Pass the path to an archive that `holdfast export` wrote.",
-            ) from error
+            step = "Pass the path to an archive that `holdfast export` wrote."
+            raise ConfigError(f"{path!r} cannot be read: {error.strerror or error}.", next_step=step) from error
         except _BROKEN as error:
             raise _damaged(path, f"it cannot be read as a zip file ({error})") from error
-        self.members: dict[str, Member] = {}
+        self._members: dict[str, str] = {}  # their digests, as the manifest says
         self.is_own = False  # this user exported it, on this machine or with the same key; known after the check
 
     def __enter__(self) -> Self:
@@ -88,8 +78,8 @@ class Archive:
         try:
             self._check_members()
             self._read_manifest()
-            for name, member in self.members.items():
-                self._check_member(name, member)
+            for name, digest in self._members.items():
+                self._check_member(name, digest)
         except ConfigError:
             raise
         except (*_BROKEN, KeyError, TypeError, AttributeError, HoldfastError) as error:
@@ -97,18 +87,14 @@ class Archive:
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The objects in a JSON Lines member, in order. Empty when the archive lacks the member."""
-        if name in self.members:
+        if name in self._members:
             with self._zip.open(name) as file:
                 for line in _lines(file):
                     yield untrusted.from_json(line.decode("utf-8"))
 
-    def journals(self) -> list[str]:
-        """The names of all journals."""
-        return [name for name in self.members if name.startswith(JOURNALS)]
-
-    def data(self, name: str) -> bytes:
-        """A member's bytes."""
-        return self._zip.read(name)
+    def journals(self) -> Iterator[tuple[str, bytes]]:
+        """The journals' names and bytes."""
+        return ((name, self._zip.read(name)) for name in self._members if name.startswith(JOURNALS))
 
     def _check_members(self) -> None:
         infos = self._zip.infolist()
@@ -131,25 +117,22 @@ class Archive:
                 f"{self._path} has the archive format {str(manifest['format'])[:20]}; this version reads {FORMAT}.",
                 next_step="Update holdfast, or export it again with this version. Nothing was changed.",
             )
-        for name, one in manifest["members"].items():
-            self.members[str(name)] = Member(int(one["rows"]), int(one["size"]), str(one["sha256"]))
+        self._members = {str(name): str(one["sha256"]) for name, one in manifest["members"].items()}
         own, given = seal(manifest["members"]).encode(), str(manifest.get("seal")).encode()
         self.is_own = bool(own) and hmac.compare_digest(own, given)
-        if {*self.members, MANIFEST} != set(self._zip.namelist()):
+        if {*self._members, MANIFEST} != set(self._zip.namelist()):
             raise _damaged(self._path, "its members do not match the manifest")
 
-    def _check_member(self, name: str, member: Member) -> None:
-        digest, size, rows, session = hashlib.sha256(), 0, 0, ""
+    def _check_member(self, name: str, wanted: str) -> None:
+        digest, session = hashlib.sha256(), ""
         with self._zip.open(name) as file:
             for line in _lines(file):
                 digest.update(line)
-                size += len(line)
                 if name.startswith(JOURNALS):
                     session = _journal_line(line, session)
                 else:
                     _check_row(name, untrusted.from_json(line.decode("utf-8")))
-                rows += 1
-        if Member(rows, size, digest.hexdigest()) != member:
+        if digest.hexdigest() != wanted:
             raise _damaged(self._path, f"{name} does not match the manifest")
         if name.startswith(JOURNALS) and name != f"{JOURNALS}{file_stem(session)}.jsonl":
             raise _damaged(self._path, f"{name} is the journal of another session")
@@ -200,7 +183,6 @@ class Database:
     def __init__(self, path: str) -> None:
         module: Any = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))
         self.store = module.foreign_store(path)  # which checks its schema
-        self.members: dict[str, Member] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -222,9 +204,6 @@ class Database:
         elif name == FACTS:
             yield from (dict(fact_out(fact)) for fact in self.store.facts())
 
-    def journals(self) -> list[str]:
+    def journals(self) -> Iterator[tuple[str, bytes]]:
         """None, because a store has no journals."""
-        return []
-
-    def data(self, name: str) -> bytes:
-        raise KeyError(name)
+        return iter(())

@@ -95,12 +95,12 @@ class _Export:
 
     def _documents(self, names: list[str]) -> Iterator[dict[str, object]]:
         for name in names:
-            stored = self._services.store.read(name)
-            shown = self._services.recalled(name)
-            if stored is not None and self._services.store.sifted(stored).withheld:
+            stored, shown = self._services.store.read(name), self._services.recalled(name)
+            sifted = self._services.store.sifted(stored) if stored else None
+            if sifted and sifted.withheld:
                 self._done.withheld.append(name)
-            if shown is not None and stored is not None:
-                self._done.masked += shown.text != self._services.store.sifted(stored).text
+            if shown and sifted:
+                self._done.masked += shown.text != sifted.text
                 yield {"name": name, "text": shown.text}
 
     def _facts(self) -> Iterator[dict[str, object]]:
@@ -125,10 +125,8 @@ class _Export:
         """The journal's lines as stored, except for masked ones and an incomplete last line. Raises: Corrupt."""
         session = session_id_of(path)
         if session is None:
-            raise Corrupt(
-                f"{paths.ending(path, 4)} is damaged at byte 0.",
-                next_step="Run `holdfast doctor --repair`, then export again.",
-            )
+            step = "Run `holdfast doctor --repair`, then export again."
+            raise Corrupt(f"{paths.ending(path, 4)} is damaged at byte 0.", next_step=step)
         journal, end = Journal(self._services.state, session), 0
         for entry in journal.entries():
             end = entry.end
@@ -248,8 +246,8 @@ class _Import:
             self._tell()
         self._facts()
         self._events()
-        for name in self._given.journals():
-            self._journal(self._given.data(name))
+        for _, data in self._given.journals():
+            self._journal(data)
             self._tell()
         return self._done
 
@@ -317,8 +315,7 @@ class _Import:
         self._done.unchanged.events = len(rows) - self._done.added.events
 
     def _journal(self, data: bytes) -> None:
-        first = decode(data.split(b"\n", 1)[0]) or {}
-        session = str(first["id"])
+        session = str((decode(data.split(b"\n", 1)[0]) or {})["id"])
         journal = Journal(self._services.state, session)
         private.make(self._services.state, "sessions")
         with private.lock(journal.path):

@@ -226,11 +226,9 @@ class _Kept:
     def files(self) -> dict[str, list[str]]:
         """Each file's lines in the specification's order: episodes by id, others by line, and a stranger's as they
         came."""
-        made = {
-            name: sorted(rows.values()) if _is_known(name) else list(rows.values()) for name, rows in self.rows.items()
-        }
+        made = {name: sorted(r.values()) if _is_known(name) else list(r.values()) for name, r in self.rows.items()}
         if episodes := self.rows.get(_EPISODES):
-            made[_EPISODES] = [episodes[key] for key in sorted(episodes)]
+            made[_EPISODES] = [line for _, line in sorted(episodes.items())]
         stones = {stone["id"]: stone for stone in self.dead.values() if "id" in stone}
         made[_TOMBSTONES] = sorted(_canonical(stone) for stone in stones.values())
         return made
@@ -239,21 +237,16 @@ class _Kept:
         """Raises: Unavailable, PluginError."""
         rows: list[Record] = [{"fact": fact, "of": origin} for origin, fact in self.facts.items()]
         for name, lines in self.files().items():
-            known = name == _TOMBSTONES or _is_known(name)
-            rows += [
-                {"file": name, "record": json.loads(one)} if known else {"file": name, "line": one} for one in lines
-            ]
-        strings: set[str] = set()
-        map_texts(rows, lambda text: _also(strings, text))
+            if name == _TOMBSTONES or _is_known(name):
+                rows += [{"file": name, "record": json.loads(line)} for line in lines]
+            else:
+                rows += [{"file": name, "line": line} for line in lines]
+        strings: dict[str, str] = {}
+        map_texts(rows, lambda text: strings.setdefault(text, text))
         masked = dict(zip(strings, self._gate.outgoing_all(list(strings), surface="journal"), strict=True))
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in map_texts(rows, masked.__getitem__))
         private.make(self._state)
         durable.replace(self._path, data.encode())
-
-
-def _also(strings: set[str], text: str) -> str:
-    strings.add(text)
-    return text
 
 
 def _kind(name: str) -> str:
@@ -279,9 +272,8 @@ def _read(path: str) -> dict[str, bytes]:
         listed = {str(one["path"]): str(one["sha256"]) for one in manifest["files"]}
         version = str(manifest["format"])
     except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(
-            f"{path!r} is not a bundle of Portable Memory.", next_step="Its manifest has no files."
-        ) from error
+        problem = f"{path!r} is not a bundle of Portable Memory."
+        raise ConfigError(problem, next_step="Its manifest has no files.") from error
     if version.partition(".")[0] != "1":
         raise ConfigError(f"{path!r} has the format {version}.", next_step="holdfast reads version 1.")
     files: dict[str, bytes] = {}
@@ -335,9 +327,8 @@ def _write(path: str, files: Mapping[str, bytes], counts: Mapping[str, int], cov
     try:
         made = tempfile.mkdtemp(prefix=".holdfast-", dir=os.path.dirname(place))
     except OSError as error:
-        raise ConfigError(
-            f"{path!r} cannot be written: {error.strerror}.", next_step="Choose another place."
-        ) from error
+        problem = f"{path!r} cannot be written: {error.strerror}."
+        raise ConfigError(problem, next_step="Choose another place.") from error
     try:
         for name, data in {**files, "CHECKSUMS": checksums, "manifest.json": _canonical(manifest).encode()}.items():
             file = os.path.join(made, *name.split("/"))

@@ -101,25 +101,17 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
     kind = Kind(kind)
     if workflow and workflow not in WORKFLOWS:
         raise ValueError(f"{workflow!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
-    entry = CuratedEntry(text=text)
-    line = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [entry]}})[Surface.PATTERNS][_ANCHORS[kind]][
-        0
-    ].text
+    admitted = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [CuratedEntry(text=text)]}})
+    line = admitted[Surface.PATTERNS][_ANCHORS[kind]][0].text
     if not line or len(line) > sections.MAX_CHARS:
-        raise Refused(
-            f"A sighting must have 1 to {sections.MAX_CHARS} characters, not {len(line)}.",
-            next_step="Say it in one sentence.",
-        )
+        problem = f"A sighting must have 1 to {sections.MAX_CHARS} characters, not {len(line)}."
+        raise Refused(problem, next_step="Say it in one sentence.")
     key = similar_key(kind, line)
     with _lock(services):
         book = _load(services)
         seen = book.sightings.get(key) or Sighting(kind=kind, text=line)
-        seen = evolve(
-            seen,
-            count=seen.count + 1,
-            workflows=tuple(w for w in WORKFLOWS if w in (*seen.workflows, workflow)),
-            last=stamp(services.now()),
-        )
+        workflows = tuple(w for w in WORKFLOWS if w in (*seen.workflows, workflow))
+        seen = evolve(seen, count=seen.count + 1, workflows=workflows, last=stamp(services.now()))
         seen = evolve(seen, trigger=seen.trigger or _trigger(seen, critical=critical))
         book = evolve(book, sightings={**book.sightings, key: seen})
         _save(services, book)

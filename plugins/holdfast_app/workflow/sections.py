@@ -88,11 +88,9 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
         index = places[heading_of(anchor)][0]
         heading = found.headings[index]
         end = found.headings[index + 1].start if index + 1 < len(found.headings) else len(text)
-        items = [at for at in found.items if heading.end <= at < end]
-        ends = [*items[1:], end][: len(items)]
-        sections[anchor] = Section(
-            heading, heading.end, end, tuple(_item(text, at, until) for at, until in zip(items, ends, strict=True))
-        )
+        starts = [at for at in found.items if heading.end <= at < end]
+        items = tuple(_item(text, at, until) for at, until in zip(starts, [*starts[1:], end], strict=False))
+        sections[anchor] = Section(heading, heading.end, end, items)
     return sections
 
 
@@ -155,9 +153,8 @@ def _placed(text: str, section: Section, line: str, old: str, where: str) -> str
     newline = _newline(text)
     body = text[section.start : section.end]
     if not body.strip():
-        head = (
-            text[: section.start] if text[: section.start].endswith(("\n", "\r")) else text[: section.start] + newline
-        )
+        head = text[: section.start]
+        head += "" if head.endswith(("\n", "\r")) else newline
         blank = body or (newline if section.end < len(text) else "")
         return f"{head}{newline}- {line}{newline}{blank}{text[section.end :]}"
     end = section.start + len(body.rstrip())
@@ -258,9 +255,8 @@ def _anchors(request: ValidationRequest, found: Outline, anchors: Sequence[str])
             yield _finding(request, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
         for again in places[1:]:
             message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
-            yield _finding(
-                request, "anchors/duplicate", message, line=again.line, fix="Merge the two sections manually."
-            )
+            fix = "Merge the two sections manually."
+            yield _finding(request, "anchors/duplicate", message, line=again.line, fix=fix)
 
 
 def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
@@ -290,23 +286,13 @@ def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str])
 
 def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
     """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
-    pieces: list[bool] = []
-    for index, heading in enumerate(found.headings):
-        until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(request.text)
-        body = request.text[heading.end : until]
-        pieces.append(bool(without_comments(body)[0].strip()))
-    # From the end, so each section knows its subsections: level still open -> whether it has text.
-    told: list[Finding] = []
-    for index in range(len(found.headings) - 1, -1, -1):
-        heading = found.headings[index]
-        inside = index + 1
-        if not pieces[index] and inside < len(found.headings) and found.headings[inside].level > heading.level:
-            continue  # the empty part is a subsection, reported separately
-        if not pieces[index]:
+    for heading, following in zip(found.headings, (*found.headings[1:], None), strict=True):
+        body = request.text[heading.end : following.start if following else len(request.text)]
+        # An empty part before a subsection is fine; the subsection is reported for itself.
+        if not without_comments(body)[0].strip() and not (following and following.level > heading.level):
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."
-            told.append(_finding(request, "anchors/empty", message, line=heading.line, fix=fix, warning=True))
-    yield from reversed(told)
+            yield _finding(request, "anchors/empty", message, line=heading.line, fix=fix, warning=True)
 
 
 def _alike(one: str, other: str) -> bool:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
-from holdfast.models import CuratedEntry, Finding, Written
+from holdfast.models import CuratedEntry, Written
 from holdfast.validation import ValidationRequest
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
@@ -133,9 +134,9 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     """
     plans = []
     for one in load(services):
-        note = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
-        edited = functools.partial(_edited, services, one, table.get(one.surface, {}), note)
-        plans.append((one, edited, edited(one.text), bool(note or any(table.get(one.surface, {}).values()))))
+        note, entries = no_change if one.surface is Surface.ACTIVE_CONTEXT else "", table.get(one.surface, {})
+        edited = functools.partial(_edited, services, one, entries, note)
+        plans.append((one, edited, edited(one.text), bool(note or any(entries.values()))))
     return tuple(_write(services, *plan) for plan in plans)
 
 
@@ -185,42 +186,31 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
     Raises: Refused for a pointer that exists only on this machine, and as :func:`write`.
     """
     for deliverable in given.verified_deliverables:
-        pointer = paths.rewrite(deliverable.evidence.strip(), services.root)
-        paths.check_pointer(pointer, "evidence")
+        paths.check_pointer(paths.rewrite(deliverable.evidence.strip(), services.root), "evidence")
     given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
     admitted = admit(services, entries_of(given))
     for surface, anchors in admitted.items():
-        witness.check(
-            services, (e.text for entries in anchors.values() for e in entries), services.layout.name(surface)
-        )
+        texts = (entry.text for entries in anchors.values() for entry in entries)
+        witness.check(services, texts, services.layout.name(surface))
     files = write(services, admitted, no_change=no_change)
     deferred = tuple(f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof)
-    return Updated(files=files, deferred=deferred, warnings=_warnings(services, files))
+    warnings = []
+    for change in files:
+        if change.written:
+            document = services.store.read(change.name)
+            request = ValidationRequest(change.surface, change.name, document.text if document else "", stored=True)
+            found = (one for one in services.gate.findings(request) if one.replacement is None)
+            warnings += [f"{change.name}: {one.message} ({one.rule})" for one in found]
+    return Updated(files=files, deferred=deferred, warnings=tuple(warnings))
 
 
 def _checked(services: Services, deliverable: Deliverable) -> Deliverable:
     """The deliverable, its evidence marked when it is a path that does not exist."""
     path = path_of(paths.rewrite(deliverable.evidence.strip(), services.root))
-    if not path or _exists(services, path):
-        return deliverable
-    return evolve(deliverable, evidence=f"{deliverable.evidence.strip()} (not in the project)")
-
-
-def _exists(services: Services, path: str) -> bool:
     inside = os.path.normpath(os.path.join(services.root, *path.split("/")))
-    if os.path.commonpath((inside, services.root)) == services.root and os.path.exists(inside):
-        return True
-    try:
-        return services.store.read(path) is not None
-    except HoldfastError:
-        return False
-
-
-def _warnings(services: Services, files: Sequence[FileChange]) -> tuple[str, ...]:
-    found: list[tuple[str, Finding]] = []
-    for change in files:
-        if change.written:
-            document = services.store.read(change.name)
-            request = ValidationRequest(change.surface, change.name, document.text if document else "", stored=True)
-            found += [(change.name, f) for f in services.gate.findings(request) if f.replacement is None]
-    return tuple(f"{name}: {f.message} ({f.rule})" for name, f in found)
+    if not path or (os.path.commonpath((inside, services.root)) == services.root and os.path.exists(inside)):
+        return deliverable
+    with suppress(HoldfastError):
+        if services.store.read(path) is not None:
+            return deliverable
+    return evolve(deliverable, evidence=f"{deliverable.evidence.strip()} (not in the project)")

@@ -111,16 +111,11 @@ class Workflow:
             self._check_conditions(confirmed)
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
-                raise Refused(
-                    f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded.",
-                    next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
-                )
-            if given.unsaid:
-                names = ", ".join(f"{s}.md" for s in given.unsaid)
-                raise Refused(
-                    f"The workflow {self.name} cannot end without an entry for {names}.",
-                    next_step="Pass an entry for each of the three files, or `--no-change FILE`.",
-                )
+                why = f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded."
+                raise Refused(why, next_step=f"Run `holdfast workflow start {self.name}` and read its output.")
+            if names := ", ".join(f"{s}.md" for s in given.unsaid):
+                step = "Pass an entry for each of the three files, or `--no-change FILE`."
+                raise Refused(f"The workflow {self.name} cannot end without an entry for {names}.", next_step=step)
             now = self._services.now()
             if repeated:
                 return Updated(files=update.write(self._services, {}), repeated=True)
@@ -150,9 +145,8 @@ class Workflow:
         """A file's text, redacted for output."""
         services = self._services
         if services.store.sifted(Document(loaded.name, loaded.text, revision="")).withheld:
-            raise Refused(
-                f"{loaded.name} has lines that are withheld until you have seen them.", next_step=provenance.NEXT_STEP
-            )
+            why = f"{loaded.name} has lines that are withheld until you have seen them."
+            raise Refused(why, next_step=provenance.NEXT_STEP)
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
 
     @property
