@@ -33,7 +33,7 @@ def examples(talk: Talk) -> list[tuple[Any, Any]]:
         with Holdfast.open(folder) as memory:
             talk.fill(memory)
 
-            def ask(text: str, opened: index.Index) -> list[tuple[rank.Row, rank.Features]]:
+            def ask(text: str, opened: index.Index) -> list[tuple[index.Entry, rank.Features]]:
                 matches = rank.Matches(opened.db, words.asked(text), "", ())
                 return list(rank.candidates(opened.db, matches))
 

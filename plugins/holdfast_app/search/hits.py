@@ -12,6 +12,7 @@ from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast_app.records import ownlines
 from holdfast_app.search import index, records, words
+from holdfast_app.search.index import Entry
 from holdfast_app.search.rank import Ranked
 
 #: Maximum characters of the part that matched, and of each line around it.
@@ -67,17 +68,6 @@ class SearchHit(NamedTuple):
         return Place(self.name, self.place, self.where, self.kind)
 
 
-class _Row(NamedTuple):
-    """An entry of the index and its source's name and origin."""
-
-    kind: str
-    place: str
-    at: float
-    role: str
-    name: str
-    origin: str
-
-
 class Hits(list[SearchHit]):
     """Hits, best first. Some hold now, the others show where it was said.
 
@@ -112,7 +102,7 @@ class Hits(list[SearchHit]):
 
 def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) -> list[SearchHit]:
     """The entries as hits without excerpts, masked for output with a few validator calls."""
-    rows = _rows(db, {one.id for one in found})
+    rows = index.entries(db, [one.id for one in found])
     bodies = _masked(memory, db, rows)
 
     def hit(one: Ranked) -> SearchHit:
@@ -132,7 +122,8 @@ def excerpts(
 ) -> list[SearchHit]:
     """The hits with their matching parts. ``ids`` are their entries by :attr:`SearchHit.where`."""
     hits = list(hits)
-    rows = _rows(db, {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)})
+    near = {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)}
+    rows = index.entries(db, near)
     bodies = _masked(memory, db, rows)
 
     def line(one: int) -> str:
@@ -148,21 +139,11 @@ def excerpts(
     return found
 
 
-def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, _Row]) -> dict[int, str]:
+def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, Entry]) -> dict[int, str]:
     """The entries' words, masked."""
     bodies = index.bodies(db, rows)
     masked = memory.services.gate.outgoing_all(list(bodies.values()), surface="journal")
     return dict(zip(bodies, masked, strict=True))
-
-
-def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
-    """The existing ones of these entries, by id."""
-    rows = db.execute(
-        "SELECT e.id, e.kind, e.place, e.at, e.role, s.name, s.origin FROM entry e JOIN source s "  # noqa: S608
-        f"ON s.id = e.id >> {index.SOURCE} WHERE e.id IN ({','.join('?' * len(ids))})",
-        tuple(ids),
-    )
-    return {row[0]: _Row(*row[1:]) for row in rows}
 
 
 # excerpts

@@ -197,6 +197,34 @@ def size(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0])
 
 
+class Entry(NamedTuple):
+    """An indexed entry, with its source's name and origin."""
+
+    id: int
+    kind: str
+    place: str
+    at: float
+    role: str
+    length: int
+    asks: int
+    rule: int
+    speaker: str
+    name: str
+    origin: str
+
+
+def entries(
+    db: sqlite3.Connection, ids: Iterable[int], where: str = "", given: tuple[object, ...] = ()
+) -> dict[int, Entry]:
+    """The existing ones of these entries, by id, under a condition of ours with the values ``given``."""
+    rows = db.execute(
+        f"SELECT entry.*, source.name, origin FROM entry JOIN source ON source.id = entry.id >> {SOURCE} "  # noqa: S608
+        f"WHERE entry.id IN ({','.join(map(str, ids))}) {f'AND ({where})' if where else ''}",
+        given,
+    )
+    return {row[0]: Entry(*row) for row in rows}
+
+
 def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """The whole text of each of these entries, which is its passages joined."""
     read = "SELECT group_concat(body, '') FROM (SELECT body FROM text WHERE rowid >= ? AND rowid < ? ORDER BY rowid)"

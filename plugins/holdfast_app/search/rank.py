@@ -18,7 +18,7 @@ from operator import mul
 from typing import Final, NamedTuple
 
 from holdfast_app.search import KINDS, records, words
-from holdfast_app.search.index import PASSAGE, SOURCE, size
+from holdfast_app.search.index import PASSAGE, SOURCE, Entry, entries, size
 
 #: Number of entries ranked for their words, and their neighbours on both sides.
 _CANDIDATES, _AROUND = 60, 2
@@ -46,10 +46,9 @@ class Features(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A found entry: its id in the index, its place in its source, and its score, at most 1."""
+    """A found entry: its id in the index, and its score, at most 1."""
 
     id: int
-    place: str
     score: float
 
 
@@ -61,20 +60,6 @@ class Similar(NamedTuple):
 
 
 NOTHING_SIMILAR: Final = Similar({}, 0.0)
-
-
-class Row(NamedTuple):
-    """A candidate or a neighbour of one."""
-
-    id: int
-    place: str
-    kind: str
-    at: float
-    role: str
-    length: int
-    asks: int
-    rule: int
-    speaker: str
 
 
 class Matches:
@@ -135,7 +120,7 @@ def rank(
             score = sum(map(mul, weights, values)) + similar.weight * near
             most = sum(weight for weight in weights if weight > 0) + similar.weight
             found.append((-score / most, -row.at, row.place, row.id))
-    return [Ranked(one, place, -worse) for worse, _, place, one in sorted(found)]
+    return [Ranked(one, -worse) for worse, _, _, one in sorted(found)]
 
 
 @cache
@@ -153,19 +138,14 @@ def candidates(
     where: str = "",
     given: tuple[object, ...] = (),
     similar: Similar = NOTHING_SIMILAR,
-) -> Iterator[tuple[Row, Features]]:
+) -> Iterator[tuple[Entry, Features]]:
     """The best matches and their neighbours, with their features."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
-    read = (
-        "SELECT id, place, kind, at, role, length, asks, rule, speaker FROM entry "  # noqa: S608 - conditions of ours
-        f"WHERE id IN ({','.join(map(str, wanted))}) {f'AND ({where})' if where else ''}"
-    )
-    rows = {row[0]: Row(*row) for row in db.execute(read, given)}
-    return _features(rows, matches)
+    return _features(entries(db, wanted, where, given), matches)
 
 
-def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, Features]]:
+def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Entry, Features]]:
     own, bits, share = matches.score.get, matches.words.get, matches.share
     best: dict[int, float] = {}
     topic: dict[int, int] = {}
@@ -202,7 +182,7 @@ def _features(rows: Mapping[int, Row], matches: Matches) -> Iterator[tuple[Row, 
         yield row, Features(*features)
 
 
-def _lectures(rows: Mapping[int, Row]) -> float:
+def _lectures(rows: Mapping[int, Entry]) -> float:
     """How much longer than the user's turns the other turns are, from 0 to 1."""
     user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
     other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]

@@ -145,11 +145,11 @@ class _Search:
     def _newest(self, where: str, given: tuple[object, ...]) -> list[Ranked]:
         """The newest words and decisions of the user."""
         rows = self._db.execute(
-            f"SELECT id, place FROM entry WHERE {where} AND (kind NOT IN (?, ?, ?) OR role = 'user') "  # noqa: S608
+            f"SELECT id FROM entry WHERE {where} AND (kind NOT IN (?, ?, ?) OR role = 'user') "  # noqa: S608
             "ORDER BY kind = ?, at DESC, id LIMIT ?",
             (*given, records.TURN, records.NOTE, records.DOCUMENT, records.TURN, self._limit * _REPEATED),
         )
-        return [rank.Ranked(one, place, 0.0) for one, place in rows]
+        return [Ranked(one, 0.0) for (one,) in rows]
 
 
 def _conditions(
