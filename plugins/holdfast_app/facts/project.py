@@ -103,5 +103,4 @@ class RemembersFacts(project.Project):
         """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
         from holdfast_app.facts.extraction.queue import Queue
 
-        services = self.services
-        return Queue(services.state).log()
+        return Queue(self.services.state).log()

@@ -123,17 +123,16 @@ def work_off(
     if not known:
         return ExtractResult()
 
+    def has_reader(item: Waiting) -> bool:
+        return not item.plugins or not known.isdisjoint(item.plugins)
+
     def is_next(item: Waiting) -> bool:
         is_due = even_if_not_due or item.due <= services.clock()
-        return is_due and failing.isdisjoint(item.plugins) and _has_reader(item)
-
-    def _has_reader(item: Waiting) -> bool:
-        return not item.plugins or not known.isdisjoint(item.plugins)
+        return is_due and failing.isdisjoint(item.plugins) and has_reader(item)
 
     result = ExtractResult()
     try:
-        mine = queue.claim(services.clock(), limit=len(first), wanted=lambda i: i.id in first and _has_reader(i))
-        for item in mine:
+        for item in queue.claim(services.clock(), limit=len(first), wanted=lambda i: i.id in first and has_reader(i)):
             result += _tried(services, queue, item, failing)
         for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
             progress.report(result.retried, 0, "queued conversations extracted")
@@ -275,8 +274,7 @@ def collect(services: Services) -> None:
     for one in journals.every(services.state) if plugins else ():
         try:
             if one.is_unflushed():
-                said = Session(services, one.session_id).unflushed
-                enqueue(services, one.session_id, ended(said), plugins)
+                enqueue(services, one.session_id, ended(Session(services, one.session_id).unflushed), plugins)
         except HoldfastError as error:
             logger.warning("cannot queue a session's turns: %s", error.message)
 

@@ -21,13 +21,13 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
 from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
-from holdfast_app.facts.relation import Relation, relation
 from holdfast_app.facts.store import writer
 from holdfast_app.facts.store.lifecycle import Facts
 
@@ -143,20 +143,18 @@ def settle(
     facts = Facts(services)
     failures = list(found.failed.values())
     changed = False
-    said = [one.content for one in stated if isinstance(one, writer.Value)]
+    said = {same_key(one.content) for one in stated if isinstance(one, writer.Value)}
     named = [
         (plugin, candidate if candidate.source else evolve(candidate, source=source))
         for plugin, extraction in found.results
         for candidate in extraction.facts
-        if not (isinstance(candidate.content, str) and _is_among(candidate.content, said))
+        if not (isinstance(candidate.content, str) and same_key(candidate.content) in said)
     ]
     rejected = facts.rejected
     offered = [_refused(one, heard, rejected) or facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
-    judged = [
-        Judged(plugin=plugin, candidate=one, result=result)
-        for (plugin, one), result in zip(named, results[: len(named)], strict=True)
-    ]
+    pairs = zip(named, results, strict=False)
+    judged = [Judged(plugin=plugin, candidate=one, result=result) for (plugin, one), result in pairs]
     for plugin, extraction in found.results:
         added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
         for fact_id in extraction.retire:
@@ -173,10 +171,6 @@ def settle(
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
-
-
-def _is_among(content: str, said: Iterable[str]) -> bool:
-    return any(relation(content, one) is Relation.SAME for one in said)
 
 
 def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> AddResult | None:
@@ -220,16 +214,12 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
     """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
-    said = {word for text in strings for word in _words(text)}
-    newest = [(fact, _words(fact.content)) for fact in stored][::-1]
+    said = set(_WORD.findall("\n".join(strings).casefold()))
+    newest = [(fact, set(_WORD.findall(fact.content.casefold()))) for fact in stored][::-1]
     spread = Counter(word for _, words in newest for word in words)
     shared = [(fact, {word for word in words & said if len(word) > 2}) for fact, words in newest]
     near = [(fsum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
     return [fact for _, fact in sorted(near, key=lambda row: -row[0])[:limit]]
-
-
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
 
 
 def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:

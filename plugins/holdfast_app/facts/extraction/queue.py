@@ -109,17 +109,16 @@ class Queue(DurableQueue[Waiting]):
     ) -> str:
         """Queue ``turns`` for ``plugins`` and return the item's id. After a failed attempt (with an ``error``) the next
         one is due after the backoff, otherwise at once. The oldest items beyond the maximum are given up."""
-        ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
-        now = now.astimezone(UTC)
+        names, now = tuple(sorted(plugins)), now.astimezone(UTC)
         item = Waiting(
-            id=sha256(ids)[:16],
+            id=sha256("\n".join([*names, *(m.id for turn in turns for m in turn.messages)]))[:16],
             since=now,
             due=now + BACKOFF if error else now,
-            attempts=1 if error else 0,
+            attempts=int(bool(error)),
             error=error,
             source=source,
-            plugins=tuple(sorted(plugins)),
-            turns=tuple(turns),
+            plugins=names,
+            turns=turns,
             flush=flush,
             covers=tuple(covers),
         )
@@ -195,17 +194,14 @@ class Queue(DurableQueue[Waiting]):
 
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
         keys = ("since", "attempts", "error", "source", "plugins")
-        gone = [
-            GivenUp(at=now, turns=len(item.turns), why=why, **{key: getattr(item, key) for key in keys})
-            for item in items
-        ]
-        if gone:
-            rows = (json.dumps(unstructure(one), ensure_ascii=False) for one in gone)
-            durable_queue.log(self._log, rows, most_bytes=_MAX_LOG_BYTES)
-            self.given_up += gone
-            for item in items:  # so that they are not queued again
-                note_extracted(self._state, item, item.plugins, {})
-            logger.warning("turns of %d pieces were given up: %s", len(gone), why)
+        for item in items:
+            kept = {key: getattr(item, key) for key in keys}
+            gone = GivenUp(at=now, turns=len(item.turns), why=why, **kept)
+            row = json.dumps(unstructure(gone), ensure_ascii=False)
+            durable_queue.log(self._log, [row], most_bytes=_MAX_LOG_BYTES)
+            self.given_up.append(gone)
+            note_extracted(self._state, item, item.plugins, {})  # so that it is not queued again
+            logger.warning("turns of a piece were given up: %s", why)
 
 
 def _readable(rows: Iterable[Row[Waiting]]) -> list[Waiting]:
@@ -280,5 +276,4 @@ def last_run(services: Services) -> Run | None:
 def calls_today(services: Services) -> int:
     """The calls to a model that extraction made today."""
     last = last_run(services)
-    is_today = last is not None and last.at.astimezone(services.config.tz).date() == services.now().date()
-    return last.calls if last is not None and is_today else 0
+    return last.calls if last and last.at.astimezone(services.config.tz).date() == services.now().date() else 0

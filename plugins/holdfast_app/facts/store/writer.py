@@ -51,9 +51,8 @@ def is_id(text: object) -> bool:
 def check_content(value: object) -> str:
     """``value`` without surrounding whitespace. Raises: BadValue when it is blank or not a string."""
     if not isinstance(value, str) or not value.strip():
-        raise BadValue(
-            "content", "is blank" if isinstance(value, str) else "is not a string", next_step="Say what to keep."
-        )
+        problem = "is blank" if isinstance(value, str) else "is not a string"
+        raise BadValue("content", problem, next_step="Say what to keep.")
     return value.strip()
 
 
@@ -62,13 +61,11 @@ def check_category(value: object, *, other: str = "") -> str:
 
     Raises: BadValue. Source: R037, R038, reading A08.
     """
-    name = value.strip().casefold() if isinstance(value, str) else None
-    if name not in CATEGORIES and other:
-        return other
-    if name not in CATEGORIES:
-        raise BadValue(
-            "category", f"cannot be {cut(repr(value), 40)}", next_step=f"Use one of: {', '.join(CATEGORIES)}."
-        )
+    name = value.strip().casefold() if isinstance(value, str) else ""
+    name = name if name in CATEGORIES else other
+    if not name:
+        step = f"Use one of: {', '.join(CATEGORIES)}."
+        raise BadValue("category", f"cannot be {cut(repr(value), 40)}", next_step=step)
     return name
 
 
@@ -147,11 +144,10 @@ def _placed(value: Value, known: Known[Fact], together: Container[tuple[str, dat
 
 
 class FactWriter:
-    """Writes one project's facts. ``new_id`` draws ids. All methods may raise the store's Unavailable and Corrupt."""
+    """Writes one project's facts. All methods may raise the store's Unavailable and Corrupt."""
 
-    def __init__(self, services: Services, *, new_id: Callable[[], str] = draw_id) -> None:
+    def __init__(self, services: Services) -> None:
         self.services = services
-        self._new_id = new_id
 
     @property
     def trail(self) -> FactTrail:
@@ -180,13 +176,13 @@ class FactWriter:
         where there is none or it is taken. ``older`` has the facts that each value replaces, which leave in the same
         step. The trail gets their content first."""
         facts = [
-            Fact(id=one.id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
+            Fact(id=one.id or draw_id(), content=one.content, category=one.category, confidence=one.confidence,
                  created_at=one.at.astimezone(UTC), source=one.source)
             for one in values
         ]  # fmt: skip
         replaced = list(older) or [()] * len(facts)
         if self.services.config.facts.rank_union:
-            added = [self._ranked(fact, old) for fact, old in zip(facts, replaced, strict=True)]
+            added = list(map(self._ranked, facts, replaced))
         else:
             added = self._add(facts, replaced)
         results = []
@@ -289,7 +285,7 @@ class FactWriter:
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
         for _ in range(_DRAWS - 1):
-            result = self._add([evolve(fact, id=self._new_id())], [()])[0]
+            result = self._add([evolve(fact, id=draw_id())], [()])[0]
             if result is not None:
                 return result
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
