@@ -169,8 +169,7 @@ class Endpoint:
         self._name = context.name
         self._state = context.state
         self._root = context.root
-        table = {**self.defaults, **context.settings}
-        self.settings = read_settings(context.name, table, self.known_settings)
+        self.settings = read_settings(context.name, {**self.defaults, **context.settings}, self.known_settings)
 
     def url(self) -> str:
         """The request address: ``base_url``, otherwise the provider's own variable, otherwise :attr:`address`."""
@@ -223,8 +222,7 @@ class Endpoint:
             with httpx2.Client(**options, timeout=timeout_s) as client:
                 answer = client.post(self.url().rstrip("/") + path, json=body, headers=headers)
         except httpx2.HTTPError as error:
-            timed_out = isinstance(error, httpx2.TimeoutException)
-            raise retry.unreachable(self.provider, timed_out=timed_out) from None
+            raise retry.unreachable(self.provider, timed_out=isinstance(error, httpx2.TimeoutException)) from None
         if answer.status_code != HTTPStatus.OK:
             wait = answer.headers.get("retry-after")
             raise retry.refused(self.provider, answer.status_code, wait, origin=self.origin)

@@ -11,9 +11,8 @@ from holdfast.api import Check, Outcome
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import private
-from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
-from holdfast_models.cli import programs
+from holdfast_models.cli.programs import find, number, rows
 from holdfast_models.retry import USAGE_FILE
 
 PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode", "gemini_cli": "gemini"}
@@ -28,15 +27,17 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         if config.plugin(plugin).enabled:
             yield _program(plugin, program, memory.services.root)
     used: dict[str, list[dict[str, object]]] = {}
-    for row in _rows(memory.services.state):
-        used.setdefault(str(row.get("plugin")), []).append(row)
+    record = private.read(os.path.join(memory.services.state, USAGE_FILE)) or b""
+    for row in rows(record[-_MAX_BYTES:].decode("utf-8", "replace")):
+        if row.get("plugin"):
+            used.setdefault(str(row["plugin"]), []).append(row)
     for plugin, its in sorted(used.items()):
         yield _calls(plugin, its, memory.services.now())
 
 
 def _program(plugin: str, program: str, root: str) -> Check:
     try:
-        found = programs.find(program, plugin, programs.users_program(plugin, os.environ), root, os.environ)
+        found = find(program, plugin, root)
     except (ModelFailed, ConfigError) as error:
         return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
     return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {found}")
@@ -45,30 +46,15 @@ def _program(plugin: str, program: str, root: str) -> Check:
 def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
     failed = [row for row in its if "failed" in row]
     made = [row for row in its if not row.get("answered")]  # an unusable answer has its own line
-    tokens = sum(_number(row.get(key)) for row in its for key in ("input_tokens", "output_tokens"))
+    tokens = sum(number(row, key) for row in its for key in ("input_tokens", "output_tokens"))
     message = f"{plugin}: {count(len(made), 'call')}, {tokens:,} tokens, {len(failed)} failed"
-    if not failed:
+    if failed:
+        when = _time(failed[-1].get("at"))
+        message += f"; the last failure{f' ({ago(when, now)})' if when else ''}: {failed[-1]['failed']}"
+    if not failed or its[-1] is not failed[-1]:
         return Check(name="models", outcome=Outcome.OK, message=message)
-    when = _time(failed[-1].get("at"))
-    message += f"; the last failure{f' ({ago(when, now)})' if when else ''}: {failed[-1]['failed']}"
-    if its[-1] is not failed[-1]:
-        return Check(name="models", outcome=Outcome.OK, message=message)
-    return Check(
-        name="models",
-        outcome=Outcome.WARN,
-        message=message,
-        next_step="`holdfast extract --queued` tries again and shows the next step.",
-    )
-
-
-def _rows(state: str) -> Iterator[dict[str, object]]:
-    for line in (private.read(os.path.join(state, USAGE_FILE)) or b"")[-_MAX_BYTES:].splitlines():
-        try:
-            row = untrusted.from_json(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and row.get("plugin"):
-            yield row
+    step = "`holdfast extract --queued` tries again and shows the next step."
+    return Check(name="models", outcome=Outcome.WARN, message=message, next_step=step)
 
 
 def _time(value: object) -> datetime | None:
@@ -76,7 +62,3 @@ def _time(value: object) -> datetime | None:
         return moment(str(value))
     except ValueError:
         return None
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -9,39 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, rows, string
-from holdfast_models.cli.programs import Ended
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, rows, string
 from holdfast_models.retry import Completion
 
 _ARGUMENTS = (
-    "-p",
-    "--output-format",
-    "json",
-    "--safe-mode",
-    "--tools",
-    "",
-    "--strict-mcp-config",
-    "--disable-slash-commands",
-    "--no-session-persistence",
-    "--system-prompt-file",
-    SYSTEM_FILE,
-)
+    "-p", "--output-format", "json", "--safe-mode", "--tools", "", "--strict-mcp-config", "--disable-slash-commands",
+    "--no-session-persistence", "--system-prompt-file", SYSTEM_FILE,
+)  # fmt: skip
 
 
 class ClaudeCli(CliModel):
     """The plugin ``claude_cli``."""
 
-    provider: ClassVar[str] = "claude"
     program: ClassVar[str] = "claude"
     session_variables: ClassVar[tuple[str, ...]] = (
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_SSE_PORT",
-        "CLAUDE_CODE_CHILD_SESSION",
-    )
+        "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD_SESSION"
+    )  # fmt: skip
 
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        del program, folder, system, env
         return Start((*_ARGUMENTS, *self.model_arguments))
 
     def parse(self, ended: Ended) -> Completion:

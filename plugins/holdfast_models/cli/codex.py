@@ -13,46 +13,21 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from holdfast.text import untrusted
-from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, rows, string
-from holdfast_models.cli.programs import Ended
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, rows, string
 from holdfast_models.retry import Completion
 
 _ARGUMENTS = (
-    "exec",
-    "--json",
-    "--ephemeral",
-    "--skip-git-repo-check",
-    "--ignore-rules",
-    "--sandbox",
-    "read-only",
-    "--color",
-    "never",
-)
+    "exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--sandbox", "read-only",
+    "--color", "never",
+)  # fmt: skip
 #: Features that give the model a tool, start something, or run hooks.
 _FEATURES = (
-    "hooks",
-    "shell_tool",
-    "unified_exec",
-    "apps",
-    "plugins",
-    "remote_plugin",
-    "multi_agent",
-    "goals",
-    "view_image",
-    "image_generation",
-    "skill_search",
-    "tool_suggest",
-    "memories",
-    "browser_use",
-    "browser_use_external",
-    "computer_use",
-    "in_app_browser",
-    "sleep_tool",
-    "code_mode_host",
-    "shell_snapshot",
-    "skill_mcp_dependency_install",
-    "daemon_auto_start",
-)
+    "hooks", "shell_tool", "unified_exec", "apps", "plugins", "remote_plugin", "multi_agent", "goals", "view_image",
+    "image_generation", "skill_search", "tool_suggest", "memories", "browser_use", "browser_use_external",
+    "computer_use", "in_app_browser", "sleep_tool", "code_mode_host", "shell_snapshot",
+    "skill_mcp_dependency_install", "daemon_auto_start",
+)  # fmt: skip
 _SETTINGS = (
     'web_search="disabled"',
     'approval_policy="never"',
@@ -68,16 +43,12 @@ _SETTINGS = (
 class CodexCli(CliModel):
     """The plugin ``codex_cli``."""
 
-    provider: ClassVar[str] = "codex"
     program: ClassVar[str] = "codex"
     session_variables: ClassVar[tuple[str, ...]] = (
-        "CODEX_THREAD_ID",
-        "CODEX_SANDBOX",
-        "CODEX_SANDBOX_NETWORK_DISABLED",
-    )
+        "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"
+    )  # fmt: skip
 
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        del program, system
         settings = [*_SETTINGS, f"model_instructions_file={json.dumps(os.path.join(folder, SYSTEM_FILE))}"]
         settings += [f"features.{name}=false" for name in _FEATURES]
         settings += [f"mcp_servers.{_key(name)}.enabled=false" for name in _servers(env)]

@@ -12,8 +12,8 @@ import shutil
 from collections.abc import Mapping
 from typing import ClassVar
 
-from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start, number, part, string, whole
-from holdfast_models.cli.programs import Ended
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, part, string, whole
 from holdfast_models.retry import Completion
 
 #: A name that no MCP server and no extension has.
@@ -32,32 +32,20 @@ _SETTINGS = {
 }
 _DENY_ALL = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _ARGUMENTS = (
-    "--output-format",
-    "json",
-    "--extensions",
-    "none",
-    "--allowed-mcp-server-names",
-    _NONE,
-    "--admin-policy",
-    _POLICY,
-)
+    "--output-format", "json", "--extensions", "none", "--allowed-mcp-server-names", _NONE, "--admin-policy", _POLICY
+)  # fmt: skip
 _LOGIN_NEEDED = 41
 
 
 class GeminiCli(CliModel):
     """The plugin ``gemini_cli``."""
 
-    provider: ClassVar[str] = "gemini"
     program: ClassVar[str] = "gemini"
     session_variables: ClassVar[tuple[str, ...]] = (
-        "GEMINI_CLI",
-        "GEMINI_SESSION_ID",
-        "GEMINI_PROJECT_DIR",
-        "GEMINI_CWD",
-    )
+        "GEMINI_CLI", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD"
+    )  # fmt: skip
 
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        del program, system, env
         os.mkdir(os.path.join(folder, ".gemini"), 0o700)
         for name, text in ((".gemini/settings.json", json.dumps(_SETTINGS)), (_POLICY, _DENY_ALL)):
             with open(os.path.join(folder, *name.split("/")), "w", encoding="utf-8") as file:

@@ -6,7 +6,6 @@ nothing (:mod:`holdfast_memory.nested`). The conversation goes to its stdin, nev
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -17,7 +16,6 @@ from typing import ClassVar, NamedTuple
 
 from holdfast.errors import ModelFailed
 from holdfast.fs import durable, userdir
-from holdfast.text import untrusted
 from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli import programs
@@ -45,27 +43,17 @@ class Start(NamedTuple):
 class CliModel(ModelPlugin):
     """A program as a model. Raises: ConfigError for an unknown or unusable setting."""
 
-    #: The program's name on PATH; ``provider`` is the same.
+    #: The program's name on PATH.
     program: ClassVar[str]
     #: Session variables of this client, in addition to the common ones.
     session_variables: ClassVar[tuple[str, ...]] = ()
     known_settings: ClassVar[tuple[str, ...]] = (
-        "model",
-        "program",
-        "timeout_s",
-        "max_retries",
-        "budget_s",
-        "dream_timeout_s",
-        "dream_budget_s",
-    )
+        "model", "program", "timeout_s", "max_retries", "budget_s", "dream_timeout_s", "dream_budget_s"
+    )  # fmt: skip
     #: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is abandoned.
     defaults: ClassVar[Mapping[str, object]] = {
-        "model": _OWN_CHOICE,
-        "timeout_s": 50.0,
-        "budget_s": 55.0,
-        "max_retries": 0,
-        "dream_timeout_s": 300.0,
-    }
+        "model": _OWN_CHOICE, "timeout_s": 50.0, "budget_s": 55.0, "max_retries": 0, "dream_timeout_s": 300.0
+    }  # fmt: skip
 
     @abstractmethod
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
@@ -83,9 +71,7 @@ class CliModel(ModelPlugin):
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
-        program = programs.find(
-            self.program, self._name, programs.users_program(self._name, os.environ), self._root, os.environ
-        )
+        program = programs.find(self.program, self._name, self._root)
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
         os.mkdir(folder, 0o700)
@@ -141,10 +127,8 @@ class CliModel(ModelPlugin):
         ``folder``, because some programs write the conversation into their error reports."""
         left_out = (*_SESSION_OF, *self.session_variables)
         env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
-        env["PATH"] = programs.safe_path(os.environ.get("PATH", ""), self._root)
         env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
-        env[nested.MARK] = "1"
-        return env
+        return env | {"PATH": programs.safe_path(self._root), nested.MARK: "1"}
 
 
 def _remove_stale(folder: str) -> None:
@@ -152,55 +136,3 @@ def _remove_stale(folder: str) -> None:
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_S:
             shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def rows(text: str) -> list[dict[str, object]]:
-    """The JSON objects in ``text``, one on each line; other lines are skipped."""
-    found = []
-    for line in text.splitlines():
-        if line.lstrip().startswith("{"):
-            try:
-                row = untrusted.from_json(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                found.append(row)
-    return found
-
-
-def whole(text: str) -> dict[str, object] | None:
-    """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
-    decoder = json.JSONDecoder()
-    found = None
-    at = 0
-    while at >= 0:
-        if text.startswith("{", at):
-            try:
-                value, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError):
-                end = at + 1
-            else:
-                found = value if isinstance(value, dict) else found
-            at = end
-        at = text.find("\n{", at)
-        at = at + 1 if at >= 0 else at
-    return found
-
-
-def part(value: object, *keys: str) -> object:
-    """The value at ``keys`` in nested objects, None when there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def number(value: object, *keys: str) -> int:
-    """The number at ``keys``, 0 when there is none."""
-    found = part(value, *keys)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
-
-
-def string(value: object, *keys: str) -> str:
-    """The string at ``keys``, empty when there is none."""
-    found = part(value, *keys)
-    return found if isinstance(found, str) else ""

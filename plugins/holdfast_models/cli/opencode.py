@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from holdfast_models.cli import programs
-from holdfast_models.cli.model import CliModel, Start, number, part, rows, string, whole
-from holdfast_models.cli.programs import Ended
+from holdfast_models.cli.model import CliModel, Start
+from holdfast_models.cli.programs import Ended, number, part, rows, string, whole
 from holdfast_models.retry import Completion
 
 _AGENT = "holdfast-model"
@@ -32,7 +32,6 @@ _LIST_LIMIT_S = 20.0
 class OpencodeCli(CliModel):
     """The plugin ``opencode_cli``."""
 
-    provider: ClassVar[str] = "opencode"
     program: ClassVar[str] = "opencode"
     session_variables: ClassVar[tuple[str, ...]] = ("OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "OPENCODE_RUN_ID")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from typing import IO, Final, NamedTuple
 
 from holdfast.config import settings
 from holdfast.errors import ModelFailed
+from holdfast.text import untrusted
 
 #: Only the beginning of the output and of stderr is read, in bytes. The longest accepted answer has 400,000 characters.
 _MAX_OUTPUT_BYTES: Final = 8_000_000
@@ -50,15 +52,21 @@ _PASSING = re.compile(
 _PATTERNS: Final = ((429, _QUOTA), (401, _LOGIN), (404, _MODEL), (503, _PASSING))
 
 
-def find(name: str, plugin: str, wanted: str, root: str, env: Mapping[str, str]) -> str:
-    """The absolute path of the program ``name`` for ``plugin``.
+def find(name: str, plugin: str, root: str) -> str:
+    """The absolute path of the program ``name`` for ``plugin``: the user's setting, otherwise the first on PATH.
 
-    ``wanted`` is the setting ``program``: an absolute path, or empty to search PATH. ``root`` is the project folder,
-    empty for none. Raises: ModelFailed.
+    ``root`` is the project folder, empty for none. Raises: ModelFailed; ConfigError.
     """
-    if wanted:
-        return _chosen(wanted, plugin, root)
-    found = shutil.which(name, path=safe_path(env.get("PATH", ""), root))
+    if wanted := _of_user(plugin):
+        step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
+        if not os.path.isabs(wanted):
+            raise ModelFailed(f"plugins.{plugin}.program is not an absolute path.", next_step=step)
+        if inside(wanted, root):
+            raise ModelFailed(f"plugins.{plugin}.program is inside the project, so it is not run.", next_step=step)
+        if not (os.path.isfile(wanted) and os.access(wanted, os.X_OK)):
+            raise ModelFailed(f"plugins.{plugin}.program is not an executable file.", next_step=step)
+        return wanted
+    found = shutil.which(name, path=safe_path(root))
     if found is None or inside(found, root):
         raise ModelFailed(
             f"The program `{name}` was not found on PATH; folders inside the project are not searched.",
@@ -68,44 +76,27 @@ def find(name: str, plugin: str, wanted: str, root: str, env: Mapping[str, str])
     return found
 
 
-def safe_path(path: str, root: str) -> str:
+def safe_path(root: str) -> str:
     """PATH without relative folders and without those inside the project, because a clone can put programs there."""
-    folders = path.split(os.pathsep)
+    folders = os.environ.get("PATH", "").split(os.pathsep)
     return os.pathsep.join(one for one in folders if os.path.isabs(one) and not inside(one, root))
 
 
-def users_program(plugin: str, env: Mapping[str, str]) -> str:
+def _of_user(plugin: str) -> str:
     """The setting ``program`` in the user's own file or environment, empty when it is not set. A project's file is not
     read: not even a trusted project may name a program. Raises: ConfigError."""
-    named = env.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
-    if named is not None:
-        return named
-    plugins = settings.user_raw(env)[0].get("plugins")
-    table = plugins.get(plugin) if isinstance(plugins, dict) else None
-    value = table.get("program", "") if isinstance(table, dict) else ""
-    return value if isinstance(value, str) else ""
-
-
-def _chosen(wanted: str, plugin: str, root: str) -> str:
-    step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
-    if not os.path.isabs(wanted):
-        raise ModelFailed(f"plugins.{plugin}.program is not an absolute path.", next_step=step)
-    if inside(wanted, root):
-        raise ModelFailed(f"plugins.{plugin}.program is inside the project, so it is not run.", next_step=step)
-    if not (os.path.isfile(wanted) and os.access(wanted, os.X_OK)):
-        raise ModelFailed(f"plugins.{plugin}.program is not an executable file.", next_step=step)
-    return wanted
+    named = os.environ.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
+    return string(settings.user_raw(os.environ)[0], "plugins", plugin, "program") if named is None else named
 
 
 def inside(path: str, root: str) -> bool:
     """Whether ``path``, or the file that it links to, is in the folder ``root``."""
     if not root:
         return False
-    folder = os.path.normcase(os.path.realpath(root))
+    folder = os.path.join(os.path.normcase(os.path.realpath(root)), "")
     for one in (os.path.abspath(path), os.path.realpath(path)):
         parent = os.path.realpath(os.path.dirname(one))
-        full = os.path.normcase(os.path.join(parent, os.path.basename(one)))
-        if full == folder or full.startswith(folder.rstrip(os.sep) + os.sep):
+        if os.path.normcase(os.path.join(parent, os.path.basename(one), "")).startswith(folder):
             return True
     return False
 
@@ -193,6 +184,61 @@ def _kill_all() -> None:
     """Kill a call abandoned at its deadline, so that it does not outlive holdfast."""
     for process in tuple(_running):
         _kill(process)
+
+
+# reading its answer
+
+
+def rows(text: str) -> list[dict[str, object]]:
+    """The JSON objects in ``text``, one on each line; other lines are skipped."""
+    found = []
+    for line in text.splitlines():
+        if line.lstrip().startswith("{"):
+            try:
+                row = untrusted.from_json(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                found.append(row)
+    return found
+
+
+def whole(text: str) -> dict[str, object] | None:
+    """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
+    decoder = json.JSONDecoder()
+    found = None
+    at = 0
+    while at >= 0:
+        if text.startswith("{", at):
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                end = at + 1
+            else:
+                found = value if isinstance(value, dict) else found
+            at = end
+        at = text.find("\n{", at)
+        at = at + 1 if at >= 0 else at
+    return found
+
+
+def part(value: object, *keys: str) -> object:
+    """The value at ``keys`` in nested objects, None when there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def number(value: object, *keys: str) -> int:
+    """The number at ``keys``, 0 when there is none."""
+    found = part(value, *keys)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def string(value: object, *keys: str) -> str:
+    """The string at ``keys``, empty when there is none."""
+    found = part(value, *keys)
+    return found if isinstance(found, str) else ""
 
 
 # explaining its failure
