@@ -3,22 +3,79 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from operator import itemgetter
+from typing import Any, ClassVar, Final, TypeAlias
 
 from attrs import asdict, fields_dict, frozen
 
 from holdfast.config import serde
-from holdfast.errors import ConfigError, Conflict
-from holdfast.storage import Add, Append, Capability, Change, Committed, Condition, Remove, Update, Write, no_fact
+from holdfast.errors import ConfigError, Conflict, Refused
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import (
+    FACT_COLUMNS,
+    SQL_ORDERS,
+    Add,
+    Append,
+    Capability,
+    Change,
+    Committed,
+    Condition,
+    Document,
+    FactOrder,
+    Hit,
+    HitKind,
+    Remove,
+    StorageBackend,
+    Update,
+    Write,
+    appended,
+    block_ids,
+    block_marker,
+    check_block,
+    check_name,
+    check_text,
+    columns_of,
+    duplicate_digest,
+    duplicate_of,
+    fact_in,
+    id_taken,
+    no_document,
+    no_fact,
+    sha256,
+    storable,
+    updated,
+)
 from holdfast_keys import origins, secrets
+from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading
-from holdfast_postgres.documents import Documents, found, is_there
-from holdfast_postgres.facts import Execute, Facts, fact_of
 from holdfast_postgres.schema import LATEST
+from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
 _MOST_CHARS: Final = 200
+Execute: TypeAlias = Callable[[str, Sequence[object]], list[Row]]
+#: The kinds of answer of ``holdfast.add_fact``.
+_TWIN, _TAKEN = 0, 1
+_CORRECT: Final = "Correct its row with a database tool, or restore it from a backup."
+_SELECT: Final = f"SELECT {FACT_COLUMNS} FROM holdfast.facts WHERE namespace = %s"  # noqa: S608 - nothing of it is given
+_ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
+    FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
+_UPDATE: Final = """UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,
+    words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s"""
+_REMOVE: Final = f"""WITH gone AS (
+        DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s AND source = coalesce(%s, source)
+        RETURNING {FACT_COLUMNS}),
+    counted AS (UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s)
+    SELECT * FROM gone"""  # noqa: S608 - nothing of it is given
+_READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
+_NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
+_PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"
+_APPEND: Final = (
+    "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
+)
 
 
 @frozen(kw_only=True)
@@ -60,7 +117,7 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
         return ""  # the stored passwords are for other servers
 
 
-class PostgresBackend(Documents, Facts):
+class PostgresBackend(StorageBackend):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
     ``server`` is a URL without a password, which calling ``password`` supplies when connecting. ``timeout_s`` limits
@@ -90,15 +147,114 @@ class PostgresBackend(Documents, Facts):
             raise ConfigError(
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
-        self._database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
-
-    @property
-    def database(self) -> Database:
-        """The server and the namespace."""
-        return self._database
+        self.database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
 
     def __repr__(self) -> str:
-        return f"PostgresBackend({self._database.server!r}, {self._database.namespace!r})"
+        return f"PostgresBackend({self.database.server!r}, {self.database.namespace!r})"
+
+    # --- documents
+
+    def read(self, name: str) -> Document | None:
+        rows = reading(lambda: self.database.run(self._asked([name]))[0])
+        return found([name], rows or [])[name]
+
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        statement = self._statement(Write(name=name, text=text, expected=expected))
+        revision = sha256(text)
+        try:
+            self.database.commit([statement])
+        except Conflict:
+            stored = self.read(name) if self.database.was_repeated else None
+            if stored is None or stored.revision != revision:  # else the first try's answer was lost
+                raise
+        return revision
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        statement = self._statement(Append(name=name, block=block, header=header, block_id=block_id))
+        return str(self.database.commit([statement])[0][0][0])
+
+    def delete(self, name: str) -> None:
+        check_name(name)
+        query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
+        gone = reading(lambda: self.database.run((query, (self.database.namespace, name)))[0])
+        if not gone and not self.database.was_repeated:  # a repeat means that the response to the deletion was lost
+            raise no_document(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        if not _is_storable(prefix):
+            return []
+        rows = reading(lambda: self.database.run((_NAMES, (self.database.namespace, prefix)))[0]) or []
+        return [str(name) for (name,) in rows]
+
+    def _asked(self, names: Sequence[str]) -> Statement:
+        """The statement that reads documents, and :func:`found` its rows."""
+        return _READ, (self.database.namespace, [check_name(name) for name in names])
+
+    # --- facts
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        most = None if limit is None else min(max(limit, 0), sys.maxsize)
+        rows = reading(lambda: self.database.run(self._listing(order, most))[0]) or []
+        return map(_fact_of, rows)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        result = self.commit([Add(fact, limit)]).added[0]
+        if result is None:
+            raise id_taken(fact.id)
+        return result
+
+    def _listing(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Statement:
+        return f"{_SELECT} ORDER BY {SQL_ORDERS[order]} LIMIT %s", (self.database.namespace, limit)
+
+    def _result(self, one: Add, row: Row) -> AddResult | None:
+        """An addition's result. None when the id is taken."""
+        fact = _checked(one)
+        kind, *columns, gone = row
+        if kind == _TAKEN:
+            return None
+        if kind == _TWIN:
+            twin = _fact_of(columns)
+            if twin.id != fact.id or not self.database.was_repeated:  # otherwise the first response was lost
+                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(gone or ()))
+
+    def _update(self, one: Update, execute: Execute) -> list[Row]:
+        """Make an update inside of a transaction. The new fact's row."""
+        space = self.database.namespace
+        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if _is_storable(one.fact_id) else []
+        if not rows:
+            raise no_fact(one.fact_id)
+        old = _fact_of(rows[0])
+        new = updated(old, one)
+        if new == old:
+            return rows
+        _check(new.content, new.category, new.source)
+        digest = duplicate_digest(new.content)
+        twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
+        if twin and twin[0][0] != new.id:
+            raise duplicate_of(twin[0][0], new.id)
+        words = lexemes(new.content)
+        execute(_UPDATE, (new.content, new.category, new.confidence, new.source, digest, words, space, new.id))
+        return execute(f"{_SELECT} AND id = %s", (space, new.id))
+
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        """Facts and documents with any of ``words``, those with more of them first, then those with more occurrences.
+        Of equals, facts come first."""
+        wanted = [split(word) for word in dict.fromkeys(words) if _is_storable(word)]
+        wanted = [parts for parts in wanted if parts]
+        if not wanted or limit < 1:
+            return []
+        space, has = self.database.namespace, "namespace = %s AND (words @@ %s::tsquery OR words IS NULL)"
+        values = (space, " | ".join(f"({tsquery(parts)})" for parts in wanted))
+        facts = f"SELECT id, content FROM holdfast.facts WHERE {has} ORDER BY seq"  # noqa: S608 - nothing of it is given
+        documents = f"SELECT name, body FROM holdfast.documents WHERE {has} ORDER BY name"  # noqa: S608
+        found = reading(lambda: self.database.run((facts, values), (documents, values))) or [[], []]
+        patterns = [pattern(parts) for parts in wanted]
+        kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
+        hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
+        return [hit for _, hit in sorted(filter(None, hits), key=itemgetter(0), reverse=True)[:limit]]
+
+    # --- several changes
 
     def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
         if len({isinstance(one, Append | Write) for one in changes}) > 1:
@@ -107,59 +263,131 @@ class PostgresBackend(Documents, Facts):
         after = [self._asked(wanted)] if wanted else []
         after += [self._listing()] if listing else []
         if any(isinstance(one, Update) for one in changes):
-            made = reading(lambda: self._database.change(lambda execute: self._in_turn(changes, execute)))
+
+            def in_turn(execute: Execute) -> list[list[Row]]:
+                return [
+                    self._update(one, execute) if isinstance(one, Update) else execute(*self._statement(one))
+                    for one in changes
+                ]
+
+            made = reading(lambda: self.database.change(in_turn))
             if made is None:  # nothing was ever written, so the fact is missing
                 raise no_fact(next(one.fact_id for one in changes if isinstance(one, Update)))
-            read = self._database.commit([], after)
+            read = self.database.commit([], after)
         else:
             made, read = self._at_once(changes, wanted, after)
         pairs = list(zip(changes, made, strict=True))
         return Committed(
             documents=found(wanted, read[0]) if wanted else {},
-            facts=list(map(fact_of, read[-1])) if listing else [],
+            facts=list(map(_fact_of, read[-1])) if listing else [],
             added=[self._result(one, rows[0]) for one, rows in pairs if isinstance(one, Add)],
-            updated=[fact_of(rows[0]) for one, rows in pairs if isinstance(one, Update)],
-            removed=[fact_of(rows[0]) if rows else None for one, rows in pairs if isinstance(one, Remove)],
+            updated=[_fact_of(rows[0]) for one, rows in pairs if isinstance(one, Update)],
+            removed=[_fact_of(rows[0]) if rows else None for one, rows in pairs if isinstance(one, Remove)],
         )
 
     def _at_once(
         self, changes: Sequence[Change], wanted: Sequence[str], after: list[Statement]
     ) -> tuple[list[list[Row]], list[list[Row]]]:
         """Make the changes and read, in one round trip. The rows of both."""
-        statements = list(map(self._statement, changes))
+        statements = [self._statement(one) for one in changes if not isinstance(one, Update)]
         try:
-            rows = self._database.commit(statements, after)
+            rows = self.database.commit(statements, after)
         except Conflict:  # was this the lost answer of the first try?
-            if not self._database.was_repeated:
+            if not self.database.was_repeated:
                 raise
-            rows = [[] for _ in statements] + self._database.run(*after)
+            rows = [[] for _ in statements] + self.database.run(*after)
             stored = found(wanted, rows[len(statements)])
-            if not all(is_there(one, stored[one.name]) for one in changes if isinstance(one, Append | Write)):
+            if not all(_is_there(one, stored[one.name]) for one in changes if isinstance(one, Append | Write)):
                 raise
         return rows[: len(statements)], rows[len(statements) :]
 
-    def _statement(self, one: Change) -> Statement:
-        assert not isinstance(one, Update)
-        return self._document_statement(one) if isinstance(one, Append | Write) else self._fact_statement(one)
-
-    def _in_turn(self, changes: Sequence[Change], execute: Execute) -> list[list[Row]]:
-        """Make the changes one after another inside of a transaction. The rows of each."""
-        return [
-            self._update(one, execute) if isinstance(one, Update) else execute(*self._statement(one)) for one in changes
-        ]
+    def _statement(self, one: Append | Write | Add | Remove) -> Statement:
+        """The statement that makes a change. Raises: Refused; ValueError for a block without its marker."""
+        space = self.database.namespace
+        if isinstance(one, Remove):
+            can_match = _is_storable(one.fact_id) and _is_storable(one.source or "")
+            return _REMOVE, (space, *(one if can_match else ("", None)), space)
+        if isinstance(one, Add):
+            fact, most = _checked(one), min(one.limit, sys.maxsize)
+            return _ADD, (space, *columns_of(fact), lexemes(fact.content), most, self.database.patience())
+        name = check_name(one.name)
+        if isinstance(one, Write):
+            check_text(one.text, name)
+            return _PUT, (space, name, one.text, sha256(one.text), lexemes(one.text), one.expected)
+        check_block(name, one.block, one.header, one.block_id)
+        marker, first = block_marker(one.block_id), appended("", one.block, one.header)
+        return _APPEND, (space, name, marker, first, one.block, lexemes(first), lexemes(one.block))
 
     def check(self, *, thorough: bool = False) -> Condition:
-        return Condition(version=(self._database.version(), LATEST)) if thorough else Condition()
+        return Condition(version=(self.database.version(), LATEST)) if thorough else Condition()
 
     def repair(self) -> None:
-        self._database.create()
+        self.database.create()
 
     def compact(self) -> None:
-        self._database.vacuum()
+        self.database.vacuum()
 
     def where(self, name: str = "") -> str:
-        address = f"{self._database.server}#{self._database.namespace}"
+        address = f"{self.database.server}#{self.database.namespace}"
         return f"{address}/{name}" if name else address
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()
+
+
+def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
+    """The documents by name, None for those without a row. Raises: Corrupt."""
+    documents: dict[str, Document | None] = dict.fromkeys(names)
+    for name, body, revision in rows:
+        if sha256(body) != revision:
+            raise faults.spoiled(name)
+        documents[name] = Document(name=name, text=body, revision=revision)
+    return documents
+
+
+def _is_there(one: Append | Write, stored: Document | None) -> bool:
+    """Whether the change is in the stored document."""
+    if stored is None:
+        return False
+    return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
+
+
+def _is_storable(text: str) -> bool:
+    """Whether the server can hold the string."""
+    try:
+        return "\0" not in text and bool(text.encode() or True)
+    except UnicodeEncodeError:
+        return False
+
+
+def _hit(
+    kind: HitKind, name: str, text: str, words: Sequence[Sequence[re.Pattern[str]]]
+) -> tuple[tuple[int, int], Hit] | None:
+    """The numbers of words and of occurrences, and the hit. None if the index was too coarse."""
+    plain = text.casefold()
+    found: list[list[int]] = []
+    for patterns in words:
+        places = [[match.start() for match in part.finditer(plain)] for part in patterns]
+        if all(places):
+            found.append([place for places_of_part in places for place in places_of_part])
+    if not found:
+        return None
+    at = min(map(min, found))
+    shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
+    return (len(found), sum(map(len, found))), Hit(kind=kind, name=name, text=shown)
+
+
+def _checked(one: Add) -> Fact:
+    fact = storable(one.fact, one.limit)
+    _check(fact.id, fact.content, fact.category, fact.source)
+    return fact
+
+
+def _check(*strings: str) -> None:
+    if not all(map(_is_storable, strings)):
+        raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
+
+
+def _fact_of(row: Sequence[Any]) -> Fact:
+    """The fact in a row. Raises: Corrupt."""
+    return fact_in(row, _CORRECT)

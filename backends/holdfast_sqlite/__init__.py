@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import StorageConfig
     from holdfast.storage import StorageBackend
-    from holdfast_sqlite.foreign import ForeignStore
+    from holdfast_sqlite.backend import ForeignStore
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("file", "lock_timeout_s")
@@ -34,6 +34,6 @@ def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> Stor
 def foreign_store(path: str) -> ForeignStore:
     """A foreign database's data, for an import. Raises: Corrupt; Unavailable;
     Unsupported."""
-    from holdfast_sqlite.foreign import ForeignStore
+    from holdfast_sqlite.backend import ForeignStore
 
     return ForeignStore(path)

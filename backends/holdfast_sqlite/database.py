@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import define
 
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, HoldfastError, NotFound, Refused, Unavailable
+from holdfast.errors import Conflict, DuplicateFact, NotFound, Unavailable
 from holdfast.fs import durable
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Mark, Place, note_mark, read_mark, remove_mark
@@ -72,7 +72,7 @@ class Database:
             try:
                 yield self._current()
             except (sqlite3.Error, UnicodeEncodeError) as error:
-                raise self.failed(error) from error
+                raise faults.translate(error, self.place.file, self._timeout_s) from error
             except Exception:
                 raise
             except BaseException:  # Ctrl-C, perhaps right after a transaction began
@@ -110,24 +110,11 @@ class Database:
             if sql is None:
                 return
             sql.execute("VACUUM")
-            busy = sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            if busy:
+            if sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:  # busy
                 raise Unavailable(
                     f"The log of {self.place.file!r} could not be emptied: another process is reading.",
                     next_step="End the other process, then try again.",
                 )
-
-    def put_aside(self, path: str) -> str:
-        """As in :meth:`SqliteBackend.put_aside`."""
-        place = self.place
-        if os.path.realpath(path) != place.database:
-            return path
-        try:
-            with self.reading():
-                pass
-        except (Corrupt, Refused):
-            return place.put_aside()
-        raise Refused(f"{place.path} is this project's store.", next_step="Import another file.")
 
     def missing(self) -> bool:
         """Whether the store is yet to be created. Raises: Corrupt, Refused, Unavailable."""
@@ -175,12 +162,6 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 note_mark(self._mark, self._known(*schema.totals(self._connection)[:2]))
                 self._wrote = False
-
-    def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
-        """The storage error for a SQLite error."""
-        if isinstance(error, UnicodeEncodeError):
-            return faults.surrogate()
-        return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
         """Close the file. Its log is merged into it when no other process has it open."""

@@ -58,7 +58,8 @@ class Documents:
         check_block(name, block, header, block_id)
         with self._database.changing() as change:
             stored = load(change.sql, name)
-            if stored is None or not _has_block(change.sql, stored.id, block_id):
+            known = "SELECT 1 FROM blocks WHERE document = ? AND block_id = ?"
+            if stored is None or change.sql.execute(known, (stored.id, block_id)).fetchone() is None:
                 before = stored.text if stored else ""
                 return self._extend(change, name, stored, before, appended(before, block, header))
         self._database.confirm()
@@ -122,8 +123,3 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
     if not whole or sha256(text) != rows[0][1]:
         raise Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=RESTORE)
     return _Stored(rows[0][0], rows[0][1], text)
-
-
-def _has_block(sql: sqlite3.Connection, document: int, block_id: str) -> bool:
-    found = sql.execute("SELECT 1 FROM blocks WHERE document = ? AND block_id = ?", (document, block_id))
-    return found.fetchone() is not None

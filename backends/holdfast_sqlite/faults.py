@@ -24,27 +24,18 @@ _UNAVAILABLE: Final = {
 
 def code_of(error: sqlite3.Error) -> int:
     """The extended result code; 0 when the error is the Python module's own."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return code if isinstance(code, int) else 0
-
-
-def is_primary(error: sqlite3.Error, *codes: int) -> bool:
-    """Whether the error's primary code is among these codes."""
-    return code_of(error) & 0xFF in codes
+    return int(getattr(error, "sqlite_errorcode", 0))
 
 
 def cannot_open(error: sqlite3.Error) -> bool:
     """Whether the file or a companion file could not be opened."""
-    return is_primary(error, _CANTOPEN, _READONLY, _PERM)
+    return code_of(error) & 0xFF in (_CANTOPEN, _READONLY, _PERM)
 
 
-def surrogate() -> Refused:
-    """The error for half of a character, which UTF-8 cannot encode."""
-    return Refused("The text holds a lone surrogate.", next_step="Remove it.")
-
-
-def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastError:
+def translate(error: sqlite3.Error | UnicodeEncodeError, file: str, timeout_s: float) -> HoldfastError:
     """The storage error for ``error``. Its message holds no part of the text being stored."""
+    if isinstance(error, UnicodeEncodeError):
+        return Refused("The text holds a lone surrogate.", next_step="Remove it.")
     code = code_of(error)
     primary = code & 0xFF
     if primary in (_BUSY, _LOCKED):

@@ -175,7 +175,5 @@ def note_mark(path: str, mark: Mark) -> None:
 
 def remove_mark(path: str) -> None:
     """Know of no facts any more."""
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        return
