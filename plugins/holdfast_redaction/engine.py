@@ -12,7 +12,7 @@ from holdfast_redaction.layers import blocks, context, pii, values
 from holdfast_redaction.layers.exact import Formats, Words
 from holdfast_redaction.layers.plain import plain_forms
 from holdfast_redaction.mark import Marker
-from holdfast_redaction.patterns import KINDS, SECONDS, Budget, Hit, RedactionFailed
+from holdfast_redaction.patterns import SECONDS, Budget, Hit, RedactionFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _REPEATED = 100
 #: A secret of at least this length is also masked inside a longer word.
 _UNMISTAKABLE = 12
 _MARK = Lazy(r"\[REDACTED:[^\]]{0,110}\]?")
-_PERSONAL = frozenset(KINDS[1:])
 #: Characters per chunk, see :meth:`Scanner.in_chunks`.
 CHUNK_CHARS = 200_000
 #: Characters before and after a chunk that a rule may look at.
@@ -35,22 +34,20 @@ _BEFORE, _BEHIND = 300, 8_000
 class Scanner:
     """Finds secrets and personal data. Stateless except for compiled expressions.
 
-    ``disabled`` names rules to leave out, ``kinds`` the personal data to find. ``extra`` searches with a user's own
-    rules. ``allowed`` returns whether a value is not a secret in this project.
+    ``disabled`` names rules to leave out. ``extra`` searches with a user's own rules. ``allowed`` returns whether a
+    value is not a secret in this project.
     """
 
     def __init__(
         self,
         *,
         disabled: frozenset[str] = frozenset(),
-        kinds: frozenset[str] = _PERSONAL,
         extra: UserRules | None = None,
         allowed: Callable[[str], bool] | None = None,
         seconds: float = SECONDS,
     ) -> None:
         self._formats = Formats(disabled)
         self._disabled = disabled
-        self._kinds = kinds
         self._extra = extra
         self._allowed = allowed
         self._seconds = seconds
@@ -111,9 +108,7 @@ class Scanner:
         words = Words(text)
         hits = self._formats.find(text, lower, words, budget)
         hits += context.find(text, lower, budget, words.lower, heads)
-        if self._kinds:
-            hits += pii.find(text, lower, self._kinds, budget)
-        return hits
+        return hits + pii.find(text, lower, budget)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""

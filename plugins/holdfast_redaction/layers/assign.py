@@ -216,5 +216,4 @@ def _opens_line(text: str, start: int) -> bool:
 
 
 def _in_table(text: str, start: int) -> bool:
-    line = text.rfind("\n", max(0, start - 200), start) + 1
-    return text[line:start].lstrip().startswith("|")
+    return text[text.rfind("\n", max(0, start - 200), start) + 1 : start].lstrip().startswith("|")

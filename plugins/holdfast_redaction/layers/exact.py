@@ -57,9 +57,8 @@ class Formats:
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
         rule = Rule(*table.RULES[index])
-        before = frozenset(_expand(rule.before))
-        self._compiled[index] = compiled = rule, re.compile(rule.regex, re.ASCII), before
-        return compiled
+        self._compiled[index] = rule, re.compile(rule.regex, re.ASCII), frozenset(_expand(rule.before))
+        return self._compiled[index]
 
     def _at_keyword(
         self, text: str, haystack: str, keyword: str, rules: tuple[int, ...], hits: list[Hit], budget: Budget

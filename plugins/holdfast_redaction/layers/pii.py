@@ -15,9 +15,6 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Budget, Hit
 
-# ruff: noqa: E501 - tables of formats
-
-
 #: Length of an IBAN by country. Source: SWIFT IBAN Registry, release 99.
 IBAN_LENGTHS = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27, "BR": 29, "BY": 28,
@@ -47,8 +44,7 @@ _NETWORKS = (
 def luhn(digits: str) -> bool:
     """Whether the last digit is the Luhn check digit of the others. Source: ISO/IEC 7812-1, annex B."""
     doubled = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-    total = sum(int(d) for d in digits[::-2]) + sum(doubled[int(d)] for d in digits[-2::-2])
-    return total % 10 == 0
+    return (sum(int(d) for d in digits[::-2]) + sum(doubled[int(d)] for d in digits[-2::-2])) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
@@ -74,8 +70,7 @@ def is_ssn(area: str, group: str, serial: str) -> bool:
 def is_cpf(digits: str) -> bool:
     """Whether ``digits`` (11) is a Brazilian CPF: two check digits, not all equal."""
     for size in (9, 10):
-        rest = sum(int(d) * (size + 1 - i) for i, d in enumerate(digits[:size])) * 10 % 11 % 10
-        if rest != int(digits[size]):
+        if sum(int(d) * (size + 1 - i) for i, d in enumerate(digits[:size])) * 10 % 11 % 10 != int(digits[size]):
             return False
     return len(set(digits)) > 1
 
@@ -206,29 +201,25 @@ _TAX_CODE = Lazy(r"[A-Z][A-Z]{3}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
 
-def find(text: str, lower: str, kinds: frozenset[str], budget: Budget) -> list[Hit]:
-    """All identifiers of the given kinds. ``lower`` is ``text`` in lower case, with the same length."""
+def find(text: str, lower: str, budget: Budget) -> list[Hit]:
+    """All identifiers. ``lower`` is ``text`` in lower case, with the same length."""
     hits: list[Hit] = []
-    if "email" in kinds:
-        _emails(text, hits)
-        budget.check("email")
+    _emails(text, hits)
+    budget.check("email")
     if _SIX_DIGITS.search(text) or _TAX_CODE.search(text):
-        _groups_of_digits(text, lower, kinds, hits)
+        _groups_of_digits(text, lower, hits)
         budget.check("phone")
-        if "iban" in kinds:
-            _each(_IBAN, text, hits, "iban", lambda t: is_iban(t.replace(" ", "").replace("-", "")))
-            budget.check("iban")
-        if "government" in kinds:
-            _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
-            find_national(text, lower, hits)
-            budget.check("government")
-    if "ip" in kinds:
-        if text.count(".") >= 3:
-            _ipv4(text, lower, hits)
-        if text.count(":") >= 2:
-            _ipv6(text, hits)
-        budget.check("ip")
-    if "mac" in kinds and (text.count(":") >= 5 or text.count("-") >= 5):
+        _each(_IBAN, text, hits, "iban", lambda t: is_iban(t.replace(" ", "").replace("-", "")))
+        budget.check("iban")
+        _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
+        find_national(text, lower, hits)
+        budget.check("government")
+    if text.count(".") >= 3:
+        _ipv4(text, lower, hits)
+    if text.count(":") >= 2:
+        _ipv6(text, hits)
+    budget.check("ip")
+    if text.count(":") >= 5 or text.count("-") >= 5:
         _each(_MAC, text, hits, "mac", _is_machine)
         budget.check("mac")
     return hits
@@ -275,7 +266,7 @@ def _emails(text: str, hits: list[Hit]) -> None:
         at = text.find("@", domain.end() if domain else at + 1)
 
 
-def _groups_of_digits(text: str, lower: str, kinds: frozenset[str], hits: list[Hit]) -> None:
+def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
     """Cards, phone numbers and some national numbers: digits in groups, distinguished by their form."""
     for found in _DIGITS.finditer(text):
         start, end = found.span()
@@ -285,14 +276,12 @@ def _groups_of_digits(text: str, lower: str, kinds: frozenset[str], hits: list[H
         if before.isalnum() or (before and before in "_.#/-@") or after.isalnum() or after == "_":
             continue
         digits = text[start:end]
-        ssn = _SSN.fullmatch(digits) if "government" in kinds else None
-        if (ssn and is_ssn(*ssn.groups())) or (
-            "government" in kinds and _CPF.fullmatch(digits) and is_cpf(re.sub(r"\D", "", digits))
-        ):
+        ssn = _SSN.fullmatch(digits)
+        if (ssn and is_ssn(*ssn.groups())) or (_CPF.fullmatch(digits) and is_cpf(re.sub(r"\D", "", digits))):
             hits.append(Hit(start, end, "government", RANK, "government"))
-        elif "card" in kinds and (cards := [m for m in _LONG.finditer(text, start, end) if _is_card(m)]):
+        elif cards := [m for m in _LONG.finditer(text, start, end) if _is_card(m)]:
             hits += [Hit(*m.span(), "card", RANK, "card") for m in cards]
-        elif "phone" in kinds and _is_phone(digits, lower[max(0, start - 30) : start]):
+        elif _is_phone(digits, lower[max(0, start - 30) : start]):
             hits.append(Hit(start, end, "phone", RANK, "phone"))
 
 
@@ -318,9 +307,8 @@ def _is_phone(number: str, before: str) -> bool:
         return False
     if number.startswith("+"):
         return len(digits) >= 8 and digits[0] != "0" and not re.fullmatch(r"\+\d{8}", number)
-    north_american = re.fullmatch(r"(?:1[ .-]?)?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}", number)
-    if north_american:
-        return True
+    if re.fullmatch(r"(?:1[ .-]?)?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}", number):
+        return True  # North American
     return bool(_PHONE_WORD.search(before)) and (
         number[0] in "0(" or len(digits) >= 10 or bool(re.search(r"\d[ .()/-]+\d", number))
     )

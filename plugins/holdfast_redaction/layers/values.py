@@ -296,8 +296,7 @@ def has_secret_mix(value: str) -> bool:
     """Letters with digits or with the symbols that people put into passwords."""
     if value.isascii():
         return bool(_LETTER.search(value) and _DIGIT_OR_SYMBOL.search(value))
-    letters = any(c.isalpha() for c in value)
-    return letters and any(c.isdigit() or c in "!@#$%^&*+=~|?" for c in value)
+    return any(map(str.isalpha, value)) and any(c.isdigit() or c in "!@#$%^&*+=~|?" for c in value)
 
 
 def _phrase(value: str, strength: int, *, quoted: bool) -> bool:

@@ -62,13 +62,11 @@ class UserRules:
 
 def _secret_span(match: Any, group: int) -> tuple[int, int]:
     """The secret, which is the named group, or the first matching group, or the whole match, as in gitleaks."""
-    groups = [group] if group else range(1, len(match.groups()) + 1)
-    for index in groups:
+    for index in [group] if group else range(1, len(match.groups()) + 1):
         start, end = match.span(index)
         if 0 <= start < end:
             return start, end
-    start, end = match.span()
-    return start, end
+    return match.start(), match.end()
 
 
 def _counts(rule: UserRule, secret: str, match: str) -> bool:

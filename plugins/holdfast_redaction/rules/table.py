@@ -66,8 +66,7 @@ def _places(rule: dict[str, Any]) -> list[tuple[str, str]]:
     regex = rule["regex"]
     if regex.startswith("(?i)"):
         return [(keyword, "lower") for keyword in rule["keywords"]]
-    spaces = re.search(r"\\s|\[ |\\t|\[\^|\\n", regex)
-    in_long_word = not spaces and shortest(regex) >= _WORD_MIN
+    in_long_word = not re.search(r"\\s|\[ |\\t|\[\^|\\n", regex) and shortest(regex) >= _WORD_MIN
     return [(k, "words" if in_long_word and re.fullmatch(r"\S+", k) else "text") for k in rule["keywords"]]
 
 
