@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
-from holdfast_agents import events
+from holdfast_agents import clientfiles, events
 from holdfast_agents.events import Event
 from holdfast_app.message_formats.leaves import BACKGROUND
 
@@ -111,8 +111,6 @@ def _question(event: Event, root: str, state: str) -> str:
 
 def is_far(path: str, folder: str) -> bool:
     """Whether Gemini CLI compacts only later than now, at a share of the window that its settings name."""
-    from holdfast_agents import clientfiles
-
     files = (os.path.join(place, ".gemini/settings.json") for place in (folder, os.path.expanduser("~")))
     own = (clientfiles.at(clientfiles.table(file), _THRESHOLD) for file in files)
     at = min(_GEMINI_AT, *(share for share in own if isinstance(share, float | int)), 1)
@@ -124,8 +122,6 @@ def is_far(path: str, folder: str) -> bool:
 def recorded_answer(client: str, path: str, native: str) -> str:
     """The answer to the last prompt in the client's record, which is written with a delay: at ``path``, or for Kimi
     Code by the session's ``native`` id."""
-    from holdfast_agents import clientfiles
-
     asked, said, kind, where = _ANSWERS[client]
     if client == "kimi":
         import glob
@@ -236,8 +232,6 @@ def _claude_code_window(root: str, model: str, used: int) -> int:
 
 def _model_in_settings(root: str) -> str:
     """The model named in Claude Code's settings, or an empty string."""
-    from holdfast_agents import clientfiles
-
     for name in _SETTINGS:
         model = clientfiles.table(os.path.join(root, os.path.expanduser(name))).get("model")
         if isinstance(model, str):

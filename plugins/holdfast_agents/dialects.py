@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from holdfast_agents import events
+from holdfast_agents import asking, events
 from holdfast_agents.events import UNSTOPPABLE, Answer, Dialect, Event, Reply, text
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
@@ -116,8 +116,7 @@ def codex_answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
     if kind != events.COMPACTING:
         return spoken(kind, reply)
-    block = {"continue": False, "stopReason": reply.block}
-    return Answer(stdout=events.json_text(block)) if reply.block else Answer()
+    return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block})) if reply.block else Answer()
 
 
 def plugin_event(payload: Mapping[str, object], client: str = "opencode") -> Event:
@@ -180,13 +179,9 @@ def shaped_event(payload: Mapping[str, object], client: str) -> Event:
     if event.agent and event.kind in (events.COMPACTING, events.COMPACTED):
         event = event._replace(agent="", session=events.session_of(client, event.native))
     if name == "PreCompress" and event.source == "auto":  # sent at every model call
-        from holdfast_agents.asking import is_far
-
-        event = event._replace(kind=events.OTHER) if is_far(path, event.cwd) else event
+        event = event._replace(kind=events.OTHER) if asking.is_far(path, event.cwd) else event
     if event.kind == events.STOP and client in ("copilot", "kimi", "droid"):
-        from holdfast_agents.asking import recorded_answer
-
-        event = event._replace(text=recorded_answer(client, path, event.native))
+        event = event._replace(text=asking.recorded_answer(client, path, event.native))
     return event._replace(transcripts=())
 
 

@@ -78,8 +78,7 @@ def start(project: Project) -> Start:
     """The brief for the next session. Raises: Corrupt; Unavailable; PluginError."""
     brief = project.memory.load()
     names = _reasons(project, brief)
-    event = Event(client="claude-code", kind=START, session=NEXT_SESSION)
-    text = opening(project.memory, event).context
+    text = opening(project.memory, Event(client="claude-code", kind=START, session=NEXT_SESSION)).context
     groups: list[tuple[str, str, list[str]]] = [("", _HEAD, [])]
     for line in text.split("\n"):
         name = next((name for name in names if recalled.heading(name) == f"{line}\n"), None)
@@ -146,8 +145,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
-    shown = project.memory.facts.shown(project.facts())
-    return {f"- {recall.defuse(one_line(fact.content))}": fact for fact in shown}
+    return {f"- {recall.defuse(one_line(fact.content))}": fact for fact in project.memory.facts.shown(project.facts())}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:

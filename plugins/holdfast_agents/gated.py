@@ -226,9 +226,7 @@ def at_start(services: Services, event: Event) -> str:
 
 def _payload(event: Event, session: Session) -> Payload | None:
     """A sub-agent's task belongs to its parent, which has its own handoff, so it leaves no work open."""
-    if not event.agent or not session.unflushed:
-        return None
-    return Payload(work_open=False, curated=CuratedDecision())
+    return Payload(work_open=False, curated=CuratedDecision()) if event.agent and session.unflushed else None
 
 
 def _asked(session: Session) -> bool:

@@ -13,7 +13,7 @@ import time
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
-from holdfast_agents import events
+from holdfast_agents import asking, events, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply
 from holdfast_memory import nested
 
@@ -202,7 +202,6 @@ class _Call:
             return
         from holdfast.config import statefolder
         from holdfast.fs import durable, private
-        from holdfast_agents import turns
 
         try:
             root = _root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root)
@@ -218,8 +217,6 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in _OF_AGENTS):
             return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
         if event.agent and event.kind == events.TOOL:  # but what strangers wrote is evidence
-            from holdfast_agents import turns
-
             if not turns.is_from_outside(event):
                 return NO_REPLY
             event = self.event = event._replace(session=events.session_of(event.client, event.native))
@@ -238,11 +235,7 @@ class _Call:
             return self._with_store(event, root)
         if event.kind == events.CONFIG:
             return self._config(event, root)
-        from holdfast_agents import turns
-
         self.state, broken = turns.journal(event, root)
-        from holdfast_agents import asking
-
         if event.kind == events.TOOL:
             return Reply(context=asking.question(event, root, self.state) if not (broken or event.agent) else "")
         if broken is not None:
@@ -261,24 +254,19 @@ class _Call:
         from holdfast import Holdfast
         from holdfast.fs import durable, private
         from holdfast.storage import deadline
-        from holdfast_agents import turns
+        from holdfast_agents import restore
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             from holdfast_agents.records import follow
 
             event = self.event = follow.owner(event)
-        with (
-            Holdfast.open(root, lenient=True) as memory,
-            deadline(self.limit_s * _STORES_SHARE),
-        ):
+        with Holdfast.open(root, lenient=True) as memory, deadline(self.limit_s * _STORES_SHARE):
             self.state = memory.services.state
             memory.services.hurried = True  # a client waits for the answer, so models are called later
             if event.kind in _LATE.get(event.client, ()):
                 private.make(self.state, "agents")
                 durable.replace(turns.brief_due(self.state, event.session), b"", flush=False)
             if event.kind == events.START:
-                from holdfast_agents import restore
-
                 if event.source == "compact":
                     from holdfast_agents import gated
 
@@ -289,8 +277,6 @@ class _Call:
                 memory.services.later(goes_on=event.source == "compact", flushed=False)
                 return reply
             if event.kind == events.PROMPT:
-                from holdfast_agents import restore
-
                 durable.remove(turns.brief_due(self.state, event.session))
                 return restore.opening(memory, event)
             from holdfast_agents import gated
@@ -308,8 +294,6 @@ class _Call:
                 background.after_turn(root)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
-                from holdfast_agents import asking
-
                 asking.forget(self.state, event.session)
                 gated.compacted(memory, event)
             else:
@@ -339,15 +323,12 @@ class _Call:
         return clientfiles.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
-        from holdfast_agents import turns
-
         if not turns.is_unsafe(self.state, event.session):
             return ""
         from holdfast.journal import safety
-        from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
-        return refusal(event.client, marker.error, marker.way_out, event.session) if marker else ""
+        return events.refusal(event.client, marker.error, marker.way_out, event.session) if marker else ""
 
     # failing
 

@@ -107,8 +107,7 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
     session = _session_line(event, _has_past(memory, event))
     text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
-    whole = _fitted(memory, text, event.session, most, in_bytes=event.client == "codex")
-    return Reply(context=whole, notice=unsafe)
+    return Reply(context=_fitted(memory, text, event.session, most, in_bytes=event.client == "codex"), notice=unsafe)
 
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:

@@ -1,4 +1,4 @@
-"""Progress of long work: features report it here, and :class:`holdfast_cli.progress.Bar` draws it."""
+"""Progress of long work: features report it here, and :class:`holdfast_cli.command._Bar` draws it."""
 
 from __future__ import annotations
 

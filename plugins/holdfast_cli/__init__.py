@@ -16,7 +16,7 @@ import sys
 import warnings
 
 from holdfast import plugin
-from holdfast.errors import HoldfastError, SettingsIgnored
+from holdfast.errors import SettingsIgnored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,21 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _dispatch(words)
         _flush()
-    except BrokenPipeError:
-        from holdfast_cli.problem import discard
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a bug is reported like any other error
+        from holdfast_cli.problem import report
 
-        discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
-        return 141
-    except HoldfastError as error:
-        return _report(error, words)
-    except KeyboardInterrupt:
-        from holdfast_cli.problem import Interrupted
-
-        return _report(Interrupted(), words)
-    except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
-        from holdfast_cli.problem import unforeseen
-
-        return _report(unforeseen(error, _leading(words)[2][:1]), words)
+        return report(error, words, _leading(words)[2][:1])
     finally:
         if (answer := plugin.answer_stream) and answer is not given:
             from holdfast_cli.stdout import give_back
@@ -60,12 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             give_back(answer, given)
         plugin.answer_stream = before
     return code
-
-
-def _report(error: HoldfastError, words: list[str]) -> int:
-    from holdfast_cli.problem import show_error
-
-    return show_error(error, as_json="--json" in words, debug="--debug" in words)
 
 
 def _stand_in() -> None:

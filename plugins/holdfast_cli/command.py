@@ -17,26 +17,29 @@ has a function for each, see :meth:`Command.action`.
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from holdfast.errors import HoldfastError
+from holdfast_app import progress
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
-from holdfast_cli.progress import Bar, shown
 from holdfast_cli.stdin import can_ask, confirmed
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-    Handler: TypeAlias = Callable[["Call"], "Answer | int"]
-
+Handler: TypeAlias = Callable[["Call"], "Answer | int"]
 DEFAULT_SESSION = "default"
 _MAX_ID = 200
+#: Work that ends sooner, in seconds, shows no bar; and the bar's length.
+_PATIENCE_S, _BAR = 0.4, 25
 
 
 class Argument(NamedTuple):
@@ -229,6 +232,42 @@ class Command:
                 raise UsageError(f"{said} no {one.names[0]}.", next_step=step)
 
 
+class _Bar:
+    """The progress of long work on one line of a terminal, which disappears at the end."""
+
+    def __init__(self, out: Term) -> None:
+        self._out = out
+        self._shown: tuple[int, str] | None = None
+        self._from = time.monotonic() + _PATIENCE_S
+
+    def __call__(self, done: int, total: int, activity: str = "") -> None:
+        # An unknown total is redrawn for each item, a known one for each percent.
+        step = 100 * done // total if total else done
+        if (step, activity) != self._shown and time.monotonic() >= self._from:
+            self._shown = step, activity
+            drawn = f"{self._out.bar(min(done, total), total, _BAR):<{_BAR}} {done:,} of {total:,}"
+            self._out.progress(f"  {drawn if total else f'{done:,}'}  {activity}".rstrip())
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown is not None:
+            self._out.progress("")
+            self._shown = None
+
+
+@contextmanager
+def _shown() -> Iterator[_Bar | None]:
+    """Draw the progress of work inside the block, if stderr is a terminal. Yields the bar, or None."""
+    out = Term(sys.stderr)
+    bar = _Bar(out) if out.is_tty else None
+    try:
+        with progress.watched(bar):
+            yield bar
+    finally:
+        if bar is not None:
+            bar.clear()
+
+
 class Call:
     """A command's call: the parsed arguments, the output, and the project, opened at first use."""
 
@@ -237,14 +276,14 @@ class Call:
         self.out = Term()
         self.json: bool = getattr(args, "json", False)
         self.names: list[str] = getattr(args, "names", [])
-        self.bar: Bar | None = None
+        self.bar: _Bar | None = None
         self._caution = caution
         self._progress = progress
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         if self._progress and not self.json:
-            self.bar = self._stack.enter_context(shown())
+            self.bar = self._stack.enter_context(_shown())
         return self
 
     def __exit__(self, *error: object) -> None:

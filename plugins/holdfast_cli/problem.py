@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, PluginLoadFailed
 from holdfast_app.printable import printable
 from holdfast_cli.terminal import OutputLost, Term
+from holdfast_memory import extra
 
 
 class UsageError(HoldfastError):
@@ -40,7 +41,19 @@ def check_utf8(words: list[str]) -> None:
             raise UsageError(f"The argument {word[:40]!a} is not UTF-8; nothing was done.", next_step=step)
 
 
-def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
+def report(error: BaseException, words: list[str], command: list[str]) -> int:
+    """Show the error that ended ``command``, the first of ``words`` after the options, and return its exit code."""
+    if isinstance(error, BrokenPipeError):
+        discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
+        return 141
+    if isinstance(error, KeyboardInterrupt):
+        error = Interrupted()
+    elif not isinstance(error, HoldfastError):
+        error = _unforeseen(error, command)
+    return show_error(error, as_json="--json" in words, debug="--debug" in words)
+
+
+def _unforeseen(error: BaseException, command: list[str]) -> HoldfastError:
     """The error for a bug. For a third-party command it names the distribution."""
     from holdfast_cli.table import other_owner
 
@@ -58,9 +71,6 @@ def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
 def not_installed(error: ImportError, name: str) -> Exception:
     """The error for `holdfast NAME` without a package of the extra NAME, or ``error`` itself for a holdfast
     module."""
-    from holdfast.errors import PluginLoadFailed
-    from holdfast_memory import extra
-
     missing = (error.name or "").partition(".")[0]
     if missing.startswith("holdfast"):
         return error

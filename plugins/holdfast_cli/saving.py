@@ -262,8 +262,7 @@ def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
         )
         out.fill(receipt.overridden, "    reason: ")
     elif receipt.repeated:
-        when = ago(receipt.at, now)
-        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; no new messages since")
+        out.say(f"{out.mark('ok')} session {session} is flushed already, {ago(receipt.at, now)}; no new messages since")
     else:
         where = "to this machine" if receipt.spooled else "and was read back"
         mark = out.mark("warn" if receipt.spooled else "ok")

@@ -138,20 +138,19 @@ def run_command(command: str, arguments: list[str], root: str | None, *, debug: 
     if command not in known():
         raise _unknown(command)
     try:
-        args = _parsed(parser_for(command, root), arguments)
+        parser = parser_for(command, root)
+        # With actions, options may also come before the names.
+        has_names = any(action.dest == "names" for action in parser._actions)  # noqa: SLF001 - not told else
+        args = (parser.parse_intermixed_args if has_names else parser.parse_args)(arguments)
     except SystemExit as done:  # --help has printed
         return int(done.code or 0)
-    _set_up_logging(debug or args.debug)
+    if debug or args.debug:  # the log goes to stderr; else nowhere: what matters is in the error and on disk
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     with own_exit() if command in PERMITTING else nullcontext():
         code: int = load(command).run(args)
         return code
-
-
-def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The arguments. Raises: UsageError."""
-    # With actions, options may also come before the names.
-    has_names = any(action.dest == "names" for action in parser._actions)  # noqa: SLF001 - not told else
-    return parser.parse_intermixed_args(arguments) if has_names else parser.parse_args(arguments)
 
 
 def overall_help(*, everything: bool) -> int:
@@ -188,11 +187,3 @@ def _unknown(command: str) -> UsageError:
     near = nearest(command, known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
-
-
-def _set_up_logging(debug: bool) -> None:
-    """With ``--debug`` the log goes to stderr; else nowhere: what matters is in the error and on disk."""
-    if debug:
-        import logging
-
-        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)

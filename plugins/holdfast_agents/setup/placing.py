@@ -157,13 +157,11 @@ def _backup(place: Place, exists: bool) -> str:
 
 def _admissible(place: Place) -> str | None:
     """The file's text, None when it is missing. Raises: ConfigError when holdfast must not write the file."""
-    if place.contained:
-        inside = os.path.join(os.path.realpath(place.base), "")
-        if not os.path.realpath(place.path).startswith(inside):
-            raise ConfigError(
-                f"{place.shown} is a link that leads out of the project. It was not changed.",
-                next_step="Replace it with a file, or install with `--scope user`.",
-            )
+    if place.contained and not os.path.realpath(place.path).startswith(os.path.join(os.path.realpath(place.base), "")):
+        raise ConfigError(
+            f"{place.shown} is a link that leads out of the project. It was not changed.",
+            next_step="Replace it with a file, or install with `--scope user`.",
+        )
     text = _raw(place.path, place.shown)
     # Replacing a file does not need write permission for the file. Respect a read-only file anyway.
     if text is not None and not os.stat(place.path).st_mode & 0o222:

@@ -31,8 +31,7 @@ def _set(call: Call) -> Answer:
     secrets.check_name(name)
     origin = _origin(name, call.args.origin, call.root)
     secrets.store(name, _asked(name, origin), origin)
-    said = f"The key for {name} is in the keyring. It is sent only to {_shown(origin)}."
-    return _done(call, [origin], said)
+    return _done(call, [origin], f"The key for {name} is in the keyring. It is sent only to {_shown(origin)}.")
 
 
 @auth.action("remove NAME", "origin")
@@ -40,8 +39,7 @@ def _remove(call: Call) -> Answer:
     name, origin = call.names[0], call.args.origin
     secrets.check_name(name)
     gone = secrets.remove(name, origins.of(origin, "--origin") if origin else None)
-    said = f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, gone))})."
-    return _done(call, gone, said)
+    return _done(call, gone, f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, gone))}).")
 
 
 def _done(call: Call, origins: Sequence[str], said: str) -> Answer:

@@ -194,5 +194,4 @@ def _document(memory: Holdfast, name: str) -> str:
     """The document's name. Hooks and editors pass its path instead, relative to ``where``."""
     name = name.replace("\\", "/").removeprefix("./")
     known = {memory.store.backend.where(n): n for n in memory.store.names()}
-    prefix = memory.config.storage.path.strip("/") + "/"
-    return known.get(name, name.removeprefix(prefix))
+    return known.get(name, name.removeprefix(f"{memory.config.storage.path.strip('/')}/"))

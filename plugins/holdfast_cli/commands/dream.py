@@ -8,7 +8,6 @@ from contextlib import ExitStack, suppress
 from datetime import datetime
 from typing import Final
 
-from holdfast import Holdfast
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
 from holdfast.text.humanize import ago, count
@@ -128,7 +127,10 @@ def _dream(call: Call) -> Answer:
                 memory.extract_turns()
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
-                _report(memory)
+                try:
+                    memory.store_report()  # the previous day's; the dream's result does not depend on it
+                except HoldfastError as error:
+                    show_error(error, as_json=False)
                 with suppress(HoldfastError):
                     index.complete(memory)  # so that no question waits for it
                     memory.store.withheld(remember=True)  # nor `status`
@@ -145,14 +147,6 @@ def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answe
             out.next_step(step)
 
     return Answer(unstructure(result), show, ok=result.ok)
-
-
-def _report(memory: Holdfast) -> None:
-    """Store the previous day's report in a nightly run. The dream's result does not depend on it."""
-    try:
-        memory.store_report()
-    except HoldfastError as error:
-        show_error(error, as_json=False)
 
 
 @dream.action("review [accept|reject]")

@@ -116,8 +116,7 @@ def prompt(call: Call) -> Answer:
             out.say("There is nothing to put into a prompt yet.")
 
     spent = tokens(text) if call.json else 0
-    table = {"text": text, "tokens": spent, "max_tokens": budget, "facts": shown, "left_out": left_out}
-    return Answer(table, show)
+    return Answer({"text": text, "tokens": spent, "max_tokens": budget, "facts": shown, "left_out": left_out}, show)
 
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}

@@ -217,8 +217,7 @@ def _trust(call: Call) -> Answer:
     }
     if is_seen:
         return Answer(table, f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
-    step = "Read them, then run `holdfast trust --yes`."
-    problem = Refused(f"{home_short(root)} is not trusted.", next_step=step)
+    problem = Refused(f"{home_short(root)} is not trusted.", next_step="Read them, then run `holdfast trust --yes`.")
     return Answer(table, error=problem)
 
 

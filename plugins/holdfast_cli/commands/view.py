@@ -156,8 +156,7 @@ def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
     if source.text:
         out.fill(source.text, "    ")
     for turn in source.turns:
-        head = f"    {out.dim(f'{turn.at.astimezone(zone):%Y-%m-%d %H:%M} {turn.role}:')} "
-        out.fill(turn.text, head, "      ")
+        out.fill(turn.text, f"    {out.dim(f'{turn.at.astimezone(zone):%Y-%m-%d %H:%M} {turn.role}:')} ", "      ")
     if source.turns:
         turn = source.turns[0]
         out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")

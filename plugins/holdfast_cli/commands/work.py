@@ -202,8 +202,7 @@ def _send(call: Call) -> Answer:
     def show(out: Term) -> None:
         for one in results:
             if one.evidence is not None:
-                pointer = out.plain(one.evidence.pointer)
-                out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {pointer}")
+                out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {out.plain(one.evidence.pointer)}")
         _show_items(out, left, call.memory.services.now(), f" still wait{'s' if len(left) == 1 else ''}")
 
     return Answer({"pending": len(left), "results": rows}, show, ok=not left)

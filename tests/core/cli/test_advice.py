@@ -1,8 +1,8 @@
 """Advice in errors: what a message tells a person to do must help."""
 
-import pytest
+import logging
 
-from holdfast_cli import usage
+import pytest
 
 
 def test_show__a_folder_of_documents__says_so_and_names_one(run):
@@ -18,9 +18,9 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
 @pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
 def test_debug__before_or_after_the_command__turns_the_log_on(run, monkeypatch, words):
     seen = []
-    monkeypatch.setattr(usage, "_set_up_logging", seen.append)
+    monkeypatch.setattr(logging, "basicConfig", lambda **given: seen.append(given["level"]))
     assert run(*words).code == 0
-    assert seen == [True]
+    assert seen == [logging.DEBUG]
 
 
 def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, project):

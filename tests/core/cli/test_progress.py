@@ -12,8 +12,8 @@ from holdfast import Holdfast
 #: Runs commands one after another without the initial delay, because the work of a test is short.
 EAGER = """
 import json, sys
-from holdfast_cli import main, progress
-progress.Bar.__init__.__kwdefaults__["patience_s"] = 0
+from holdfast_cli import command, main
+command._PATIENCE_S = 0
 for words in json.loads(sys.argv[1]):
     assert main(words) == 0
     print("END", flush=True)
