@@ -27,8 +27,8 @@ from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.replay import is_accept
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Issue
+from holdfast_keys.faults import Absent, Closed
 
 #: The next step when another user's records are found.
 NEXT_STEP: Final = (

@@ -20,7 +20,7 @@ from holdfast_gitea.index import Index
 from holdfast_gitea.log import Log
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Gitea
-from holdfast_gitea.wire.faults import GITEA
+from holdfast_gitea.wire.models import GITEA
 from holdfast_keys.transport import find_token
 
 

@@ -16,8 +16,8 @@ from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.log import Log
 from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
-from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Comment, Issue
+from holdfast_keys.faults import Closed
 
 _NAME = "gitea"
 

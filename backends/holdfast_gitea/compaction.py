@@ -19,7 +19,7 @@ from holdfast_gitea.index import PREFIX, STORE, Entry
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.replay import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
-from holdfast_gitea.wire.faults import Closed
+from holdfast_keys.faults import Closed
 
 logger = logging.getLogger(__name__)
 

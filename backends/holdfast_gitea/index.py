@@ -25,8 +25,8 @@ from holdfast_gitea import marker
 from holdfast_gitea.authors import Authors, Member, too_long
 from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
-from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Issue
+from holdfast_keys.faults import Closed
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,8 @@ from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import RESTORE, LogView
 from holdfast_gitea.replay import VERSION
 from holdfast_gitea.wire import models
-from holdfast_gitea.wire.faults import Absent, Closed, garbled
+from holdfast_gitea.wire.models import garbled
+from holdfast_keys.faults import Absent, Closed
 
 _NOTE: Final = (
     "Users who joined by an invitation: their records count, too. `holdfast gitea invite` shows and changes this list."

@@ -23,8 +23,8 @@ from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.place import Place
 from holdfast_gitea.replay import BLOCK, NEXT, OPERATIONS, VERSION, Replay, Segment
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import Closed, level
-from holdfast_gitea.wire.models import Comments
+from holdfast_gitea.wire.models import Comments, level
+from holdfast_keys.faults import Closed
 
 logger = logging.getLogger(__name__)
 

@@ -67,7 +67,7 @@ class GiteaTrail(IssueForge):
 
     def _open(self) -> Gitea:
         from holdfast_gitea.wire.client import Gitea
-        from holdfast_gitea.wire.faults import GITEA
+        from holdfast_gitea.wire.models import GITEA
         from holdfast_keys.transport import find_token
 
         service, insecure = GITEA._replace(table=f"plugins.{self.name}"), self._insecure_http

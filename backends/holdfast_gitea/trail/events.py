@@ -24,11 +24,10 @@ from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
 from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
 from holdfast_gitea import marker
-from holdfast_gitea.wire import models, pages
+from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import Absent, Closed, garbled
-from holdfast_gitea.wire.models import Comment, Issue, text
-from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
+from holdfast_gitea.wire.models import PAGE, PAGES, Comment, Issue, garbled, since_of, stamp, text
+from holdfast_keys.faults import Absent, Closed
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
@@ -97,7 +96,7 @@ def administrators(repo: Repo, me: str, state: str, since: datetime, until: date
     before = seen.get(repo.url)
     now: dict[str, str] = {}
     with suppress(StorageError):  # a report can do without them
-        listed = pages.page(repo.get, "/collaborators", 1).rows[:_COLLABORATORS]
+        listed = models.page(repo.get, "/collaborators", 1).rows[:_COLLABORATORS]
         for login in sorted({text(one, "login") for one in listed} - {me}):
             if text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
                 now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
@@ -298,7 +297,7 @@ def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -
     found: list[Mapping[str, object]] = []
     window = {**since_of(since), **({"before": stamp(until)} if until else {})}
     for page in range(1, PAGES):
-        some = pages.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
+        some = models.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
         found += [models.table(row) for row in some if row is not None]
         if len(some) < PAGE:
             return found

@@ -19,9 +19,8 @@ from holdfast_app.outbox.trail import Target
 from holdfast_gitea.trail import events
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Gitea, Repo
-from holdfast_gitea.wire.faults import Absent
-from holdfast_gitea.wire.models import Issue, text
-from holdfast_gitea.wire.pages import PAGE
+from holdfast_gitea.wire.models import PAGE, Issue, text
+from holdfast_keys.faults import Absent
 
 Facts = dict[Ask, Collection[str]]
 #: Maximum issues and pull requests read.

@@ -17,11 +17,9 @@ from typing import Any, Final, Literal, TypeVar
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
-from holdfast_gitea.wire import models, pages
-from holdfast_gitea.wire.faults import GITEA, Absent, Closed, Passing, TooLong, garbled
-from holdfast_gitea.wire.models import Comment, Comments, Issue
-from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
-from holdfast_keys.faults import Service
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of, stamp
+from holdfast_keys.faults import Absent, Closed, Passing, Service, TooLong
 from holdfast_keys.transport import MAX_ANSWER_BYTES, Answer, Transport
 
 logger = logging.getLogger(__name__)
@@ -68,8 +66,8 @@ class Gitea(Transport):
 class Repo:
     """A repository's issues, comments and labels.
 
-    All calls may raise Unavailable: :class:`~holdfast_gitea.wire.faults.Passing` when the same call may succeed later,
-    or :class:`~holdfast_gitea.wire.faults.Closed` with the next step. A repository that is gone, renamed or not shown
+    All calls may raise Unavailable: :class:`~holdfast_keys.faults.Passing` when the same call may succeed later,
+    or :class:`~holdfast_keys.faults.Closed` with the next step. A repository that is gone, renamed or not shown
     is an error, never an empty list.
     """
 
@@ -183,7 +181,7 @@ class Repo:
             found: dict[int, Issue] = {}
             began: datetime | None = None
             for page in range(1, PAGES):
-                answer = pages.page(self.get, "/issues", page, **params)
+                answer = models.page(self.get, "/issues", page, **params)
                 began = began or answer.at
                 some = [models.issue(one) for one in answer.rows]
                 found.update((one.number, one) for one in some)
@@ -248,7 +246,7 @@ class Repo:
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
         # Without a page the server sends everything at once, however much that is.
-        found = pages.everything(self.get, "/issues/comments", **since_of(since), before=stamp(until))
+        found = models.everything(self.get, "/issues/comments", **since_of(since), before=stamp(until))
         return [one for one in found if not one.unread]
 
     def create_comment(self, number: int, body: str) -> Comment:
@@ -348,7 +346,7 @@ class Repo:
         except TooLong as error:
             if error.total is None:
                 raise
-            found, at = pages.comments(self.get, number, error.total, **since_of(since)), error.at
+            found, at = models.comments(self.get, number, error.total, **since_of(since)), error.at
         return Comments(values=tuple(sorted(found, key=lambda one: one.id)), at=at)
 
     @contextmanager

@@ -13,8 +13,8 @@ from holdfast.errors import ConfigError
 from holdfast_cli import main
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.wire.client import Gitea
-from holdfast_gitea.wire.faults import Closed
 from holdfast_keys import secrets
+from holdfast_keys.faults import Closed
 
 REPO = "agent/memory"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

@@ -16,7 +16,7 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.wire.faults import Closed
+from holdfast_keys.faults import Closed
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -8,8 +8,8 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_keys import transport
+from holdfast_keys.faults import Absent, Closed
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -11,7 +11,7 @@ import pytest
 from tests.support.local_server import Handler, Server
 
 from holdfast_gitea.wire.client import Gitea
-from holdfast_gitea.wire.faults import Closed, Passing
+from holdfast_keys.faults import Closed, Passing
 
 REPO = "agent/memory"
 

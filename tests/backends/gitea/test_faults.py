@@ -21,8 +21,8 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.wire.faults import Passing
 from holdfast_keys import transport
+from holdfast_keys.faults import Passing
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

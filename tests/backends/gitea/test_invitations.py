@@ -18,7 +18,7 @@ from holdfast_cli import main
 from holdfast_gitea import invitations, marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
-from holdfast_gitea.wire.faults import Closed
+from holdfast_keys.faults import Closed
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
