@@ -63,8 +63,7 @@ class Documents:
         with self._place.lock:
             self._recover()
             stored = self.read(name)  # even when nothing is expected, because corrupt data is not overwritten
-            revision = stored.revision if stored else ABSENT
-            if expected not in (None, revision):
+            if expected not in (None, stored.revision if stored else ABSENT):
                 if stored:
                     # The caller may have met its own earlier write, see append.
                     durable.sync(path, private=False)

@@ -162,8 +162,7 @@ class FactFile:
     def _apply(self, operation: Operation) -> None:
         """Apply an operation in memory. The batch writes its line at its end."""
         assert self._waiting is not None
-        line = encode(operation)
-        self._waiting.append(line)
+        self._waiting.append(encode(operation))
         self._index.follow(operation)
 
     def _append(self, lines: list[bytes]) -> None:

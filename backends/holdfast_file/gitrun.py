@@ -94,20 +94,18 @@ def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) 
     return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
 
 
-def setting(root: str, key: str, *, timeout_s: float = 5.0) -> bool:
+def setting(root: str, key: str) -> bool:
     """Whether the repository's own file, or a file of the user, has a value for ``key``. Nothing is run for it."""
-    of_repository = _asked(root, (*_in_file(root), "--get", key), timeout_s) if top(root) else b""
-    return bool(of_repository or own_setting(root, key, timeout_s=timeout_s))
+    return bool((top(root) and _asked(root, (*_in_file(root), "--get", key))) or own_setting(root, key))
 
 
-def configure(root: str, key: str, value: str, *, timeout_s: float = 5.0) -> bool:
+def configure(root: str, key: str, value: str) -> bool:
     """Set ``key`` in the repository's own file, which must be a regular file with one name. False when git cannot.
     Raises: OSError for another kind of file, and where ``.git`` leads to another repository."""
     if not _is_its_own(top(root)):
         raise PermissionError(errno.EPERM, "It leads to another repository", os.path.join(top(root), ".git"))
-    file = safeopen.open_fd(_settings_file(root), os.O_RDWR)
-    os.close(file)
-    _asked(root, (*_in_file(root), key, value), timeout_s)
+    os.close(safeopen.open_fd(_settings_file(root), os.O_RDWR))
+    _asked(root, (*_in_file(root), key, value))
     return setting(root, key)
 
 
@@ -131,7 +129,7 @@ def _is_its_own(work_tree: str) -> bool:
     return any(map(own.startswith, above))
 
 
-def _asked(root: str, words: tuple[str, ...], timeout_s: float) -> bytes:
+def _asked(root: str, words: tuple[str, ...], timeout_s: float = 5.0) -> bytes:
     """The output of ``git`` run outside of any repository. Its program is never one inside ``root``."""
     if program := _program(root):
         with suppress(OSError):

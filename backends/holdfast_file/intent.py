@@ -60,9 +60,7 @@ def pending(path: str) -> Intent | None:
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None
-    if sha256_of(data) != digest:
-        return None
-    return Intent(name, offset, data)
+    return Intent(name, offset, data) if sha256_of(data) == digest else None
 
 
 def clear(path: str) -> None:

@@ -125,9 +125,7 @@ class Authors:
         if self._is_named(one):
             return True
         member = self.members.get(one.author_id)
-        if member is not None:
-            return member.counts(one)
-        return self._is_own(one, number)
+        return member.counts(one) if member else self._is_own(one, number)
 
     def may_invite(self, one: Comment | Issue, number: int) -> bool:
         """Whether the author decides who counts. Users who were invited do not. Raises: as :meth:`counts`."""

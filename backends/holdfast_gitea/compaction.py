@@ -124,7 +124,7 @@ def _remove_older(log: Log, view: LogView, *, all_of_them: bool = False) -> None
 def _removed(log: Log, number: int) -> bool:
     """Remove the issue; False when the token's user may not."""
     try:
-        log.repo.delete_issue(number)
+        log.repo.remove(f"/issues/{number}")
     except Closed as error:
         logger.info("issue #%d cannot be removed: %s", number, error)
         return False
@@ -141,8 +141,8 @@ def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
     note = f"This goes on in issue {goes_on_in}."
     repo.publish(number, marker.frame(note, "", id=record_id, kind=NEXT, root=1, to=goes_on_in), record_id)
     for comment in before:
-        repo.delete_comment(comment.id)
-    repo.patiently(lambda: repo.edit_issue(number, body=note))
-    repo.patiently(lambda: repo.edit_issue(number, state="closed"))
+        repo.remove(f"/issues/comments/{comment.id}")
+    repo.transport.patiently(lambda: repo.edit_issue(number, body=note))
+    repo.transport.patiently(lambda: repo.edit_issue(number, state="closed"))
     title = TO_REMOVE if entry.head or entry.deleted else _EMPTIED
-    log.index.saw(repo.patiently(lambda: repo.edit_issue(number, title=title)))
+    log.index.saw(repo.transport.patiently(lambda: repo.edit_issue(number, title=title)))

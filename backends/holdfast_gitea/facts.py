@@ -119,7 +119,9 @@ class Facts:
         note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
         record_id = ""
         for _ in range(TRIES):
-            view = self._room(view or self._log.load(TITLE))
+            view = view or self._log.load(TITLE)
+            if view.is_full:  # a new issue starts with all current facts, so readers do not need the old one
+                view = self.snapshot(self._log.room(view))
             if not view.accepts(record_id):
                 view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
             if view.accepts(record_id):
@@ -128,14 +130,6 @@ class Facts:
                 return outcomes[record_id]
             view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
-
-    def _room(self, view: LogView) -> LogView:
-        """The log with room for a record. A new issue starts with all current facts, so readers do not need the old
-        issue."""
-        if not view.is_full:
-            return view
-        view = self._log.room(view)
-        return self.snapshot(view)
 
     def snapshot(self, view: LogView) -> LogView:
         """Put all facts into the log's current issue, which is new. If another process writes to it first, the older

@@ -163,7 +163,9 @@ class Index:
             entry = entry_of(issue, before)
             if entry is None:
                 continue
-            if not self._decides(entry)(issue, issue.number):
+            # Fewer users may begin the list of invited users.
+            decides = self._authors.may_invite if entry.title == AUTHORS else self._authors.counts
+            if not decides(issue, issue.number):
                 foreign[issue.number] = issue
                 if entry.title == STORE:
                     kept.elder = min(kept.elder or issue.number, issue.number)
@@ -230,10 +232,6 @@ class Index:
         first = min(self._entries, default=0)
         store = min((entry.number for entry in self.known(STORE)), default=self._kept.elder)
         self._authors.check_own(first or self._kept.elder, self._kept.elder if self._kept.elder <= store else 0)
-
-    def _decides(self, entry: Entry) -> Callable[[Issue, int], bool]:
-        """The check for an issue's author: fewer users may begin the list of invited users."""
-        return self._authors.may_invite if entry.title == AUTHORS else self._authors.counts
 
     def _learn(self, listed: Sequence[Issue], *, whole: bool) -> bool:
         """Read the list of invited users if its issue is new or changed. Returns whether others count now."""
@@ -312,7 +310,7 @@ class Index:
             self._kept,
             repository=self._repo.url,
             authors=sorted(self._authors.named),
-            token=self._repo.token_id,
+            token=self._repo.transport.token_id,
             own=self._authors.own,
             own_id=self._authors.own_id,
             ids=self._authors.ids,
@@ -340,7 +338,7 @@ class Index:
             return
         self._entries = {entry.number: entry for entry in copy.issues}
         self._kept = copy
-        if copy.token == self._repo.token_id:
+        if copy.token == self._repo.transport.token_id:
             self._authors.remembered = self._authors.remembered or copy.own
             self._authors.remembered_id = self._authors.remembered_id or copy.own_id
         self._authors.ids = {**copy.ids, **self._authors.ids}

@@ -64,8 +64,7 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
                     f"The invitation of {name} is not yet revoked completely.",
                     next_step=f"Run `holdfast gitea invite {name} --revoke` again.",
                 )
-            span = Span(since=THIS, since_at=NEVER)
-            spans = (*(before.spans if before else ()), span)
+            spans = (*(before.spans if before else ()), Span(since=THIS, since_at=NEVER))
             return Member(id=found, login=name, by=log.authors.own, state="joined", spans=spans)
 
         return _change(log, found, joined)

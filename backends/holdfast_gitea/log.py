@@ -328,8 +328,7 @@ class Log:
         meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.
         """
         record = next(r for r in view.replay.accepted if r.id == record_id)
-        log = encoded(view.title)
-        said = marker.line(kind="copy", log=log, head=record_id, comment=record.comment)
+        said = marker.line(kind="copy", log=encoded(view.title), head=record_id, comment=record.comment)
         body = f"{marker.readable(text)}\n\n{note}\n\n{said}"
         entry = next((e for e in self.index.known(view.title) if e.number == record.segment), None)
         try:
@@ -387,7 +386,7 @@ class Log:
             logger.log(level(error), "issue #%d was not closed: %s", number, error)
 
     def _edit_body(self, number: int, body: str) -> None:
-        self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
+        self.index.saw(self.repo.transport.patiently(lambda: self.repo.edit_issue(number, body=body)))
 
     def _begin(self, title: str) -> LogView:
         """The log with its first issue, created unless another writer has just created it."""
@@ -419,7 +418,7 @@ class Log:
             self.index.saw(issue)
             return issue.number
 
-        return self.repo.patiently(attempt)
+        return self.repo.transport.patiently(attempt)
 
 
 def _about(title: str, prev: int | str = "") -> str:

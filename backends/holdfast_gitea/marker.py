@@ -67,8 +67,7 @@ def line(**fields: str | int) -> str:
 
 def fields(body: str) -> dict[str, str] | None:
     """The marker fields in a comment's last line, None when that line is not a marker."""
-    last = body.rstrip().rsplit("\n", 1)[-1].strip()
-    found = _LINE.fullmatch(last)
+    found = _LINE.fullmatch(body.rstrip().rsplit("\n", 1)[-1].strip())
     if found is None:
         return None
     return {key: value for key, _, value in (pair.partition("=") for pair in _PAIR.findall(found[1]))}

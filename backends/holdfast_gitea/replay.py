@@ -274,8 +274,7 @@ def _foreign_ids(segments: Iterable[Segment]) -> dict[str, int]:
     """The ids in other users' records, with the first comment that holds each."""
     found: dict[str, int] = {}
     for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
-        record_id = (marker.fields(comment.body) or {}).get("id", "")
-        found.setdefault(record_id, comment.id)
+        found.setdefault((marker.fields(comment.body) or {}).get("id", ""), comment.id)
     return found
 
 

@@ -192,7 +192,7 @@ class Database:
                 if tables and state in (_DENIED, _NO_ROW):
                     raise NoTables(self, error) from error
                 if tables and state in _MISSING:
-                    found = self._missing(error)
+                    found = faults.damaged(self.server) if self.version() else NoTables(self, error)
                     if number == 1 and isinstance(found, Corrupt):
                         continue  # another process may have made the tables since
                     raise found from error
@@ -236,9 +236,6 @@ class Database:
             connection.close()
             raise
         return connection
-
-    def _missing(self, error: psycopg.Error) -> Exception:
-        return faults.damaged(self.server) if self.version() else NoTables(self, error)
 
     # the tables
 

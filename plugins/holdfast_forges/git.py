@@ -67,8 +67,7 @@ class LocalGit(Forge):
             return "present" if f"refs/tags/{name}" in refs else "absent"
         branch = f"refs/heads/{name}"
         if branch not in refs:
-            is_remote = any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs)
-            return "" if is_remote else "absent"
+            return "" if any(ref.startswith("refs/remotes/") and ref.endswith(f"/{name}") for ref in refs) else "absent"
         # A squashed merge leaves the branch apart, but then the default branch has since changed a file of it.
         default = self._default()
         files = [*filter(None, self._run("diff", "--name-only", "-z", f"{default}...{branch}", "--").split("\0"))]

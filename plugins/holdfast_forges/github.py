@@ -133,8 +133,7 @@ class GitHub(IssueForge):
         repo = f"/repos/{target.repository}"
         path = f"{repo}/issues/{target.number}/comments"
         rows = server.rows(path, since=_iso(item.at - timedelta(hours=1)), per_page=100)  # clocks differ
-        found = (one for one in rows if f"{_MARK}{item.id} " in (one["body"] or "").rpartition("\n")[2])
-        comment = next(found, None)
+        comment = next((one for one in rows if f"{_MARK}{item.id} " in (one["body"] or "").rpartition("\n")[2]), None)
         if comment is None:
             # Tried once: after a lost answer, a lagging replica may not show it yet. The outbox searches again later.
             made = server.once("POST", path, send={"body": item.body}).data

@@ -18,11 +18,9 @@ from holdfast_keys import origins
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
 
 
-class Passing(Unavailable):
-    """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown.
-
-    ``status`` is the HTTP status, 0 without an answer; ``retry_after_s`` is the wait the server requests, in seconds.
-    """
+class _Failed(Unavailable):
+    """``status`` is the HTTP status, 0 without an answer; ``retry_after_s`` is the wait the server requests, in
+    seconds."""
 
     def __init__(self, message: str, *, next_step: str, status: int = 0, retry_after_s: float | None = None) -> None:
         super().__init__(message, next_step=next_step)
@@ -30,13 +28,12 @@ class Passing(Unavailable):
         self.retry_after_s = retry_after_s
 
 
-class Closed(Unavailable):
-    """The server answered, and will answer the same again until a person changes something. ``status`` is the HTTP
-    status, 0 when there was none."""
+class Passing(_Failed):
+    """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown."""
 
-    def __init__(self, message: str, *, next_step: str, status: int = 0) -> None:
-        super().__init__(message, next_step=next_step)
-        self.status = status
+
+class Closed(_Failed):
+    """The server answered, and will answer the same again until a person changes something."""
 
 
 class Absent(Unavailable):
@@ -83,13 +80,6 @@ class Service(NamedTuple):
         return Passing(
             f"The {self.title} server does not answer in time: its answers used up the time limit.",
             next_step="Check the server and the network, then try again. Repeating never writes twice.",
-        )
-
-    def untrusted(self) -> Closed:
-        """The error for a certificate without a trusted signature."""
-        return Closed(
-            f"The {self.title} server's certificate is not trusted.",
-            next_step="Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate.",
         )
 
     def garbled(self, what: str) -> Passing:

@@ -37,8 +37,7 @@ def of(url: str, what: str = "The address") -> str:
     ``postgresql://`` addresses, with an ASCII host, no password, no fragment, and a name only for a database.
     """
     if database := _DATABASE.fullmatch(url.strip()):
-        hosts = database["hosts"].lower().split(",")
-        return "postgresql://" + ",".join(host.removesuffix(":5432") for host in hosts)
+        return "postgresql://" + ",".join(host.removesuffix(":5432") for host in database["hosts"].lower().split(","))
     match = _URL.fullmatch(url.strip())
     port = int(match["port"]) if match and match["port"] else None
     if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):

@@ -139,7 +139,10 @@ class Transport:
             raise self.service.unreachable(self.server, "does not answer, or took too long") from error
         except httpx2.HTTPError as error:
             if _is_distrust(error):
-                raise self.service.untrusted() from error
+                step = "Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate."
+                raise faults.Closed(
+                    f"The {self.service.title} server's certificate is not trusted.", next_step=step
+                ) from error
             reason = f"cannot be reached, or broke off its answer ({type(error).__name__})"
             raise self.service.unreachable(self.server, reason) from error
         headers = response.headers
@@ -152,7 +155,9 @@ class Transport:
         if body and not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
         total, at = _told(headers)
-        following = _following(headers.get("link", ""))
+        # The rest of the next page's address is ignored, so the token goes nowhere else.
+        found = _NEXT.search(headers.get("link", ""))
+        following = dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
         return Answer(status=response.status_code, data=data, total=total, at=at, following=following)
 
     def get(self, path: str, **params: str | int) -> Answer:
@@ -292,20 +297,12 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
 
 def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:
     """How many things there are in all, and the server's clock."""
-    return _number(headers.get("x-total-count")), faults.date(headers.get("date"))
+    total = headers.get("x-total-count", "")
+    is_number = total.isascii() and total.isdigit() and len(total) < 12
+    return int(total) if is_number else None, faults.date(headers.get("date"))
 
 
 def _named(path: str) -> str:
     """The repository that a path is about."""
     parts = path.split("/")
     return "/".join(parts[2:4]) if parts[1:2] == ["repos"] else ""
-
-
-def _following(link: str) -> dict[str, str]:
-    """The next page's parameters. The rest of its address is ignored, so the token goes nowhere else."""
-    found = _NEXT.search(link)
-    return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else None

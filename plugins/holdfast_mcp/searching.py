@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from holdfast import Holdfast
 from holdfast.errors import NotFound, Refused
@@ -56,8 +56,7 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
         fact = memory.facts.get(place)
         if not memory.store.known_facts([fact]):
             raise NotFound(provenance.sentence({}, facts=1), next_step=provenance.NEXT_STEP)
-        shown = [f"{fact.id} [{fact.category}] {fact.content}"]
-        return recall.fence(_joined(memory, shown, surface="fact"))
+        return recall.fence(_joined(memory, [f"{fact.id} [{fact.category}] {fact.content}"], surface="fact"))
     if name in memory.store.names():
         return recall.fence(_joined(memory, _lines(memory, name, place, around), surface="daily"))
     return recall.fence(_joined(memory, _messages(memory, name, place, around), surface="journal"))
@@ -114,11 +113,6 @@ def _mark(opened: bool) -> str:
 
 PREFIX: Final = "holdfast://documents/"
 MIME_TYPE: Final = "text/markdown"
-
-
-def uri_of(name: str) -> str:
-    """A document's URI."""
-    return PREFIX + quote(name)
 
 
 def document_names(root: str) -> list[str]:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
@@ -91,7 +92,9 @@ class Desk:
         if params.name not in tools.TOOLS:
             known = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:60]!r}. Known tools: {known}.")
-        caller = tools.Caller(client=_client(context), started=self._started, session=self._session)
+        told = context.session.client_params
+        client = told.client_info.name if told else ""
+        caller = tools.Caller(client=client, started=self._started, session=self._session)
         text, failed = await self._aside(self._reply, params.name, params.arguments or {}, caller)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
@@ -119,8 +122,7 @@ class Desk:
             layout = resolved.load(self._root).layout.preset
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
-        state = statefolder.path(self._root, layout)
-        return tools.latest(state, caller.client, caller.started) is not None
+        return tools.latest(statefolder.path(self._root, layout), caller.client, caller.started) is not None
 
     # resources
 
@@ -129,7 +131,9 @@ class Desk:
     ) -> types.ListResourcesResult:
         names = await self._resource(searching.document_names, self._root)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=searching.uri_of(n), name=n, mime_type=searching.MIME_TYPE) for n in names]
+            resources=[
+                types.Resource(uri=searching.PREFIX + quote(n), name=n, mime_type=searching.MIME_TYPE) for n in names
+            ]
         )
 
     async def _list_templates(
@@ -176,9 +180,3 @@ def _described(tool: tools.Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _client(context: Context) -> str:
-    """The client's name for itself, or an empty string."""
-    told = context.session.client_params
-    return told.client_info.name if told else ""

@@ -205,8 +205,7 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     if missing and not has_begun(memory, session_id):  # a session that never existed must not become UNSAFE
         raise contract.refusal(missing, is_kept=False)
     memory.services.hurried = True  # the client waits, and not for long
-    receipt = memory.session(session_id).flush(payload, reason=arguments.get("reason", "manual"))
-    return _receipt(receipt)
+    return _receipt(memory.session(session_id).flush(payload, reason=arguments.get("reason", "manual")))
 
 
 def _receipt(receipt: Receipt) -> str:

@@ -59,8 +59,7 @@ def web(call: Call) -> int:
         if not args.no_open:
             os.environ["PATH"] = os.pathsep.join(gitrun.search_path(memory.services.root))  # no browser of the clone
             _open(server.site.access.link_once())
-        interrupted = _serve(server)
-        out.say("\nStopped." if interrupted else "Stopped, because nothing was requested.")
+        out.say("\nStopped." if _serve(server) else "Stopped, because nothing was requested.")
     return 0
 
 

@@ -57,8 +57,7 @@ def _parser() -> MarkdownIt:
 
         code_block = fence
 
-    options = {"html": False, "maxNesting": _DEPTH, "xhtmlOut": False}
-    made = MarkdownIt("commonmark", options, renderer_cls=Renderer)
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEPTH, "xhtmlOut": False}, renderer_cls=Renderer)
     made.enable(["table", "strikethrough"])
     return made.disable(["html_block", "html_inline"])
 

@@ -173,9 +173,7 @@ class Site:
         """Everyone may read the stylesheet and the script. They hold nothing of the project, and an error page must not
         show the prefix to a reader without the cookie."""
         found = self._static.get(name)
-        if found is None:
-            return self.refusal(HTTPStatus.NOT_FOUND)
-        return _response(HTTPStatus.OK, *found)
+        return _response(HTTPStatus.OK, *found) if found else self.refusal(HTTPStatus.NOT_FOUND)
 
     def _error(self, status: int, message: str, next_step: str, *, home: str = "") -> Response:
         text = self._renderer.error(HTTPStatus(status), message, next_step, home=home)

@@ -135,8 +135,7 @@ def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
 def _messages(content: str) -> list[str]:
     """First lines of a push's commits; none for a merge."""
     try:
-        commits = json.loads(content).get("Commits") or []
-        found = [str(one["Message"]).partition("\n")[0] for one in commits]
+        found = [str(one["Message"]).partition("\n")[0] for one in json.loads(content).get("Commits") or []]
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
     return [] if any(one.startswith("Merge pull request") for one in found) else found

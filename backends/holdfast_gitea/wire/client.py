@@ -72,29 +72,24 @@ class Repo:
     """
 
     def __init__(self, transport: Transport, name: str) -> None:
-        self._transport = transport
+        self.transport = transport
         self.name = name
         #: The token user's login and id, once an answer has contained them.
         self.user = ""
         self.user_id = 0
 
     def __repr__(self) -> str:
-        return f"Repo({self._transport.server!r}, {self.name!r})"
-
-    @property
-    def token_id(self) -> str:
-        """Distinguishes tokens without revealing them."""
-        return self._transport.token_id
+        return f"Repo({self.transport.server!r}, {self.name!r})"
 
     @property
     def url(self) -> str:
         """Where people find it."""
-        return f"{self._transport.server}/{self.name}"
+        return f"{self.transport.server}/{self.name}"
 
     def check_write(self) -> None:
         """Raises: Closed when the token may not write issues. Writes nothing, because the request lacks the title."""
         try:
-            self._transport.patiently(lambda: self._once("POST", "/issues", {"title": ""}))
+            self.transport.patiently(lambda: self._once("POST", "/issues", {"title": ""}))
         except Closed as error:
             if error.status != 422:
                 raise
@@ -116,14 +111,10 @@ class Repo:
     def is_public(self) -> bool:
         """Whether everyone can read the repository's issues without a token."""
         try:
-            self._transport.once("GET", f"/repos/{self.name}/issues", params={"limit": 1, "page": 1}, public=True)
+            self.transport.once("GET", f"/repos/{self.name}/issues", params={"limit": 1, "page": 1}, public=True)
         except (Absent, Closed):
             return False
         return True
-
-    def patiently(self, attempt: Callable[[], T]) -> T:
-        """Call ``attempt`` again, with pauses, while it raises Passing. For attempts that search before they write."""
-        return self._transport.patiently(attempt)
 
     def check(self) -> None:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
@@ -136,11 +127,11 @@ class Repo:
         the same one again changes nothing, and it sends no mail.
         """
         try:
-            user = self._transport.get("/user").data
+            user = self.transport.get("/user").data
         except (Absent, Closed):
             try:
                 path, send = f"/issues/{number}/reactions", {"content": "eyes"}
-                user = self._transport.patiently(lambda: self._once("POST", path, send)).data["user"]
+                user = self.transport.patiently(lambda: self._once("POST", path, send)).data["user"]
             except (Absent, Closed, TypeError, KeyError):
                 return self.user
         self._learn_user(user)
@@ -150,9 +141,9 @@ class Repo:
         """Read something outside of this repository, without the token if that lacks the scope. ``path`` begins after
         ``/api/v1``. Raises: Absent, Closed, Passing."""
         try:
-            return self._transport.get(path)
+            return self.transport.get(path)
         except Closed:
-            return self._transport.patiently(lambda: self._transport.once("GET", path, public=True))
+            return self.transport.patiently(lambda: self.transport.once("GET", path, public=True))
 
     def _learn_user(self, user: object) -> None:
         """Remember whose token it is."""
@@ -222,17 +213,12 @@ class Repo:
         with self._in_issue(number):
             return models.issue(self._once("PATCH", f"/issues/{number}", send).data)
 
-    def delete_issue(self, number: int) -> None:
-        """Remove an issue with its comments and their histories. A missing issue is not an error. Takes an admin's
-        token."""
-        self._remove(f"/issues/{number}")
-
     # --- comments
 
     def comments(self, number: int, *, since: datetime | None = None) -> Comments:
         """An issue's comments, by ascending id; with ``since`` those made or edited at or after that second. Deletions
         do not show. Raises: NotFound when the issue does not exist."""
-        return self._transport.patiently(lambda: self._comments(number, since))
+        return self.transport.patiently(lambda: self._comments(number, since))
 
     def comment(self, comment_id: int) -> Comment | None:
         """The comment, or None when the repository has none of that id."""
@@ -259,10 +245,6 @@ class Repo:
         made = models.comment(answer)
         self._learn_user(answer.get("user"))
         return made
-
-    def delete_comment(self, comment_id: int) -> None:
-        """Remove a comment. A missing comment is not an error."""
-        self._remove(f"/issues/comments/{comment_id}")
 
     def publish(self, number: int, body: str, record_id: str) -> Comment:
         """Add a comment once, however often this is called, and return it after reading it back whole.
@@ -333,7 +315,7 @@ class Repo:
                 raise garbled("a comment reads otherwise than it was written")
             return found, now
 
-        return self._transport.patiently(attempt)
+        return self.transport.patiently(attempt)
 
     # ---
 
@@ -366,16 +348,19 @@ class Repo:
 
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
-        return self._transport.patiently(lambda: self._once("GET", path, params=params, most=most))
+        return self.transport.patiently(lambda: self._once("GET", path, params=params, most=most))
 
-    def _remove(self, path: str) -> None:
+    def remove(self, path: str) -> None:
+        """Remove a comment, or with an admin's token an issue with its comments and their histories. A missing one is
+        not an error."""
+
         def attempt() -> None:
             try:
                 self._once("DELETE", path)
             except Absent:
                 self.check()
 
-        self._transport.patiently(attempt)
+        self.transport.patiently(attempt)
 
     def _once(
         self,
@@ -385,7 +370,7 @@ class Repo:
         params: Mapping[str, str | int] | None = None,
         most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        return self._transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
+        return self.transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
 
 
 def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:

@@ -51,8 +51,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
-    at = request.text("turn")
-    wanted = request.text("page") or _page_of(turns, at)
+    wanted = request.text("page") or _page_of(turns, request.text("turn"))
     chosen = page(turns, wanted, size=_TURNS)
     shown = {message.id: message for message in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
