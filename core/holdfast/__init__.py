@@ -5,42 +5,20 @@ resolve on first use.
 """
 
 # From the distribution holdfast-memory, see holdfast_memory.
-_WHERE = {
-    "Holdfast": "application",
-    "HoldfastError": "errors",
-    "FlushRefused": "errors",
-    "Refused": "errors",
-    "hookimpl": "hooks",
-    "Session": "application",
-    **dict.fromkeys(
-        (
-            "CuratedDecision",
-            "CuratedEntry",
-            "Extraction",
-            "Fact",
-            "Finding",
-            "HandoffFields",
-            "Message",
-            "Payload",
-            "Receipt",
-            "StateMutation",
-            "Turn",
-        ),
-        "models",
-    ),
-}
-
-__all__ = list(_WHERE)
+__all__ = [
+    "CuratedDecision", "CuratedEntry", "Extraction", "Fact", "Finding", "FlushRefused", "HandoffFields", "Holdfast",
+    "HoldfastError", "Message", "Payload", "Receipt", "Refused", "Session", "StateMutation", "Turn", "hookimpl",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return _version()
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    import importlib
+    from holdfast import api
 
-    return getattr(importlib.import_module(f"holdfast.{_WHERE[name]}"), name)
+    return getattr(api, name)
 
 
 def _version() -> str:

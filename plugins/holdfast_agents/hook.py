@@ -226,7 +226,7 @@ class _Call:
         from holdfast.gate import is_plain
 
         if not is_plain(event.session):
-            from holdfast.journal.capture import stored_id
+            from holdfast_app.capture import stored_id
 
             event = self.event = event._replace(session=stored_id(root, event.session))
         # Without its text the answer is only in the transcript.

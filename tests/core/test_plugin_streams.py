@@ -10,7 +10,7 @@ import pytest
 from tests.support import distributions
 from tests.support.trusting import trusted
 
-from holdfast.journal.capture import capture
+from holdfast_app.capture import capture
 
 VALIDATOR = """from holdfast.hooks import hookimpl
 class Odd:

@@ -16,8 +16,8 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
 from holdfast.fs import private
 from holdfast.journal import safety
-from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
+from holdfast_app.capture import capture
 from holdfast_app.checkup import adoption
 from holdfast_app.config import Config
 from holdfast_app.data_loss import apart
@@ -103,7 +103,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
         import os, sys
         from holdfast_app.trust import statefolders
         from holdfast.config import statefolder
-        from holdfast.journal.capture import capture
+        from holdfast_app.capture import capture
         from holdfast.journal.journal import Journal
         root, home, uid, text, warm = sys.argv[1:]
         # The other account may not be allowed to read this interpreter's files: import everything before.
@@ -140,7 +140,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
 
 def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project, state):
     forge(state)
-    code = "import sys; from holdfast.journal.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
+    code = "import sys; from holdfast_app.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
     running = [subprocess.Popen([sys.executable, "-c", code, str(project), f"{n}"]) for n in range(4)]
     assert [one.wait(60) for one in running] == [0] * 4
     assert sorted(journalled(state)) == [f"{n}" for n in range(4)]

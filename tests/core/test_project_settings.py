@@ -12,7 +12,7 @@ from holdfast import Holdfast
 from holdfast.config import resolved, settings
 from holdfast.errors import ConfigError
 from holdfast.fs import userdir
-from holdfast.journal.capture import hot_plugins
+from holdfast_app.capture import hot_plugins
 
 #: Settings of hostile clones, each with the key that must not be in force.
 HOSTILE = {

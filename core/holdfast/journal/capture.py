@@ -1,21 +1,14 @@
-"""The shortest path from a turn to disk: gate, then journal.
-
-Agents start this at every event, so nothing here imports attrs, reads a store or reads earlier messages.
-"""
+"""Messages as the journal records them, redacted. Agents start this at every event, so nothing here imports attrs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clock import local_now
-from holdfast.errors import ConfigError
-from holdfast.fs import paths, private
-from holdfast.gate import Gate, is_plain
-from holdfast.journal.journal import Entry, Journal
-from holdfast.plugin.manager import PluginManager
+from holdfast.fs import paths
+from holdfast.gate import Gate
 from holdfast.text.plain import untagged
 
 if TYPE_CHECKING:
@@ -89,62 +82,3 @@ def _record(
     if tokens is not None:
         record["tokens"] = tokens
     return record
-
-
-def capture(
-    root: str,
-    session_id: str,
-    role: str,
-    text: str,
-    *,
-    message_id: str | None = None,
-    env: Mapping[str, str] | None = None,
-) -> Entry:
-    """Journal one message of a session of the project at ``root``, durably, without opening the store.
-
-    Raises: ConfigError, Refused, PluginError, Unavailable, having written nothing.
-    """
-    manager, state = hot_plugins(root, env)
-    gate = Gate(manager)
-    record = message_record(gate, root, role, text, at=local_now(), message_id=message_id)
-    return Journal(state, gate.identifier(session_id)).append(record)[0]
-
-
-def stored_id(root: str, session_id: str) -> str:
-    """A session's stored id, with any secret masked.
-
-    Raises: ConfigError, Refused, PluginError.
-    """
-    return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
-
-
-def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[PluginManager, str]:
-    """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
-
-    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses, because importing
-    attrs and making that class would take half as long again as the whole event. A test keeps the two in step.
-    """
-    from holdfast.config import resolved, settings, statefolder
-    from holdfast.plugin import discovery
-    from holdfast.plugin.manager import PluginManager, PluginSettings
-
-    data = resolved.hot(root, env, alone=alone)
-    try:
-        tables = data.get("plugins", {})
-        tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
-        state = statefolder.path(root, settings.preset(data))
-        enabled = [
-            PluginSettings(
-                name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}
-            )
-            for name, table in tables.items()
-            if table.get("enabled", True)
-        ]
-    except (AttributeError, TypeError, KeyError) as error:
-        raise ConfigError(
-            "The configuration is not valid.", next_step="Run `holdfast config` to see the mistake."
-        ) from error
-    private.check(state)
-    manager = PluginManager()
-    manager.load(enabled, discovery.scan(), root=root, state=state)
-    return manager, state

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import attrs
 from attrs import field, frozen
+from attrs.validators import optional
 
 from holdfast.errors import BadValue
 from holdfast.models.records import strings
@@ -29,11 +30,6 @@ def of_type(value: object) -> str:
 def must_be_text(_: object, attribute: attrs.Attribute[str], value: object) -> None:
     if not isinstance(value, str):
         raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
-
-
-def text_or_none(_: object, attribute: attrs.Attribute[str | None], value: object) -> None:
-    if value is not None:
-        must_be_text(_, attribute, value)  # type: ignore[arg-type]
 
 
 def bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: object) -> None:
@@ -226,11 +222,11 @@ class Payload:
     Raises: BadValue naming the field, at construction and not during a flush.
     """
 
-    objective: str | None = field(default=None, validator=text_or_none)
+    objective: str | None = field(default=None, validator=optional(must_be_text))
     facts: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     decisions: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     blockers: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
-    next_step: str | None = field(default=None, validator=text_or_none)
+    next_step: str | None = field(default=None, validator=optional(must_be_text))
     artifacts: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     follow_ups: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)
     needs_operator: tuple[str, ...] | None = field(default=None, converter=tuple_or_same, validator=must_be_texts)

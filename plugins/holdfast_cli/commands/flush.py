@@ -11,9 +11,10 @@ from attrs import evolve
 
 from holdfast.config import resolved, settings
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
-from holdfast.journal.capture import ROLES, capture, stored_id
+from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
+from holdfast_app.capture import capture, stored_id
 from holdfast_app.progress import report
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
