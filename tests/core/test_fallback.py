@@ -6,17 +6,14 @@ import pytest
 from tests.support.stated import done
 
 from holdfast import Payload
-from holdfast.flush.contract import complete
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Message
-from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.facts.completing import complete
 
 
-def message(role: str, text: str, number: int = 0) -> Message:
-    return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id=f"m{number}")
-
-
-SAID = [message("user", "Fix the login test\nplease", 1), message("assistant", "All 12 tests pass.", 2)]
+def messages(*lines: str) -> list[Message]:
+    rows = (line.partition(": ") for line in lines)
+    return [Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m") for role, _, text in rows]
 
 
 def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work_open(opened, note):
@@ -41,15 +38,15 @@ def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work
 @pytest.mark.parametrize(
     ("said", "objective"),
     [
-        ([*SAID, message("user", "<system-reminder>Be brief</system-reminder>")], "Fix the login test please"),
-        ([message("user", "word " * 100)], ("word " * 40)[:-1].rsplit(" ", 1)[0] + "…"),
-        ([message("assistant", "\n Done. \nmore")], "Done."),
-        ([message("tool", " ")], "(the session holds no text)"),
+        (["user: Fix it\nplease", "user: <system-reminder>Be brief</system-reminder>"], "Fix it please"),
+        (["user: " + "word " * 100], ("word " * 40)[:-1].rsplit(" ", 1)[0] + "…"),
+        (["assistant: \n Done. \nmore"], "Done."),
+        (["tool:  "], "(the session holds no text)"),
     ],
     ids=["a client's block follows", "longer than an objective", "no request", "no text"],
 )
 def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said, objective):
-    assert complete(None, said, [], own_words).objective == objective
+    assert complete(None, messages(*said), []).objective == objective
 
 
 class Recorder:

@@ -102,7 +102,6 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
     code = """if 1:
         import os, sys
         from holdfast_app.trust import statefolders
-        from holdfast.config import statefolder
         from holdfast_app.capture import capture
         from holdfast.journal.journal import Journal
         root, home, uid, text, warm = sys.argv[1:]

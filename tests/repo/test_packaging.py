@@ -65,11 +65,16 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root):
     assert {name for layer in layered for name in layer.split(" | ")} == names - kernel - {"holdfast_gitea"}
 
 
+STATED = """
+lists = ('facts', 'decisions', 'blockers', 'artifacts', 'follow_ups', 'state_mutations')
+stated = {'objective': 'Fix the login', 'next_step': 'none', 'curated': 'none', **dict.fromkeys(lists, ())}
+"""
 SCRIPT = """
 from holdfast import Holdfast
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
+        session.flush(stated)
     [note] = (one.name for one in session.last_receipt.written if one.surface == 'daily')
     assert 'Fix the login' in memory.store.read(note).text
     print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))
@@ -100,11 +105,10 @@ def core_alone(kernel, project) -> Environment:
 
 
 def test_core__with_no_plugin_installed__opens_and_flushes(core_alone, project):
-    done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["file"]
+    done = core_alone.run("python", "-I", "-c", STATED + SCRIPT, cwd=project)
+    assert (done.returncode, done.stderr, done.stdout.split()) == (0, "", ["file"])
     (project / ".holdfast" / "USER.md").write_text("Written elsewhere", encoding="utf-8")
-    done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
+    done = core_alone.run("python", "-I", "-c", STATED + FLUSH, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     warning = "No facts were stored or queued: the kernel alone keeps none."
     assert done.stdout == f"Holdfast False\n{warning}\nWritten elsewhere\n", "the kernel alone trusts its folder"
@@ -114,7 +118,7 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone, project):
 
 
 def test_core__an_application_of_ones_own__gives_what_the_kernel_asks_for(core_alone, project):
-    done = core_alone.run("python", "-I", "-c", OWN_APPLICATION, cwd=project)
+    done = core_alone.run("python", "-I", "-c", STATED + OWN_APPLICATION, cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
 
 
@@ -141,7 +145,7 @@ with Application.open() as memory:
     session.add('user', 'Fix the logout')
     with open(os.path.join(memory.services.state, 'outbox.jsonl'), 'w') as file:
         file.write('{}')
-    print(f'flushed, {session.flush().pending} pending')
+    print(f'flushed, {session.flush(stated).pending} pending')
     os.unlink(file.name)
 """
 
@@ -151,7 +155,7 @@ with Holdfast.open() as memory:
     print('Holdfast', hasattr(memory, 'deep_dream'))
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
-        receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
+        receipt = session.flush({**stated, 'facts': ['The token expires after 60 s']})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
     print(memory.store.sifted(memory.store.read('USER.md')).text)

@@ -35,7 +35,6 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
 
 
 def _attributed(attempt: Attempt, plan: Plan) -> Plan:
-    authorship = attempt.services.authorship
-    payload, summary, warnings = authorship.attributed(plan.payload, plan.summary, attempt.messages)
+    payload, summary, warnings = attempt.services.attributed(plan.payload, plan.summary, attempt.messages)
     attempt.warnings += warnings
     return evolve(plan, payload=payload, summary=summary)

@@ -17,8 +17,7 @@ from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.flush import contract, notes, refused_payloads
 from holdfast.journal import order
-from holdfast.models import Payload, turns_of
-from holdfast.services.interfaces import AT_ONCE_MESSAGES
+from holdfast.models import Payload
 from holdfast.storage import block_marker, sha256
 from holdfast.text import lazy
 
@@ -239,7 +238,7 @@ def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
 
 
 def _new(attempt: Attempt, marker: Marker) -> Plan:
-    """Collect the content. Other fields come from extractors' drafts and from the messages."""
+    """Collect the content."""
     services, session = attempt.services, attempt.session
     at = services.now()
     enough = marker.blocked >= services.config.flush.strict_blocks
@@ -253,22 +252,21 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
     rules = attempt.documents.rules() if missing and not attempt.offline else ()
     before = contract.before(_open_work(attempt, bool(missing)), session.last_flush, rules)
     messages = attempt.messages or order.as_said(session.messages)
-    drafts, summary = _drafts(attempt, messages if missing else attempt.messages, before)
-    payload = contract.complete(
+    attempt.step = "on_extract"
+    made = services.completed(
         given,
         messages,
-        drafts,
-        services.authorship.own_words,
+        is_new=bool(attempt.messages),
         before=before,
         branch=session.branch,
         undecided=attempt.taken_up and enough,
     )
-    if messages:
-        payload = payload.evolve(sources=services.authorship.sources(payload, messages))
+    attempt.gathered = made.gathered
+    attempt.warnings += made.warnings
     return Plan(
         key=attempt.key,
-        payload=payload,
-        summary=summary,
+        payload=made.payload,
+        summary=made.summary,
         at=at,
         reason=attempt.reason,
         agent=attempt.agent,
@@ -284,26 +282,3 @@ def _open_work(attempt: Attempt, is_needed: bool) -> Work | None:
         return attempt.documents.work_left(attempt.session.last_flush)
     last = attempt.session.last_receipt
     return attempt.documents.open_work(last, attempt.session.last_flush) if is_needed else None
-
-
-def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> tuple[list[Payload], str]:
-    """The drafts and the summary of extractors that need no model. The others run later, without the lock."""
-    if not messages:
-        return [], ""
-    attempt.step = "on_extract"
-    if len(messages) > AT_ONCE_MESSAGES:
-        attempt.warnings.append(
-            f"Only the newest {AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
-            "`holdfast extract --transcript FILE` reads all of a transcript."
-        )
-        messages = messages[-AT_ONCE_MESSAGES:]
-    services, turns = attempt.services, turns_of(messages)
-    found = services.facts.at_once(turns, before)
-    attempt.warnings += found.failed.values()
-    drafts = [e.draft for _, e in found.results]
-    if not attempt.messages:  # an earlier flush has the lists and the summary of these messages
-        stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
-        return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
-    attempt.gathered = found
-    summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
-    return drafts, summary or contract.digest(messages, services.authorship.own_words)

@@ -1,26 +1,22 @@
-"""The application's services for a flush: keep facts, deliver waiting items, and know authors and dreams.
+"""The application's services for a flush: keep facts, and deliver waiting items.
 
-An application gives its own in its :class:`holdfast.services.services.Services`. The kernel alone keeps no facts,
-delivers nothing, takes all text as the user's own, and knows of no dream. Its classes say so, and may be extended.
+An application gives its own in its :class:`holdfast.services.services.Services`. The kernel alone keeps no facts and
+delivers nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin.manager import PluginManager
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Extraction, Fact, Message, Payload, Receipt, Turn
-
-
-#: Newest messages that an extractor within a flush reads, because it has only a few seconds.
-AT_ONCE_MESSAGES: Final = 25_000
+    from holdfast.models import CuratedEntry, Extraction, Fact, Message, Payload, Receipt
 
 
 class Room(NamedTuple):
@@ -45,6 +41,16 @@ class Gathered(NamedTuple):
     failed: Mapping[str, str] = MappingProxyType({})
 
 
+class Completed(NamedTuple):
+    """A flush's payload with its unanswered fields filled, and a summary of new messages. ``gathered`` is None when no
+    extractor was asked about new messages; ``warnings`` are for the receipt."""
+
+    payload: Payload
+    summary: str = ""
+    gathered: Gathered | None = None
+    warnings: Sequence[str] = ()
+
+
 class FactService:
     """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for. The kernel's own
     keeps nothing and reports that.
@@ -56,10 +62,6 @@ class FactService:
 
     def __init__(self, plugins: PluginManager) -> None:
         self._plugins = plugins
-
-    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-        """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
-        return Gathered()
 
     def settle(
         self,
@@ -126,21 +128,3 @@ class Spool(Protocol):
 
     def waits_for(self, receipt: Receipt) -> str:
         """The server that the flush still waits for; empty when it is stored. Raises: Unavailable."""
-
-
-class Authorship:
-    """Who wrote a passage: the user, or a tool, page or client that the agent read. The kernel's own takes all text as
-    the user's."""
-
-    def own_words(self, text: str) -> str:
-        """A user message's text, without a client's additions; empty when nothing remains."""
-        return text
-
-    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
-        """``FIELD ID`` for each derived field and each message that it quotes."""
-        return ()
-
-    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
-        """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
-        instruct an agent are marked with their source, and kept out of curated memory."""
-        return payload, summary, ()

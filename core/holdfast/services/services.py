@@ -15,8 +15,9 @@ from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
+from holdfast.models import Payload
 from holdfast.plugin.manager import PluginManager
-from holdfast.services.interfaces import Authorship, Decided, FactService, Outbox, Room, Spool
+from holdfast.services.interfaces import Completed, Decided, FactService, Outbox, Room, Spool
 from holdfast.services.provenance import Provenance
 from holdfast.services.store import Store
 from holdfast.storage import Capability, Document, StorageBackend
@@ -24,7 +25,7 @@ from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry
+    from holdfast.models import CuratedEntry, Message
 
 
 @define(kw_only=True, slots=False, eq=False, repr=False)
@@ -71,10 +72,26 @@ class Services:
         """Flushes that the store's server did not take. Raises: PluginNotFound when nothing delivers them."""
         _refuse("spool.jsonl")
 
-    @property
-    def authorship(self) -> Authorship:
-        """A passage's author."""
-        return Authorship()
+    def completed(
+        self,
+        given: Payload | None,
+        messages: Sequence[Message],
+        *,
+        is_new: bool,
+        before: Payload,
+        branch: str,
+        undecided: bool,
+    ) -> Completed:
+        """The payload of a flush. What ``given`` does not answer follows from ``messages``, which no flush covers when
+        they are new. ``before`` is the session's state before them, see :func:`holdfast.flush.contract.before`; with
+        ``undecided`` an unstated curated decision is derived as ``none``. The kernel derives nothing."""
+        return Completed(given or Payload())
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+        """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
+        instruct an agent are marked with their source, and kept out of curated memory. The kernel takes all text as the
+        user's own."""
+        return payload, summary, ()
 
     def origin(self, agent: str = "") -> str:
         """Who and which machine make statements now, masked; empty if unknown. The kernel records none."""

@@ -21,10 +21,9 @@ from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.journal.beginning import opened
 from holdfast.models import Message, Turn
-from holdfast.services import interfaces
 from holdfast.text.plain import is_none
 from holdfast_app import lastbrief
-from holdfast_app.authorship import hostile, ownwords, sources, strangers, weighing
+from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records.ownlines import is_filler
@@ -310,28 +309,15 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
             raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)
 
 
-class Authorship(interfaces.Authorship):
-    """Finds authors by the messages of the session and the project's rules."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    def own_words(self, text: str) -> str:
-        return ownwords.own_words(text)
-
-    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
-        return sources.of(payload, messages)
-
-    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, list[str]]:
-        return _attributed(Witness(self._services, [Turn(messages=tuple(said))]), payload, summary)
-
-
-def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
+def attributed(
+    services: Services, payload: Payload, summary: str, said: Iterable[Message]
+) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known. Such curated
     lines and stated rules become facts of the note."""
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
+    witness = Witness(services, [Turn(messages=tuple(said))])
     withheld = [
         rule
         for rule in payload.rules or ()

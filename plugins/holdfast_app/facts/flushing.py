@@ -12,8 +12,8 @@ from attrs import evolve
 from holdfast.errors import BadValue, HoldfastError, Refused
 from holdfast.journal import order
 from holdfast.journal.journal import Journal
-from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, Turn, turns_of
-from holdfast.services.interfaces import AT_ONCE_MESSAGES, FactService, Gathered
+from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, turns_of
+from holdfast.services.interfaces import FactService, Gathered
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
@@ -50,10 +50,6 @@ class FlushedFacts(FactService):
         super().__init__(services.plugins)
         self._services = services
 
-    def at_once(self, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
-        quick = [name for name, is_quick in self._services.plugins.extractors().items() if is_quick]
-        return extract.ask(self._services, recalled.without_recalled(turns), quick, before) if quick else Gathered()
-
     def settle(
         self,
         found: Gathered | None,
@@ -69,11 +65,11 @@ class FlushedFacts(FactService):
         services, payload = self._services, payload or Payload()
         queued: list[str] = []
         try:
-            turns = recalled.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
+            turns = recalled.without_recalled(turns_of(said[-extract.AT_ONCE_MESSAGES :]))
             by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
             heard = Witness(services, turns)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
-            found = Gathered() if by_turn else found or self.at_once(turns)
+            found = Gathered() if by_turn else found or extract.at_once(services, turns)
             plugins, error = [*later, *found.failed], " ".join(found.failed.values())
             queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
             if later:

@@ -30,6 +30,7 @@ from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.facts.store import writer
 from holdfast_app.facts.store.lifecycle import Facts
+from holdfast_app.records import recalled
 
 #: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
 Said: TypeAlias = Turn | Message | Mapping[str, object]
@@ -38,6 +39,8 @@ logger = log("holdfast.facts")
 
 #: Approximate characters per piece of a long conversation. Turns are never split.
 BATCH_CHARS: Final = 60_000
+#: Newest messages that an extractor within a flush reads, because it has only a few seconds.
+AT_ONCE_MESSAGES: Final = 25_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
@@ -87,6 +90,12 @@ class ExtractResult:
     def __add__(self, other: ExtractResult) -> ExtractResult:
         sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
         return ExtractResult(**{**sums, "profile": self.profile or other.profile})
+
+
+def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+    """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
+    quick = [name for name, is_quick in services.plugins.extractors().items() if is_quick]
+    return ask(services, recalled.without_recalled(turns), quick, before) if quick else Gathered()
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None) -> Gathered:

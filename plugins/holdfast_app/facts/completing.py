@@ -1,0 +1,187 @@
+"""Fill the fields of a flush's payload that its caller did not state, without inventing anything.
+
+Sources in order are the caller's values, the drafts from ``on_extract``, and for objective and next step the messages,
+cut, not judged, so work counts as open. Fields that the caller did not give are named in ``payload.derived``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.flush.contract import REQUIRED, missing
+from holdfast.fs import paths
+from holdfast.models import CuratedDecision, HandoffFields, Payload, turns_of
+from holdfast.models.payload import OPTIONAL
+from holdfast.services.interfaces import Completed
+from holdfast.text import ownlines
+from holdfast.text.plain import cut, first_line, is_none, is_open
+from holdfast_app.authorship import sources
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.facts.extraction import extract
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+    from holdfast_app.base import Services
+
+_LISTS: Final = ("facts", "decisions", "blockers", "artifacts", "follow_ups", *OPTIONAL)
+#: Readers of the handoff cut an objective here.
+_OBJECTIVE_CHARS: Final = 200
+_LINE_CHARS: Final = 300
+_DIGEST_LINES: Final = 40
+#: A shorter message is hardly a new request.
+_FEW: Final = 30
+_CUT: Final = (
+    f"Only the newest {extract.AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
+    "`holdfast extract --transcript FILE` reads all of a transcript."
+)
+
+
+def completed(
+    services: Services,
+    given: Payload | None,
+    messages: Sequence[Message],
+    *,
+    is_new: bool,
+    before: Payload,
+    branch: str,
+    undecided: bool,
+) -> Completed:
+    """See :meth:`holdfast.services.services.Services.completed`. Only extractors that need no model are asked. The
+    others run later, without the lock."""
+    made = Completed(given or Payload())
+    if not messages:
+        return made
+    drafts: list[Payload] = []
+    if is_new or missing(made.payload):
+        newest = messages[-extract.AT_ONCE_MESSAGES :]
+        found = extract.at_once(services, turns_of(newest), before)
+        warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
+        drafts = [extraction.draft for _, extraction in found.results]
+        summary = "\n\n".join(one.summary.strip() for _, one in found.results if one.summary.strip())
+        made = Completed(made.payload, summary or digest(newest), found, warnings)
+        if not is_new:  # an earlier flush has the lists and the summary of these messages
+            stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
+            drafts = [draft.evolve(**dict.fromkeys((*_LISTS, "state_mutations"))) for draft in (*stated, *drafts)]
+            made = Completed(made.payload, warnings=warnings)
+    payload = complete(given, messages, drafts, before=before, branch=branch, undecided=undecided)
+    return made._replace(payload=payload.evolve(sources=sources.of(payload, messages)))
+
+
+def complete(
+    given: Payload | None,
+    messages: Sequence[Message],
+    drafts: Sequence[Payload],
+    *,
+    before: Payload | None = None,
+    branch: str = "",
+    undecided: bool = False,
+) -> Payload:
+    """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
+
+    Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
+    that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
+    back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
+    passed payload must decide (R169), or with ``undecided``, for a payload refused often enough.
+    """
+    payload, before = given or Payload(), before or Payload()
+    if not messages:
+        return payload
+    values: dict[str, Any] = {}
+    for name in (n for n in REQUIRED if getattr(payload, n) is None):
+        if name == "curated":
+            if given is None or undecided:
+                values[name] = CuratedDecision()
+        elif name in _LISTS:
+            values[name] = _joined(drafts, name)
+        elif name == "state_mutations":
+            values[name] = tuple(m for draft in drafts for m in draft.state_mutations or ())
+        elif (drafted := _first(drafts, name)) is not None:
+            values[name] = drafted
+        else:
+            values[name] = _requested(name, messages, before)
+    for name in OPTIONAL:  # the agent's rules do not withdraw the user's
+        if (getattr(payload, name) is None or name == "rules") and (found := _joined([payload, *drafts], name)):
+            values[name] = found
+    if "artifacts" in values:
+        values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
+    state = _first(drafts, "work_open")
+    unstated = payload.work_open is None and payload.handoff is None
+    # A next step, blocker or promise keeps work open even if the conversation looks finished.
+    if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
+        values["work_open"] = state
+    derived = (name for name in values if getattr(payload, name) is None)
+    payload = payload.evolve(**values, derived=(*payload.derived, *derived))
+    if is_open(payload) and before.blockers and "blockers" in values:
+        others = [name for name in payload.derived if name != "blockers"]
+        payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=others)
+    if is_open(payload) and payload.handoff is None:
+        payload = payload.evolve(
+            handoff=_handoff(given, payload, _first(drafts, "handoff"), before, branch),
+            derived=(*payload.derived, "handoff"),
+        )
+    return payload
+
+
+def _first(drafts: Sequence[Payload], name: str) -> Any:
+    """The first stated value among the drafts, otherwise the first derived one; None without either."""
+    found = [draft for draft in drafts if getattr(draft, name) is not None]
+    return next((getattr(draft, name) for draft in sorted(found, key=lambda draft: name in draft.derived)), None)
+
+
+def _joined(drafts: Sequence[Payload], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for draft in drafts for item in getattr(draft, name) or ()))
+
+
+def _handoff(
+    given: Payload | None,
+    payload: Payload,
+    drafted: HandoffFields | None,
+    before: Payload,
+    branch: str,
+) -> HandoffFields:
+    """The handoff for ``payload``. The task is the objective, unless a plugin drafted another one and the caller stated
+    no objective. A stated task stays with its objective."""
+    previous = before.handoff
+    task = previous.active_task if previous and not before.derived and payload.objective == before.objective else ""
+    if not task and drafted is not None and (given is None or given.objective is None):
+        task = drafted.active_task
+    blockers = [b for b in payload.blockers or () if not is_none(b)]
+    return HandoffFields(
+        active_task=task or payload.objective or "none",
+        branch=branch or (previous.branch if previous else "none"),
+        blocker=blockers[0] if blockers else "none",
+        next_action=payload.next_step or "none",
+    )
+
+
+def _requested(name: str, messages: Sequence[Message], before: Payload) -> str:
+    """The objective or next step, from the last request, otherwise as known, otherwise a first line of the messages
+    or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
+    is_objective = name == "objective"
+    known = before.objective or "" if is_objective else _some(before.next_step)
+    request = next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
+    if before.work_open and known and name not in before.derived and len(request) < _FEW:
+        return known
+    if request or known:
+        return cut(request, _OBJECTIVE_CHARS if is_objective else _LINE_CHARS) or known
+    said = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
+    return first_line(said, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
+
+
+def _some(text: str | None) -> str:
+    return "" if is_none(text) else text or ""
+
+
+def digest(messages: Sequence[Message]) -> str:
+    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
+    lines = []
+    for m in messages:
+        if m.role == "user" and (own := own_words(m.text)):
+            lines.append(f"- user: {cut(own, _LINE_CHARS)}")
+        elif m.role == "assistant" and not m.tool and m.text.strip():
+            lines.append(f"- assistant: {first_line(m.text, _LINE_CHARS)}")
+    if len(lines) > _DIGEST_LINES:
+        half = _DIGEST_LINES // 2
+        lines = [*lines[:half], ownlines.line(ownlines.MORE, str(len(lines) - 2 * half)), *lines[-half:]]
+    return "\n".join([ownlines.NOT_SUMMARISED, "", *lines]) if lines else ""
