@@ -15,7 +15,6 @@ from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
-from holdfast.models import Payload
 from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Completed, Decided, FactService, Outbox, Room, Spool
 from holdfast.services.provenance import Provenance
@@ -25,7 +24,7 @@ from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Message
+    from holdfast.models import CuratedEntry, Message, Payload
 
 
 @define(kw_only=True, slots=False, eq=False, repr=False)
@@ -85,6 +84,8 @@ class Services:
         """The payload of a flush. What ``given`` does not answer follows from ``messages``, which no flush covers when
         they are new. ``before`` is the session's state before them, see :func:`holdfast.flush.contract.before`; with
         ``undecided`` an unstated curated decision is derived as ``none``. The kernel derives nothing."""
+        from holdfast.models import Payload
+
         return Completed(given or Payload())
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
