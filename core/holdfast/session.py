@@ -17,6 +17,7 @@ from holdfast.models import Message, Receipt
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
+    from holdfast.flush.plan import Attempt
     from holdfast.models import Payload
 
 logger = lazy.log(__name__)
@@ -100,7 +101,12 @@ class Session(Context):
         """
         from holdfast.flush.pipeline import flush
 
-        return flush(self._services, self, payload, reason=reason, on_summary=on_summary)
+        return flush(self._services, self, payload, reason=reason, on_summary=on_summary, take=self._take)
+
+    def _take(self, attempt: Attempt) -> Receipt:
+        from holdfast.flush.pipeline import take
+
+        return take(attempt)
 
     def pass_gate(
         self, payload: Given = None, reason: str = "compaction", on_summary: OnSummary | None = None
@@ -214,7 +220,7 @@ class Session(Context):
         from holdfast.flush.pipeline import flush
 
         to = self._services.gate.identifier(to)
-        return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
+        return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to, take=self._take)
 
     def override(self, reason: str) -> None:
         """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.

@@ -50,7 +50,7 @@ class Outbox(interfaces.Outbox, Protocol):
         """The waiting items, oldest first. Raises: Unavailable."""
 
 
-class Spool(interfaces.Spool, Protocol):
+class Spool(Protocol):
     """Flushes that the store's server did not take."""
 
     def items(self) -> Sequence[KeptFlush]:

@@ -14,6 +14,7 @@ from holdfast.text import recall
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from holdfast.flush.plan import Attempt
     from holdfast.models import Receipt
     from holdfast_app.base import Services
     from holdfast_app.loops.mirror import Mirror
@@ -23,6 +24,15 @@ class Session(kernel.Session):
     """A session with a mirror. ``async with`` ends it in a thread, as ``with`` does at once."""
 
     _services: Services
+
+    def _take(self, attempt: Attempt) -> Receipt:
+        from holdfast.flush import pipeline
+
+        if not pipeline.may_wait(attempt):
+            return pipeline.take(attempt)
+        from holdfast_app import spool
+
+        return spool.take(self._services, attempt)
 
     @cached_property
     def mirror(self) -> Mirror:

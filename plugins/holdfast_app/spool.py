@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -21,9 +21,13 @@ from attrs import evolve, field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import handoff, notes
+from holdfast.flush import handoff, notes, pipeline, plan, record, verify
 from holdfast.flush.apply import Documents, is_newer
+from holdfast.flush.check import check
+from holdfast.flush.plan import Attempt
 from holdfast.fs import durable, private
+from holdfast.journal import safety
+from holdfast.journal.journal import Journal
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
 from holdfast.text.lazy import log
@@ -75,9 +79,8 @@ class Shipped(NamedTuple):
 
 
 class Spool(DurableQueue[Kept]):
-    """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for the kernel
-    :class:`holdfast.services.interfaces.Spool`. A damaged line is an item without a receipt. Methods may raise
-    Unavailable. See docs/spool.md."""
+    """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`. A damaged line is an item
+    without a receipt. Methods may raise Unavailable. See docs/spool.md."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(os.path.join(services.state, FILE), Kept, what="A kept flush", damaged=_damaged)
@@ -98,10 +101,6 @@ class Spool(DurableQueue[Kept]):
         """The store's server, for people."""
         backend = self._services.store.backend
         return backend.where() or backend.name
-
-    def patience(self) -> AbstractContextManager[None]:
-        """A limit for the server's answers to one flush."""
-        return deadline(PATIENCE_S)
 
     def text(self) -> str:
         """The note blocks of the waiting flushes, oldest first, redacted. Raises: PluginError, too."""
@@ -153,8 +152,10 @@ class Spool(DurableQueue[Kept]):
     def send_before(
         self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
     ) -> tuple[HoldfastError | None, bool]:
-        """See :meth:`holdfast.services.interfaces.Spool.send_before`. The last flush is kept again first if it waited
-        and the spool has lost it. Raises: FlushRefused when it cannot be kept again."""
+        """Write the waiting flushes to the store, before a flush of ``session``, whose last flush, with the journal's
+        record of it, is kept again first if it waited and the spool has lost it. Returns the server's error if it did
+        not answer, and whether a flush of the session still waits. Raises: FlushRefused when it cannot be kept again.
+        """
         waited = last is not None and last.spooled and last.summary != notes.PURGED
         if last is not None and flushed and waited and not self.waits_for(last):
             self.keep(last, flushed, None)
@@ -232,11 +233,64 @@ def _damaged(line: bytes) -> Kept:
     )
 
 
+def take(services: Services, attempt: Attempt) -> Receipt:
+    """Flush as :func:`holdfast.flush.pipeline.take`, after the flushes that wait. It is kept on this machine while the
+    server does not take it, if the settings permit that."""
+    spool, session = Spool(services), attempt.session
+    down: HoldfastError | None = None
+    waits = False
+
+    def before() -> None:
+        nonlocal down, waits
+        down, waits = spool.send_before(session.id, session.last_receipt, session.last_flush)
+        session.catch_up()  # a receipt may have its documents now
+
+    def write(attempt: Attempt) -> Receipt:
+        keeps = services.keeps_flushes
+        if keeps and (down or waits):
+            return _keep(spool, attempt, down)
+        try:
+            with deadline(PATIENCE_S) if keeps else nullcontext():
+                return pipeline.take_steps(attempt)
+        except Unavailable as error:
+            if not keeps or attempt.step in record.VERIFIED:
+                raise
+            record.explain(services, error)
+            return _keep(spool, attempt, error)
+
+    def unchecked(last: Receipt) -> Receipt:
+        warning = f"{spool.server} does not answer, so the earlier flush was not compared with it again."
+        receipt = record.repeat(attempt, last)
+        return evolve(receipt, warnings=(*receipt.warnings, warning))
+
+    receipt = pipeline.take(
+        attempt, before=before, write=write, unchecked=unchecked if services.keeps_flushes else None
+    )
+    return evolve(receipt, spooled=spool.waits_for(receipt)) if receipt.repeated else receipt
+
+
+def _keep(spool: Spool, attempt: Attempt, why: HoldfastError | None) -> Receipt:
+    """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of a flush;
+    FlushRefused when it cannot be kept here either."""
+    services, session, attempt.offline = attempt.services, attempt.session, True
+    attempt.documents = Documents(services=services, session_id=session.id)
+    attempt.step = "collect"
+    attempt.marker = safety.read(services.state, session.id) or attempt.marker
+    made = plan.make(attempt)
+    if made is None:
+        return record.nothing_left(attempt)
+    made = check(attempt, made)
+    receipt = evolve(record.receipt_of(attempt, made, made.flush_id(session.id)), spooled=spool.server)
+    attempt.step = "spool"
+    spool.keep(receipt, made.flushed(), why)
+    queued, warnings = services.facts.queue(attempt.messages, session=session.id, flush=receipt.flush_id)
+    attempt.queued += queued
+    return record.finish(attempt, made, evolve(receipt, warnings=(*receipt.warnings, *warnings)))
+
+
 def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> None:
     """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
     Unavailable, Refused, PluginError, FlushRefused."""
-    from holdfast.flush import verify
-    from holdfast.journal.journal import Journal
     from holdfast_app.facts.flushing import FlushedFacts
 
     services.plugins.require_all()

@@ -25,12 +25,12 @@ from holdfast.fs import durable, private
 from holdfast.journal import order, safety
 from holdfast.journal.safety import Stated
 from holdfast.models import payload_of
+from holdfast.services.services import undelivered
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.context import Context
     from holdfast.models import Payload, Receipt
-    from holdfast.services.interfaces import Spool
     from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
@@ -46,8 +46,9 @@ def flush(
     reason: str,
     on_summary: Callable[[str], object] | None = None,
     agent: str = "",
+    take: Callable[[Attempt], Receipt],
 ) -> Receipt:
-    """Flush ``session``. See :meth:`holdfast.session.Session.flush`."""
+    """Flush ``session``. See :meth:`holdfast.session.Session.flush`. ``take`` is :func:`take`, or an application's."""
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
@@ -67,7 +68,7 @@ def flush(
         with durable.lock(session.journal.flush_lock_path, timeout_s=60.0):
             session.catch_up()
             attempt.messages, attempt.upto, attempt.position = session.span()
-            receipt = _flush(attempt)
+            receipt = take(attempt)
     except NothingToFlush:
         raise
     except FlushRefused as refused:
@@ -99,12 +100,22 @@ def flush(
     return receipt
 
 
-def _flush(attempt: Attempt) -> Receipt:
-    """Return the last receipt if it still proves everything, else take the five steps. Raises: NothingToFlush;
-    FlushRefused, with the marker on disk."""
+def take(
+    attempt: Attempt,
+    *,
+    before: Callable[[], None] | None = None,
+    write: Callable[[Attempt], Receipt] | None = None,
+    unchecked: Callable[[Receipt], Receipt] | None = None,
+) -> Receipt:
+    """Return the last receipt if it still proves everything, else take the five steps. An application that keeps
+    flushes on this machine has something to do ``before``, to ``write`` instead, and a receipt for an ``unchecked``
+    flush, whose server does not answer. Raises: NothingToFlush; FlushRefused, with the marker on disk."""
     try:
-        down, waits = _send_kept(attempt)
-        repeated = _still_valid(attempt)
+        if before is not None:
+            before()
+        elif may_wait(attempt):
+            raise undelivered("spool.jsonl")
+        repeated = _still_valid(attempt, unchecked)
     except NothingToFlush:
         raise
     except HoldfastError as error:
@@ -113,18 +124,8 @@ def _flush(attempt: Attempt) -> Receipt:
     if repeated is not None:
         return repeated
     record.begin(attempt)
-    keeper = attempt.keeper
     try:
-        if keeper and (down or waits):
-            return _keep(attempt, keeper, down)
-        try:
-            with keeper.patience() if keeper else nullcontext():
-                return _write(attempt)
-        except Unavailable as error:
-            if not keeper or attempt.step in record.VERIFIED:
-                raise
-            record.explain(attempt.services, error)
-            return _keep(attempt, keeper, error)
+        return (write or take_steps)(attempt)
     except NothingToFlush:
         raise
     except HoldfastError as error:
@@ -133,7 +134,13 @@ def _flush(attempt: Attempt) -> Receipt:
         record.refuse(attempt, contract.unforeseen(attempt.documents.step or attempt.step, error))
 
 
-def _write(attempt: Attempt) -> Receipt:
+def may_wait(attempt: Attempt) -> bool:
+    """Whether flushes may be kept on this machine, or wait here."""
+    services, last = attempt.services, attempt.session.last_receipt
+    return services.keeps_flushes or (last is not None and bool(last.spooled)) or services.waits(private.SPOOL)
+
+
+def take_steps(attempt: Attempt) -> Receipt:
     """The five steps."""
     services, session, documents = attempt.services, attempt.session, attempt.documents
     services.plugins.require_all()
@@ -159,7 +166,7 @@ def _write(attempt: Attempt) -> Receipt:
     return record.finish(attempt, made, receipt)
 
 
-def _still_valid(attempt: Attempt) -> Receipt | None:
+def _still_valid(attempt: Attempt, unchecked: Callable[[Receipt], Receipt] | None) -> Receipt | None:
     """The last flush's receipt, when this flush has the same content and everything that the receipt proves is still
     stored. Else None, with the loss known. Raises: NothingToFlush; as :func:`verify.check`."""
     session, services = attempt.session, attempt.services
@@ -181,51 +188,9 @@ def _still_valid(attempt: Attempt) -> Receipt | None:
         if not attempt.proof.lost:
             return record.repeat(attempt, last)
     except Unavailable:
-        if attempt.keeper and not attempt.agent:
-            return _unchecked(attempt, attempt.keeper, last)
+        if unchecked is not None and not attempt.agent:
+            return unchecked(last)
         raise
     if session.last_flush is None:  # only the messages still in context are left to write from
         attempt.messages = order.as_said(session.messages)
     return None
-
-
-# flushes kept on this machine, while the store's server is away
-
-
-def _send_kept(attempt: Attempt) -> tuple[HoldfastError | None, bool]:
-    """Write flushes kept on this machine to the store's server. Returns the server's error if it did not answer,
-    and whether a flush of this session still waits. Raises: HoldfastError."""
-    services, session = attempt.services, attempt.session
-    is_kept = session.last_receipt is not None and session.last_receipt.spooled
-    if not (services.keeps_flushes or is_kept or services.waits(private.SPOOL)):
-        return None, False
-    attempt.spool = services.spool
-    sent = attempt.spool.send_before(session.id, session.last_receipt, session.last_flush)
-    session.catch_up()  # a receipt may have its documents now
-    return sent
-
-
-def _keep(attempt: Attempt, keeper: Spool, why: HoldfastError | None) -> Receipt:
-    """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
-    :func:`_write`; FlushRefused when it cannot be kept here either."""
-    services, session, attempt.offline = attempt.services, attempt.session, True
-    attempt.documents = Documents(services=services, session_id=session.id)
-    attempt.step = "collect"
-    attempt.marker = safety.read(services.state, session.id) or attempt.marker
-    made = plan.make(attempt)
-    if made is None:
-        return record.nothing_left(attempt)
-    made = check(attempt, made)
-    receipt = evolve(record.receipt_of(attempt, made, made.flush_id(session.id)), spooled=keeper.server)
-    attempt.step = "spool"
-    keeper.keep(receipt, made.flushed(), why)
-    queued, warnings = services.facts.queue(attempt.messages, session=session.id, flush=receipt.flush_id)
-    attempt.queued += queued
-    return record.finish(attempt, made, evolve(receipt, warnings=(*receipt.warnings, *warnings)))
-
-
-def _unchecked(attempt: Attempt, keeper: Spool, receipt: Receipt) -> Receipt:
-    """Return an earlier flush that the server cannot confirm now."""
-    warning = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
-    receipt = record.repeat(attempt, receipt)
-    return evolve(receipt, warnings=(*receipt.warnings, warning))

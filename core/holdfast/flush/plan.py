@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.flush.verify import Proof
     from holdfast.journal.safety import Marker, Stated
     from holdfast.models import Message
-    from holdfast.services.interfaces import Gathered, Spool
+    from holdfast.services.interfaces import Gathered
     from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
@@ -45,7 +45,7 @@ class Attempt:
     ``messages`` are those that no flush covers yet, up to the journal's offset ``upto``; ``position`` is the newest
     one's. ``failed_before`` are an earlier try's reason and target, ``settled`` the stated payloads, by digest, that
     this flush answers for, ``queued`` what waits for models.
-    ``spool`` is where flushes are kept on this machine, if any can be or are; ``offline`` when this one is.
+    ``offline`` when it is kept on this machine.
     ``gathered`` is None when another process extracted and died, or there is nothing to extract.
     """
 
@@ -56,7 +56,6 @@ class Attempt:
     given: Payload | None
     stated: Stated | None
     documents: Documents
-    spool: Spool | None = None
     marker: Marker | None = None
     messages: Sequence[Message] = ()
     upto: int = 0
@@ -93,11 +92,6 @@ class Attempt:
     def proof(self) -> Proof:
         """For the last flush, when it is compared with the store or written again."""
         return self.documents.proof
-
-    @property
-    def keeper(self) -> Spool | None:
-        """The spool, if this flush may be kept in it."""
-        return self.spool if self.services.keeps_flushes else None
 
     @property
     def kept_marker(self) -> Marker:

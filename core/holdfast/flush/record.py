@@ -138,8 +138,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
     pending = verify.pending(services, receipt.evidence)
     over = () if pending else verify.warnings_of(services, receipt.evidence)  # published since
     warnings = [text for text in receipt.warnings if text not in over]
-    spooled = attempt.spool.waits_for(receipt) if attempt.spool else ""
-    return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)
+    return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled="")
 
 
 def nothing_left(attempt: Attempt) -> Receipt:

@@ -7,12 +7,10 @@ delivers nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from holdfast.errors import HoldfastError
 from holdfast.plugin.manager import PluginManager
 
 if TYPE_CHECKING:
@@ -102,29 +100,3 @@ class Outbox(Protocol):
 
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""
-
-
-class Spool(Protocol):
-    """Flushes that the store's server did not take, in ``spool.jsonl`` of the private folder. With ``[storage] spool =
-    true`` a flush is kept there when the server does not answer within :meth:`patience`."""
-
-    @property
-    def server(self) -> str:
-        """The store's server, for people."""
-
-    def patience(self) -> AbstractContextManager[None]:
-        """A limit for the server's answers to one flush."""
-
-    def send_before(
-        self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
-    ) -> tuple[HoldfastError | None, bool]:
-        """Write the waiting flushes to the store, before a flush of ``session``, whose last flush, with the journal's
-        record of it, must not be lost. Returns the server's error if it did not answer, and whether a flush of the
-        session still waits. Raises: HoldfastError."""
-
-    def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
-        """Keep a flush, durably on return. ``flushed`` is the journal's record of it, ``why`` the server's error.
-        Raises: FlushRefused."""
-
-    def waits_for(self, receipt: Receipt) -> str:
-        """The server that the flush still waits for; empty when it is stored. Raises: Unavailable."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field
 
@@ -16,7 +16,7 @@ from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
-from holdfast.services.interfaces import Completed, Decided, FactService, Outbox, Room, Spool
+from holdfast.services.interfaces import Completed, Decided, FactService, Outbox, Room
 from holdfast.services.provenance import Provenance
 from holdfast.services.store import Store
 from holdfast.storage import Capability, Document, StorageBackend
@@ -64,12 +64,7 @@ class Services:
     @property
     def outbox(self) -> Outbox:
         """Items that plugins could not publish yet. Raises: PluginNotFound when nothing delivers them."""
-        _refuse("outbox.jsonl")
-
-    @property
-    def spool(self) -> Spool:
-        """Flushes that the store's server did not take. Raises: PluginNotFound when nothing delivers them."""
-        _refuse("spool.jsonl")
+        raise undelivered("outbox.jsonl")
 
     def completed(
         self,
@@ -162,8 +157,9 @@ class Services:
         return os.path.join(self.state, *parts)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise PluginNotFound(
+def undelivered(name: str) -> PluginNotFound:
+    """The error for a file in which something waits that only an application can deliver."""
+    return PluginNotFound(
         f"This application delivers nothing that waits in {name}.",
         next_step="Use `holdfast.Holdfast` with the whole distribution, or switch `[storage] spool` off.",
     )

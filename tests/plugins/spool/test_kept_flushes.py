@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from attrs import evolve
 
+from holdfast import session as kernel
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Conflict, FlushRefused, Unavailable
 from holdfast.models import Receipt
-from holdfast.services.services import Services
 from holdfast.storage import Capability
 from holdfast_app.checkup.verify import CHANGED, verify_all
 from holdfast_app.spool import Kept, Shipped
@@ -55,7 +55,7 @@ def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways
     session = memory.session("s")
     session.add("user", "Fix the login")
     with monkeypatch.context() as patch:
-        patch.setattr(type(memory.services), "spool", Services.spool)
+        patch.setattr(type(session), "_take", kernel.Session._take)
         with pytest.raises(FlushRefused) as refused:
             session.flush()
         [marker] = memory.unsafe()
