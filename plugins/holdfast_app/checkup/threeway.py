@@ -100,10 +100,10 @@ def _stones(gone: Sequence[Collection[str]], known: Iterable[str], left: Iterabl
 
 
 def _by_key(
+    both: Callable[[_Item | None, _Item | None, _Item | None], Iterable[_Item]],
     base: Mapping[str, _Item],
     one: Mapping[str, _Item],
     two: Mapping[str, _Item],
-    both: Callable[[_Item | None, _Item | None, _Item | None], Iterable[_Item]],
 ) -> Iterator[_Item]:
     """The merged items. ``both`` decides about items that both sides changed."""
     for key in sorted({*one, *two}):
@@ -127,14 +127,13 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         stays = (evolve(f, source=origins.left(f.source, source)) for f in (a, b) if f is not None)
         return (f for f in stays if origins.of(f.source))
 
-    read = [_live(text, name) for text in (base, one, two)]
-    gone = [stones for _, stones in read]
-    sides = [read[0][0], *_sides(read[0][0], [facts for facts, _ in read[1:]], gone)]
+    facts, gone = zip(*(_live(text, name) for text in (base, one, two)), strict=True)
+    sides = [facts[0], *_sides(facts[0], facts[1:], gone)]
     shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
     kept: dict[str, Fact] = {}
     ids: set[str] = set()
     # The oldest first. Of two versions of one fact, the first is the stronger and keeps the id.
-    found = _by_key(sides[0], sides[1], sides[2], both)
+    found = _by_key(both, *sides)
     for fact in sorted(found, key=lambda f: (f.created_at, f.id, -f.confidence, lines.encode(Operation(f)))):
         key = _key(fact)
         if key in kept:
@@ -148,7 +147,7 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
     stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
     left = [fact for fact in stated if fact is not None]
-    stones = _stones(gone, (known for facts, _ in read for known in facts), (fact.id for fact in left))
+    stones = _stones(gone, (known for side in facts for known in side), (fact.id for fact in left))
     operations = [*([Operation(gone=tuple(stones))] if stones else []), *map(Operation, left)]
     return b"".join(map(lines.encode, operations)).decode()
 
@@ -205,12 +204,9 @@ def _handoff(base: str, one: str, two: str, name: str) -> str:
         return (max((w for w in (a, b) if w), key=lambda w: (w.at[:10] <= tomorrow, w.at, handoff.render([w]))),)
 
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    entries = [
-        {w.session: w for w in reversed(handoff.parse(t, name))} if t.startswith("+++\n") else {}
-        for t in (base, one, two)
-    ]
-    merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
-    return handoff.render(handoffs.newest(merged))
+    parsed = (handoff.parse(text, name) if text.startswith("+++\n") else () for text in (base, one, two))
+    was, a, b = ({work.session: work for work in reversed(entries)} for entries in parsed)
+    return handoff.render(handoffs.newest(sorted(_by_key(both, was, a, b), key=lambda work: work.session)))
 
 
 def _notes(base: str, one: str, two: str) -> str:
@@ -235,8 +231,7 @@ def _notes(base: str, one: str, two: str) -> str:
     def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
         return (_lines(was or "", a, b),) if a is not None and b is not None else ()  # purged lines stay purged
 
-    was, a, b = (blocks[0], *_sides(blocks[0], blocks[1:], gone))
-    merged = list(_by_key(was, a, b, both))
+    merged = list(_by_key(both, blocks[0], *_sides(blocks[0], blocks[1:], gone)))
     merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))
     head = heads[1] if heads[1] == heads[2] else _lines(*heads)
     text = "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
@@ -249,7 +244,7 @@ def _lines(base: str, one: str, two: str) -> str:
     ``one``, then those of ``two``, without the lines that ``one`` put in the same place."""
     end = "\r\n" if "\r\n" in f"{base}{one}{two}" else "\n"
     was, a, b = (_split(text, end) for text in (base, one, two))
-    into_a, into_b = (_kept(was, side) for side in (a, b))
+    into_a, into_b = _kept(was, a), _kept(was, b)
     new_a, new_b = _inserted(into_a, a), _inserted(into_b, b)
     out: list[str] = []
     for number in range(len(was) + 1):

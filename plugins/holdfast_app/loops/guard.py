@@ -117,18 +117,14 @@ class Guard(Hold):
         # Text without a role counts, because parsing refuses it.
         lists = [
             rows
-            for one in given
-            if (rows := _rows_in(one)) is not None
-            and any(isinstance(row, Mapping) or says(row) or _is_row(row) for row in rows)
+            for rows in map(_rows_in, given)
+            if any(isinstance(row, Mapping) or says(row) or _is_row(row) for row in rows or ())
         ]
-        lists.sort(key=_likeness)  # ties keep their order
         if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
-            raise FlushRefused(
-                "The messages come as an iterator, which can be read only once, so they cannot be saved first.",
-                next_step="Pass a list, or give the guard `messages=`.",
-                target="journal",
-            )
-        return lists[0] if lists else None
+            why = "The messages come as an iterator, which can be read only once, so they cannot be saved first."
+            step = "Pass a list, or give the guard `messages=`."
+            raise FlushRefused(why, next_step=step, target="journal")
+        return min(filter(None, lists), key=_likeness, default=None)  # the first of equals
 
     def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
         """The messages in context after the compaction; None when unknown."""

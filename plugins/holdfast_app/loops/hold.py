@@ -44,11 +44,9 @@ class Hold:
     def pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal messages missing from the session, then pass the gate. False when messages arrived meanwhile."""
         if said is None and not session.messages and session.last_receipt is None:
-            raise FlushRefused(
-                f"Session {session.id!r} is empty, so the context that would be dropped is not saved.",
-                next_step="Pass the function the list of messages, give the guard `messages=`, or call `session.add`.",
-                target="journal",
-            )
+            why = f"Session {session.id!r} is empty, so the context that would be dropped is not saved."
+            step = "Pass the function the list of messages, give the guard `messages=`, or call `session.add`."
+            raise FlushRefused(why, next_step=step, target="journal")
         with _refusing("The context cannot be journalled"):
             session.mirror.add(said or [])
         receipt = session.pass_gate(reason="compaction")
@@ -136,9 +134,8 @@ def _refusing(what: str) -> Iterator[None]:
     try:
         yield
     except HoldfastError as error:
-        raise FlushRefused(
-            f"{what}: {error.message} Nothing was dropped.", next_step=error.next_step, target="journal"
-        ) from error
+        why = f"{what}: {error.message} Nothing was dropped."
+        raise FlushRefused(why, next_step=error.next_step, target="journal") from error
 
 
 def restless() -> FlushRefused:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
@@ -89,10 +89,9 @@ class Mirror:
             held = Counter(key_of(m) for m in self._session.messages) + self._carried
             new = []
             for m, key in zip(said, self._keys(said), strict=True):
-                if held[key] > 0:
-                    held[key] -= 1
-                    continue
-                new.append(self._journal(m))
+                held[key] -= 1
+                if held[key] < 0:
+                    new.append(self._journal(m))
             return new
 
     def catch_up(self, said: Sequence[Message]) -> bool:
@@ -136,14 +135,12 @@ class Mirror:
         known, self._stored = self._stored, {}
         for m in said:
             raw = key_of(m)
-            self._stored[raw] = known.get(raw) or self._as_stored(m)
+            if (stored := known.get(raw)) is None:
+                gate, root = self._services.gate, self._services.root
+                record = capture.message_record(gate, root, m.role, m.text, at=m.at, tool=m.tool)
+                stored = m.role, record.get("tool", ""), record["text"].strip()
+            self._stored[raw] = stored
         return [self._stored[key_of(m)] for m in said]
-
-    def _as_stored(self, message: Message) -> Key:
-        record: Mapping[str, Any] = capture.message_record(
-            self._services.gate, self._services.root, message.role, message.text, at=message.at, tool=message.tool
-        )
-        return message.role, record.get("tool", ""), record["text"].strip()
 
 
 def key_of(message: Message) -> Key:

@@ -104,12 +104,9 @@ def _langchain(given: Row) -> Iterator[Row]:
         more = {name: value for name, value in more.items() if name not in {"tool_calls", "function_call"}}
     ids = {call.get("id") for call in calls}
     content = row["content"]
-    if isinstance(content, list):
-        content = [
-            block
-            for block in content
-            if not (isinstance(block, dict) and block.get("type") in _CALLS and block.get("id") in ids)
-        ]
+    if isinstance(content, list):  # a call also stands among the blocks
+        ours = (isinstance(one, dict) and one.get("type") in _CALLS and one.get("id") in ids for one in content)
+        content = [one for one, is_call in zip(content, ours, strict=True) if not is_call]
     members = _filled({**more, **row}, _LANGCHAIN_MADE)
     members.pop("additional_kwargs", None)
     if kind == "tool":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -118,10 +118,9 @@ class _Wire:
     def _may_compact(self, path: str, body: Mapping[str, Any], sent: _Sent) -> bool:
         edits = body.get("context_management") or []
         edits = edits.get("edits") or [] if isinstance(edits, Mapping) else list(edits)
-        if path.endswith("/compact") or body.get("compaction") or body.get("truncation") == "auto":
-            return True
-        if not edits:
-            return False
+        is_asked = path.endswith("/compact") or body.get("compaction") or body.get("truncation") == "auto"
+        if is_asked or not edits:
+            return bool(is_asked)
         last, tokens = self.measured.get(sent.session.id, (None, 0))
         reach = sent.size + _SLACK
         if last and last.whole and last.size <= sent.size and sent.said[: len(last.said)] == last.said:
@@ -183,12 +182,12 @@ class _Wire:
             self.measured[sent.session.id] = (sent, tokens)
         self._keep(sent, rows, found)
 
-    def _keep(self, sent: _Sent, rows: list[Any], found: list[Row] | None = None) -> None:
+    def _keep(self, sent: _Sent, rows: list[Any], found: Sequence[Row] = ()) -> None:
         """Journal an answer's ``rows``, and what was found of a compaction."""
         try:
             said = parse(rows)
             self._journal(sent, said, [*sent.said, *said])
-            for row in found or ():
+            for row in found:
                 name = row.get("id") or "without an id"
                 flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
                 sent.session.add("system", f"[server's summary {name}, {flush}]", tool=SUMMARY)

@@ -59,15 +59,14 @@ def summary(found: Sequence[Entry]) -> list[str]:
 
 def _of_json(text: str) -> Iterator[str]:
     """Values from a JSON document, or from each line."""
-    for part in (text, *filter(str.strip, text.splitlines())):
-        try:
-            yield from _of_value(untrusted.from_json(part))
-        except (ValueError, RecursionError):
-            if part is not text:
-                yield f"{part} (not JSON)"
-        else:
-            if part is text:
-                return
+    try:
+        yield from _of_value(untrusted.from_json(text))
+    except (ValueError, RecursionError):
+        for line in filter(str.strip, text.splitlines()):
+            try:
+                yield from _of_value(untrusted.from_json(line))
+            except (ValueError, RecursionError):
+                yield f"{line} (not JSON)"
 
 
 def _of_value(value: Any) -> Iterator[str]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from holdfast.errors import HoldfastError
 from holdfast_app.outbox.forge import Ask, Forge
 from holdfast_app.report.report import CHANGED, HAPPENED, PROOF, Line, Report
 
@@ -211,15 +211,10 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
     known: dict[Ask, set[str]] = {}
     titles: dict[Ask, dict[str, None]] = {}
     for forge in forges if asks else ():
-        try:
-            answers = forge.facts(asks, since)
-        except HoldfastError:
-            continue
-        except Exception:  # noqa: BLE001, S112 - a plugin's fault must not cost the report
-            continue
-        for ask, values in answers.items():
-            known.setdefault(ask, set()).update(value.casefold() for value in values)
-            titles.setdefault(ask, {})[forge.title] = None
+        with suppress(Exception):  # a plugin's fault must not cost the report
+            for ask, values in forge.facts(asks, since).items():
+                known.setdefault(ask, set()).update(value.casefold() for value in values)
+                titles.setdefault(ask, {})[forge.title] = None
     told: set[tuple[str, str]] = set()
     for claim, line in claimed.items():
         if claim.ask in known and not _fits(claim, known) and (claim.ask.target, line.text) not in told:
@@ -240,8 +235,7 @@ def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:
 
 def claims(text: str) -> Iterator[Claim]:
     """The claims in a line of the notes."""
-    change = _CHANGE.match(text)
-    if change is not None:
+    if change := _CHANGE.match(text):
         kind, target, text = change.groups()
         verb = _VERB.match(text)
         if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # about another target
@@ -264,9 +258,8 @@ def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
     parts = [0, *(one.end() for one in _PART.finditer(before))]
     if _COUNTED.search(before) or _DENIED.search(before + who) or not _LEAD.fullmatch(before[parts[-1] :]):
         return False
-    if re.search(r"(?i)ly$|^almost$", who):
-        return False
-    if value in ("merged", "closed") and _LIMITED.match(sentence, found.end()):
+    is_limited = value in ("merged", "closed") and _LIMITED.match(sentence, found.end())
+    if is_limited or re.search(r"(?i)ly$|^almost$", who):
         return False
     bare = "good" in found.groupdict() and not found["ones"]  # "CI is green", on whatever follows
     return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
@@ -283,10 +276,8 @@ def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -
         if target and about != "checks":
             yield Claim(Ask("state", target), "present", "", f"{target} exists")
         if about == "checks":
-            is_good = bool(found.get("good"))
-            where = f" on {target}" if target else ""
-            says = f"CI {'is green' if is_good else 'fails'}{where}"
-            yield Claim(Ask(about, target), "success" if is_good else "failure", "", says)
+            value, says = ("success", "is green") if found.get("good") else ("failure", "fails")
+            yield Claim(Ask(about, target), value, "", f"CI {says}{f' on {target}' if target else ''}")
         elif about == "state":
             yield Claim(Ask(about, target), value, "", f"{target} {says}")
             if value == "merged" and by:
