@@ -65,8 +65,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks += _named("backend", iter([failed(error)]))
-    damaged = any(one.outcome is Outcome.FAIL for one in journals)
-    checks += _named("sessions", _unsafe(state, damaged=damaged))
+    checks += _named("sessions", _unsafe(state, damaged=any(one.outcome is Outcome.FAIL for one in journals)))
     return checks + _named("privacy", _privacy(state, repair=repair))
 
 

@@ -127,7 +127,6 @@ def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
         try:
             for fact in provenance.unrecorded_facts(services.store.backend.facts()):
                 yield Finding(name=fact.id, state=FOREIGN, what=fact.content[:100])
-            losses = data_loss.lost_facts(services)
-            yield from (Finding(name=name, state=CHANGED, what=loss.message) for loss in losses)
+            yield from (Finding(name=name, state=CHANGED, what=loss.message) for loss in data_loss.lost_facts(services))
         except Corrupt as error:
             yield Finding(name=name, state=CHANGED, what=error.message)

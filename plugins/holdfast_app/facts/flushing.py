@@ -74,8 +74,7 @@ class FlushedFacts(FactService):
             queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
             if later:
                 backlog.tell_pieces(services, session, said, flush, at)
-            settled = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored)
-            results = settled.stated
+            results = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored).stated
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
             return queued, (f"These messages' facts could not be stored: {error}",)
@@ -94,8 +93,7 @@ class FlushedFacts(FactService):
         return receipt
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-        heard = Witness(self._services)
-        stated = _stated(self._services, payload, heard, flush=flush, at=at, late=session)
+        stated = _stated(self._services, payload, Witness(self._services), flush=flush, at=at, late=session)
         return _unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:

@@ -57,8 +57,7 @@ class Past(NamedTuple):
 
 def found(environ: Mapping[str, str] = os.environ) -> list[Past]:
     """All sessions, oldest change first. Files that cannot be read are left out."""
-    sessions = [*_files(environ), *_database(environ)]
-    return sorted(sessions, key=lambda one: (one.at, one.path, one.id))
+    return sorted([*_files(environ), *_database(environ)], key=lambda one: (one.at, one.path, one.id))
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Past]:

@@ -37,8 +37,7 @@ def langchain(hold: Hold, given: Any) -> Any:
         session = hold.opened(state, runtime)
         if (said := hold.keep(session, state["messages"])) is None:
             return None
-        update = inner.before_model(self, state, runtime)
-        return _checked(hold, session, said, state, update)
+        return _checked(hold, session, said, state, inner.before_model(self, state, runtime))
 
     async def abefore_model(self: Any, state: Any, runtime: Any) -> Any:
         session = await finished(hold.opened, state, runtime)

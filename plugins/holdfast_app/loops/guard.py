@@ -122,8 +122,7 @@ class Guard(Hold):
         ]
         if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
             why = "The messages come as an iterator, which can be read only once, so they cannot be saved first."
-            step = "Pass a list, or give the guard `messages=`."
-            raise FlushRefused(why, next_step=step, target="journal")
+            raise FlushRefused(why, next_step="Pass a list, or give the guard `messages=`.", target="journal")
         return min(filter(None, lists), key=_likeness, default=None)  # the first of equals
 
     def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:

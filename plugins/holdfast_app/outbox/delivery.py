@@ -96,11 +96,10 @@ class Deliveries:
         # Not by its flush: when its session is purged, nothing may hold that id, and this block is an operator's.
         put = f"{item.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
         what = f"the comment of {put} on {item.target}" if item.target else "a damaged item"
-        said = one_line(paths.rewrite(reason, services.root))
         parts = (
             "**Objective:** Remove unwanted items from the outbox",
             ownlines.line(ownlines.PART, ownlines.WHAT_CHANGED),
-            f"- Decision: {what} is not published: {said}",
+            f"- Decision: {what} is not published: {one_line(paths.rewrite(reason, services.root))}",
         )
         block_id, about = f"drop_{item.id}", " session=outbox reason=drop"
         block = notes.block(ownlines.DROPPED_TITLE, block_id, at, about, "", "\n\n".join(parts))

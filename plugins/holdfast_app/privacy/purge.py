@@ -241,8 +241,7 @@ class _Masking(Edit):
             return text
         if self.everywhere:
             text = self._known(text, surface, name)
-        key = (surface, hash(text))
-        if key in self._clean:
+        if (surface, hash(text)) in self._clean:
             return text
         for _ in range(_ROUNDS):
             found = self._services.gate.findings(ValidationRequest(surface, name, text))

@@ -103,8 +103,7 @@ class BySubject(Edit):
         if not self._needle.in_bytes(new):
             return new
         # Not line-based. A private leftover is removed, but a user's file in the store stays.
-        ours = not path or path.startswith(self._private) or is_temporary(path)
-        return None if ours else new
+        return None if not path or path.startswith(self._private) or is_temporary(path) else new
 
     def _holds(self, text: str) -> bool:
         return self._needle.in_text(text) or (

@@ -178,8 +178,7 @@ class Walk:
     def _edit_session(self, one: Journal) -> bool:
         """Edit the journal and the UNSAFE marker. Returns whether the whole session was removed."""
         marker = safety.path_of(self.services.state, one.session_id)
-        gone = self.edit.session(one.session_id, last_said(one))
-        if gone:
+        if self.edit.session(one.session_id, last_said(one)):
             if not self.dry_run:
                 safety.forget(self.services.state, one.session_id)
                 rewriting.erase(one)
@@ -251,8 +250,7 @@ class Walk:
         if not self.dry_run:
             if gone:
                 if self.edit.rejects:
-                    keys = [key_of(fact.content) for fact in gone]
-                    Rejected(self.services).add(keys, self.services.clock())
+                    Rejected(self.services).add([key_of(fact.content) for fact in gone], self.services.clock())
                 backend.commit([Remove(fact.id) for fact in gone])
             for old, new in changed:
                 self._update(old, new)

@@ -221,8 +221,7 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
             told.add((claim.ask.target, line.text))
             where, what = " and ".join(titles[claim.ask]), " and ".join(sorted(known[claim.ask])) or "not"
             text = f"The notes say that {claim.says}, but on {where} it is {what}: {line.text}"
-            short = f"notes: {claim.says}; {where}: {what}"
-            yield Line(text=text, pointer=line.pointer, short=short)
+            yield Line(text=text, pointer=line.pointer, short=f"notes: {claim.says}; {where}: {what}")
 
 
 def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:

@@ -90,8 +90,7 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     for lines in made.needed.values():
         made.found[NEEDED] += lines
     for marker in safety.all_unsafe(services.state):
-        text = f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}"
-        made.add(NEEDED, [text], "holdfast status")
+        made.add(NEEDED, [f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}"], "holdfast status")
     made.add_outbox()
     sections = {name: _outgoing(services, lines) for name, lines in made.found.items()}
     return Report(first_day=window[0], last_day=today, sections=sections)

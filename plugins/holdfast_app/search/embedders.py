@@ -37,8 +37,7 @@ class Embeddings(Endpoint):
         Raises: ModelFailed, after which the search uses words alone and shows a warning.
         """
         body = {"model": self.settings.model, "input": list(texts)}
-        headers = {"Authorization": f"Bearer {self.key()}"}
-        answer = self.post("/embeddings", body, headers, self.settings.timeout_s)
+        answer = self.post("/embeddings", body, {"Authorization": f"Bearer {self.key()}"}, self.settings.timeout_s)
         with self.follows_api():
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors = [[float(value) for value in row["embedding"]] for row in rows]

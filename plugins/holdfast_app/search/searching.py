@@ -205,13 +205,12 @@ def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -
     inside = {root: hits for root, hits in answers.items() if hits and not hits.outside} or answers
     found = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
     first = answers[own]
-    warning = f"Not searched: {', '.join(left)}." if left else ""
     return Hits(
         sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
         entries=sum(hits.entries for hits in answers.values()),
         unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
         corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
-        warning=" ".join(filter(None, (first.warning, warning))),
+        warning=" ".join(filter(None, (first.warning, f"Not searched: {', '.join(left)}." if left else ""))),
         days=first.days,
         outside=all(hits.outside for hits in inside.values()),
     )

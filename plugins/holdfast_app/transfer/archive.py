@@ -47,8 +47,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 def seal(members: Mapping[str, Mapping[str, object]]) -> str:
     """What shows that this user exported the members, in hex; empty without the user's key. Raises: Unavailable."""
     key = ownership_mark.secret(make=False)
-    named = json.dumps(members, sort_keys=True).encode()
-    return hmac.new(key, named, hashlib.sha256).hexdigest() if key else ""
+    return hmac.new(key, json.dumps(members, sort_keys=True).encode(), hashlib.sha256).hexdigest() if key else ""
 
 
 class Archive:

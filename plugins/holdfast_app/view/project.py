@@ -239,8 +239,7 @@ def days(last: date, number: int) -> dict[date, Day]:
 
 def totals(shown: Sequence[Day]) -> Day:
     """The sum of at least one day, with the last day's date."""
-    sums = {name: sum(getattr(day, name) for day in shown) for name in COUNTS}
-    return Day(day=shown[-1].day, **sums)
+    return Day(day=shown[-1].day, **{name: sum(getattr(day, name) for day in shown) for name in COUNTS})
 
 
 def events(project: Project, now: Status, number: int) -> dict[date, Day]:

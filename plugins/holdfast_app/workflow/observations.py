@@ -167,8 +167,7 @@ def _write(services: Services, book: _Book) -> _Book:
     if due:
         update.write(services, {Surface.PATTERNS: entries})
     done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}
-    writes = (*_recent(services, book), services.now())[-CRITICAL_WRITES:]
-    book = evolve(book, sightings=done, writes=writes)
+    book = evolve(book, sightings=done, writes=(*_recent(services, book), services.now())[-CRITICAL_WRITES:])
     _save(services, book)
     return book
 

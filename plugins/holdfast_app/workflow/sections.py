@@ -172,8 +172,7 @@ def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str)
     """
     if text is None or not text.removeprefix(BOM).strip():
         return f"{title}\n" + "".join(f"\n{anchor}\n\n{PLACEHOLDER}\n" for anchor in anchors)
-    found = _outline(text, name)
-    have = {(h.level, h.text) for h in found.headings}
+    have = {(h.level, h.text) for h in _outline(text, name).headings}
     missing = [anchor for anchor in anchors if heading_of(anchor) not in have]
     if not missing:
         return text
@@ -184,8 +183,7 @@ def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str)
 
 def line_of(text: str) -> str:
     """``text`` as one line for a list item, with no marker, single spaces, no comment opener."""
-    line = " ".join(text.split())
-    return line.removeprefix("- ").strip().replace("<!--", "&lt;!--")
+    return " ".join(text.split()).removeprefix("- ").strip().replace("<!--", "&lt;!--")
 
 
 def _item(text: str, start: int, until: int) -> Item:
@@ -193,8 +191,7 @@ def _item(text: str, start: int, until: int) -> Item:
     first, *rest = text[start:until].splitlines(keepends=True)
     paragraph = [first, *takewhile(lambda line: read_line(line).kind == TEXT, rest)]
     said = "".join(paragraph).strip()
-    words = said[len(marks.item(said)) :].split()
-    return Item(start, start + sum(map(len, paragraph)), " ".join(words))
+    return Item(start, start + sum(map(len, paragraph)), " ".join(said[len(marks.item(said)) :].split()))
 
 
 def _outline(text: str, name: str) -> Outline:

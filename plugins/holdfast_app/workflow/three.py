@@ -135,8 +135,7 @@ def entries_of(update: MemoryUpdate) -> dict[Surface, dict[str, list[CuratedEntr
                 put(surface, anchor, CuratedEntry(text=f"{entry.text} ({entry.proof})"))
                 put(surface, "## Evidence Links", CuratedEntry(text=f"{entry.proof}: {entry.text}"))
             else:
-                deferred = f"{entry.text} (not verified: {entry.problem})"
-                put(surface, "## Deferred Items", CuratedEntry(text=deferred))
+                put(surface, "## Deferred Items", CuratedEntry(text=f"{entry.text} (not verified: {entry.problem})"))
     return table
 
 

@@ -149,10 +149,8 @@ def _edited(
     found = sections.locate(text, ANCHORS[one.surface], one.name)
     entries = {anchor: list(some) for anchor, some in table.items() if some}
     if no_change:
-        items = found[_NO_CHANGE_ANCHOR].items
-        old = next((item.text for item in items if item.text.startswith(_NO_CHANGE)), "")
-        record = CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old)
-        entries.setdefault(_NO_CHANGE_ANCHOR, []).append(record)
+        old = next((item.text for item in found[_NO_CHANGE_ANCHOR].items if item.text.startswith(_NO_CHANGE)), "")
+        entries.setdefault(_NO_CHANGE_ANCHOR, []).append(CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old))
     edit = sections.insert(text, entries, name=one.name)
     if edit.text == text:
         return edit

@@ -158,8 +158,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
         # The flush may have run during the extraction.
         flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
         if flush:
-            told = _add_summaries(services, item.source, {*item.covers}, flush, item.since)
-            result = evolve(result, summaries=told)
+            result = evolve(result, summaries=_add_summaries(services, item.source, {*item.covers}, flush, item.since))
     if not found.failed:
         queue.remove([item.id])
         return result

@@ -114,8 +114,7 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
     try:
-        strings = (m.text for turn in said for m in turn.messages)
-        near = related(services.store.backend.facts(), strings, limit=_KNOWN)
+        near = related(services.store.backend.facts(), (m.text for turn in said for m in turn.messages), limit=_KNOWN)
         return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)

@@ -228,8 +228,7 @@ class Facts(FactWriter):
             fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
         )
         if fields:
-            why = f"{' and '.join(fields)} changed by hand"
-            self.trail.add(departure(old, self.services.clock(), "updated", why))
+            self.trail.add(departure(old, self.services.clock(), "updated", f"{' and '.join(fields)} changed by hand"))
         logger.info("fact %s was updated", fact_id)
         return new
 

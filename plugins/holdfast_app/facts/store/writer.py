@@ -279,8 +279,7 @@ class FactWriter:
             is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
             if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
                 return self._add([fact], [older])[0]
-        reason = "the store is full of facts that are at least as strong"
-        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+        return AddResult(outcome=AddOutcome.REFUSED, reason="the store is full of facts that are at least as strong")
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
