@@ -51,9 +51,7 @@ def merge(base: str, ours: str, theirs: str, name: str) -> str:
         return _facts(base, one, two, name)
     if one.startswith("+++\n") and two.startswith("+++\n"):
         return _handoff(base, one, two, name)
-    if _BLOCK.search(one) or _BLOCK.search(two):
-        return _notes(base, one, two)
-    return _lines(base, one, two)
+    return (_notes if _BLOCK.search(one) or _BLOCK.search(two) else _lines)(base, one, two)
 
 
 def damage(base: str, side: str, name: str) -> str:

@@ -233,8 +233,7 @@ class _Masking(Edit):
         return None if ours else new  # cannot be masked in place
 
     def _mapped(self, table: dict[str, Any], name: str) -> dict[str, Any]:
-        changed: dict[str, Any] = map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
-        return changed
+        return map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
 
     def _masked(self, text: str, surface: str, name: str) -> str:
         if not text.strip():

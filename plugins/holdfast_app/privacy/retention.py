@@ -61,9 +61,8 @@ def retention(services: Services, forget: Callable[[], None], *, dry_run: bool =
     with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
     logger.info("retention removed %d items", sum(one.count for one in job.changed))
-    return RetentionReport(
-        dry_run=dry_run, removed=job.changed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.left))
-    )
+    kept, failed = tuple(job.kept), tuple(dict.fromkeys(job.left))
+    return RetentionReport(dry_run=dry_run, removed=job.changed, kept=kept, failed=failed)
 
 
 @define(kw_only=True)
@@ -133,9 +132,8 @@ class _Job(Walk):
         document = services.store.read(services.layout.name(Surface.HANDOFF))
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
-                named = [work.note, work.next_action, work.blocker, *work.artifacts, *work.facts]
-                named += [*work.follow_ups, *work.needs_operator, *work.rejected]
-                self.pointers[work.session] = "\n".join(named)
+                listed = (*work.artifacts, *work.facts, *work.follow_ups, *work.needs_operator, *work.rejected)
+                self.pointers[work.session] = "\n".join([work.note, work.next_action, work.blocker, *listed])
 
     def _expire_document(self, surface: Surface, name: str, days: int) -> None:
         services = self.services
@@ -143,10 +141,8 @@ class _Job(Walk):
         today = services.now().date()
         if day is None or day >= today or (today - day).days <= days:
             return
-        why = self.needed.get(name, "")
-        for session_id, named in self.pointers.items():
-            if name in named:
-                why = f"open work of session {session_id} points to it"
+        pointing = [session_id for session_id, named in self.pointers.items() if name in named]
+        why = f"open work of session {pointing[-1]} points to it" if pointing else self.needed.get(name, "")
         if why:
             self.kept.append(Left(name=name, why=why))
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,11 +41,8 @@ class BySubject(Edit):
 
     def __init__(self, text: str) -> None:
         if len(fold(text)) < MIN_SUBJECT_CHARS:
-            raise BadValue(
-                "subject",
-                f"has fewer than {MIN_SUBJECT_CHARS} characters",
-                next_step="Name the subject as it is written; `--all` removes everything.",
-            )
+            step = "Name the subject as it is written; `--all` removes everything."
+            raise BadValue("subject", f"has fewer than {MIN_SUBJECT_CHARS} characters", next_step=step)
         self._needle = Needle(text)
         self._private = ""
 
@@ -61,8 +59,7 @@ class BySubject(Edit):
         if self._holds(str(record.get("id", ""))):
             # Two records with the same id would count as one message.
             record = {**record, "id": "purged-" + os.urandom(6).hex()}
-        changed: dict[str, Any] = map_texts(record, self._text, keep=_OURS)
-        return changed
+        return map_texts(record, self._text, keep=_OURS)
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:
         if self._holds(name):
@@ -91,8 +88,7 @@ class BySubject(Edit):
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         if self._holds(str(table.get("session", ""))):
             return None
-        changed: dict[str, Any] = map_texts(table, self._text, keep=_OURS, drop=self._needle.in_key)
-        return changed
+        return map_texts(table, self._text, keep=_OURS, drop=self._needle.in_key)
 
     def other(self, path: str, data: bytes) -> bytes | None:
         if self._holds(os.path.basename(path)):
@@ -106,9 +102,8 @@ class BySubject(Edit):
         return None if not path or path.startswith(self._private) or is_temporary(path) else new
 
     def _holds(self, text: str) -> bool:
-        return self._needle.in_text(text) or (
-            "\\" in text and self._needle.in_bytes(text.encode("utf-8", "surrogateescape"))
-        )
+        needle = self._needle
+        return needle.in_text(text) or ("\\" in text and needle.in_bytes(text.encode("utf-8", "surrogateescape")))
 
     def _text(self, text: str) -> str:
         return (self._lines(text).strip("\n") or PURGED) if self._holds(text) else text
@@ -160,24 +155,19 @@ class BySession(Edit):
         self._days: set[str] = set()  # days of its notes
 
     def begin(self, services: Services) -> None:
-        one = Journal(services.state, self._id)
-        try:
-            for entry in one.entries():
+        with suppress(Corrupt):  # its notes are enough
+            for entry in Journal(services.state, self._id).entries():
                 if entry.record["kind"] == "message":
                     self._sources.add(entry.record["id"])
                 receipt = entry.record.get("receipt") or {}
                 self._flushes.add(receipt.get("flush_id", ""))
                 self._noted(services, *(w["name"] for w in receipt.get("written", ())))
-        except Corrupt:
-            pass  # its notes are enough
         for name in services.store.names():
-            if services.layout.surface_of(name) is not Surface.DAILY:
-                continue
-            try:
-                document = services.store.read(name)
-            except HoldfastError:
-                continue  # reported when its turn comes
-            text = document.text if document else ""
+            text = ""
+            if services.layout.surface_of(name) is Surface.DAILY:
+                with suppress(HoldfastError):  # reported when its turn comes
+                    document = services.store.read(name)
+                    text = document.text if document else ""
             if self._stamp in text:
                 self._noted(services, name)
                 self._flushes |= {block.id for block in blocks.blocks(text) if self._said(block)}
@@ -294,15 +284,13 @@ class Everything(Edit):
 
 def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
     """The day that a document covers, or None."""
-    if surface is None:
+    if surface not in (Surface.HEARTBEAT, Surface.BRIEFING):
+        return layout.day_of(surface, name) if surface else None
+    found = _DAY.search(name)
+    try:
+        return date.fromisoformat(found[0]) if found else None
+    except ValueError:
         return None
-    if surface in (Surface.HEARTBEAT, Surface.BRIEFING):
-        found = _DAY.search(name)
-        try:
-            return date.fromisoformat(found[0]) if found else None
-        except ValueError:
-            return None
-    return layout.day_of(surface, name)
 
 
 def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None]) -> str | None:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from attrs import frozen
 
@@ -28,6 +28,8 @@ from holdfast_app.base import Services
 if TYPE_CHECKING:
     from holdfast.models import Fact
 
+
+T = TypeVar("T")
 
 _SQLITE: Final = b"SQLite format 3\0"
 _CHUNK: Final = 1 << 20  # bytes read at a time
@@ -278,18 +280,19 @@ def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
 
 
 def map_texts(
-    value: Any, change: Callable[[str], str], *, keep: Collection[str] = (), drop: Callable[[str], bool] | None = None
-) -> Any:
+    value: T, change: Callable[[str], str], *, keep: Collection[str] = (), drop: Callable[[str], bool] = lambda _: False
+) -> T:
     """``value``, plain JSON, with ``change`` applied to every string except under the keys ``keep``.
     Entries whose key ``drop`` selects are left out."""
+    new: Any = value
     if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [map_texts(item, change, keep=keep, drop=drop) for item in value]
-    if isinstance(value, dict):
-        items = value.items() if drop is None else ((k, v) for k, v in value.items() if not drop(k))
-        return {k: v if k in keep else map_texts(v, change, keep=keep, drop=drop) for k, v in items}
-    return value
+        new = change(value)
+    elif isinstance(value, list):
+        new = [map_texts(item, change, keep=keep, drop=drop) for item in value]
+    elif isinstance(value, dict):
+        items = ((k, v) for k, v in value.items() if not drop(k))
+        new = {k: v if k in keep else map_texts(v, change, keep=keep, drop=drop) for k, v in items}
+    return cast("T", new)
 
 
 def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:

@@ -97,9 +97,7 @@ def asked(question: str) -> Asked:
 
 def bare(text: str) -> str:
     """A sentence without marks and labels, which a long text has inside of it, if at all."""
-    if len(text) > _LONG:
-        return " ".join(text.split())
-    return " ".join(_LABEL.sub("", _FRAME.sub(" ", text)).split())
+    return " ".join((text if len(text) > _LONG else _LABEL.sub("", _FRAME.sub(" ", text))).split())
 
 
 class _Group:

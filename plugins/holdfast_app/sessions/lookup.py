@@ -62,9 +62,7 @@ def begun(memory: Holdfast, given: str, *, printed: bool = False) -> str:
 def short(session: str) -> str:
     """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
     found = _UUID.fullmatch(session)
-    if not found:
-        return session
-    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)]
+    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)] if found else session
 
 
 def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:

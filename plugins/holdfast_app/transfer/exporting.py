@@ -178,8 +178,7 @@ def masked(gate: Gate, record: dict[str, Any]) -> dict[str, Any]:
     def shown(text: str) -> str:
         return text if _HEX.issuperset(text) else gate.outgoing(text, surface="journal")
 
-    changed: dict[str, Any] = map_texts(record, shown)
-    return changed
+    return map_texts(record, shown)
 
 
 def _line(row: dict[str, object]) -> bytes:

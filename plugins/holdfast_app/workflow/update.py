@@ -103,9 +103,7 @@ def completed(services: Services, surface: Surface, text: str | None) -> str:
     """The file with its missing anchors added, ready to store. Raises: Corrupt; Refused."""
     name = services.layout.name(surface)
     new = sections.complete(text, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
-    if new == text:
-        return new
-    return services.gate.admit(new, surface=surface, name=name, previous=text, verbatim=True)
+    return new if new == text else services.gate.admit(new, surface=surface, name=name, previous=text, verbatim=True)
 
 
 def admit(services: Services, table: Table) -> dict[Surface, dict[str, list[CuratedEntry]]]:

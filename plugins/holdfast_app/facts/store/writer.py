@@ -85,9 +85,7 @@ def check_source(value: object) -> str:
 
 def as_number(value: object) -> object:
     """Convert a numeric string, because models often write numbers as strings. Source: reading A07."""
-    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
-        return float(value)
-    return value
+    return float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()) else value
 
 
 class Value(NamedTuple):
