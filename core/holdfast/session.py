@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -14,6 +14,7 @@ from holdfast.fs import paths
 from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
+from holdfast.services.interfaces import Completed
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
@@ -99,14 +100,34 @@ class Session(Context):
         changes nothing returns the earlier receipt if everything it proves is still stored. Raises: BadValue before
         anything begins; NothingToFlush for an empty session; FlushRefused, with the session UNSAFE.
         """
+        return self._flush(payload, reason, on_summary)
+
+    def _flush(self, payload: Given, reason: str, on_summary: OnSummary | None, agent: str = "") -> Receipt:
         from holdfast.flush.pipeline import flush
 
-        return flush(self._services, self, payload, reason=reason, on_summary=on_summary, take=self._take)
+        return flush(
+            self._services,
+            self,
+            payload,
+            reason=reason,
+            on_summary=on_summary,
+            agent=agent,
+            take=self.take,
+            fill=self.fill,
+        )
 
-    def _take(self, attempt: Attempt) -> Receipt:
+    def take(self, attempt: Attempt) -> Receipt:
+        """Take the steps of a flush. An application may keep it on this machine. Raises: FlushRefused."""
         from holdfast.flush.pipeline import take
 
         return take(attempt)
+
+    def fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
+        """``given`` with its unanswered fields filled from ``messages``. With ``undecided`` a curated decision that it
+        lacks is derived as ``none``. The kernel derives nothing."""
+        from holdfast.models import Payload
+
+        return Completed(given or Payload())
 
     def pass_gate(
         self, payload: Given = None, reason: str = "compaction", on_summary: OnSummary | None = None
@@ -217,10 +238,8 @@ class Session(Context):
 
     def hand_over(self, to: str, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt:
         """Flush for another agent, ``to``, and name it in the handoff. Raises: FlushRefused."""
-        from holdfast.flush.pipeline import flush
-
         to = self._services.gate.identifier(to)
-        return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to, take=self._take)
+        return self._flush(payload, "handoff", on_summary, agent=to)
 
     def override(self, reason: str) -> None:
         """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
@@ -19,7 +19,7 @@ from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Message, Payload
-    from holdfast.services.interfaces import Completed, Decided, Room
+    from holdfast.services.interfaces import Decided, Room
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool import Spool
@@ -85,17 +85,11 @@ class Services(base.Services):
 
         return Spool(self)
 
-    def completed(self, given: Payload | None, messages: Sequence[Message], **about: Any) -> Completed:
-        """Ask the extractors that a flush may wait for, and derive the rest from the messages."""
-        from holdfast_app.facts import completing
-
-        return completing.completed(self, given, messages, **about)
-
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         """Find authors by the messages of the session and the project's rules."""
-        from holdfast_app.authorship import witness
+        from holdfast_app.authorship.witness import attributed
 
-        return witness.attributed(self, payload, summary, said)
+        return attributed(self, payload, summary, said)
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""

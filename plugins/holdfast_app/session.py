@@ -12,10 +12,12 @@ from holdfast.models import Message
 from holdfast.text import recall
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from holdfast.flush.plan import Attempt
-    from holdfast.models import Receipt
+    from holdfast.models import Payload, Receipt
+    from holdfast.services.interfaces import Completed
     from holdfast_app.base import Services
     from holdfast_app.loops.mirror import Mirror
 
@@ -25,7 +27,8 @@ class Session(kernel.Session):
 
     _services: Services
 
-    def _take(self, attempt: Attempt) -> Receipt:
+    def take(self, attempt: Attempt) -> Receipt:
+        """See :func:`holdfast_app.spool.take`."""
         from holdfast.flush import pipeline
 
         if not pipeline.may_wait(attempt):
@@ -33,6 +36,12 @@ class Session(kernel.Session):
         from holdfast_app import spool
 
         return spool.take(self._services, attempt)
+
+    def fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
+        """See :func:`holdfast_app.facts.completing.completed`."""
+        from holdfast_app.facts import completing
+
+        return completing.completed(self._services, attempt, given, messages, undecided=undecided)
 
     @cached_property
     def mirror(self) -> Mirror:

@@ -5,14 +5,14 @@ are not written again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, stamp
+from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt
 from holdfast.flush import curated, handoff, notes, verify
 from holdfast.flush.verify import Proof
@@ -128,33 +128,11 @@ class Documents:
 
         self._change(Surface.HANDOFF, name, change)
 
-    def open_work(self, last: Receipt | None, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
-        """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own.
-        When the handoff is full, only the journal may have it, as the flush of ``last`` left it."""
-        work = self._entry()
-        if work is None and last is not None and handoff.is_full(self._entries()):
-            decided = self.services.decided(self.session_id, last.flush_id)
-            return self.work_left(flushed) if decided is None or decided.is_open else None
-        return work if work is not None and work.is_open else None
-
-    def rules(self) -> tuple[str, ...]:
-        """The user's standing rules in the handoff, without withheld ones."""
-        return tuple(dict.fromkeys(rule for work in self._entries() for rule in work.rules))
-
-    def _entries(self) -> tuple[handoff.Work, ...]:
+    def entries(self) -> tuple[handoff.Work, ...]:
+        """The handoff's entries, without withheld ones, because a clone's must not become our own."""
         name = self.services.layout.name(Surface.HANDOFF)
         text = self._known_text(name)
         return handoff.parse(text, name) if text and text.strip() else ()
-
-    def _entry(self) -> handoff.Work | None:
-        return next((w for w in self._entries() if w.session == self.session_id), None)
-
-    def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
-        """The open work that the flush ``flushed`` left, as the session's journal records it. Reads no document."""
-        if flushed is None:
-            return None
-        work = handoff.of(flushed_payload(flushed), session=self.session_id, flush="", note="")
-        return work if work.is_open else None
 
     # one document each
 
@@ -206,7 +184,7 @@ class Documents:
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self._store.read(name) is None:
             return
-        known = self._entries()
+        known = self.entries()
         before = next((w for w in known if w.session == self.session_id), None)
         standing = self.services.standing
         work = evolve(work, rules=handoff.ruled(before.rules if before else (), work.rules, standing))

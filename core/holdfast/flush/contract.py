@@ -1,7 +1,6 @@
 """The flush contract: which fields a payload must have, and what may be in them.
 
-An application fills missing fields (:meth:`holdfast.services.services.Services.completed`), and names them in
-``payload.derived``.
+An application fills missing fields, and names them in ``payload.derived``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from attrs import evolve, fields, has
 from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
-from holdfast.models import HandoffFields, Payload
+from holdfast.models import Payload
 from holdfast.models.payload import OPTIONAL
 from holdfast.text import invisible
 from holdfast.text.plain import is_open
@@ -22,7 +21,6 @@ from holdfast.text.plain import is_open
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.flush.handoff import Work
     from holdfast.models import Finding
     from holdfast.services.services import Services
 
@@ -112,29 +110,6 @@ def nothing(session_id: str) -> NothingToFlush:
         f"There is nothing to flush: session {session_id!r} is empty.",
         next_step="Add a message first, or pass a payload with every field.",
         target="payload",
-    )
-
-
-def before(work: Work | None, last: Mapping[str, Any] | None, rules: Sequence[str] = ()) -> Payload:
-    """The state before a flush's messages, as ``on_extract`` gets it: the project's standing ``rules``, and the
-    session's open work with the stated blockers, otherwise the objective in ``last``, the journal's record of the last
-    flush. ``derived`` names the unstated fields."""
-    flushed = (last or {}).get("payload")
-    known = flushed.get("objective") if isinstance(flushed, dict) else None
-    known = known if isinstance(known, str) else None
-    if work is None:
-        return Payload(objective=known, work_open=False, rules=rules or None)
-    were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
-    return Payload(
-        objective=work.objective or known,
-        blockers=work.blockers if were_stated else None,
-        next_step=work.next_action,
-        work_open=True,
-        handoff=HandoffFields(
-            active_task=work.active_task, branch=work.branch, blocker=work.blocker, next_action=work.next_action
-        ),
-        derived=("objective", "next_step") if work.derived else (),
-        rules=rules or None,
     )
 
 

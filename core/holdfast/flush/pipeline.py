@@ -20,7 +20,7 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavail
 from holdfast.flush import contract, plan, record, refused_payloads, verify
 from holdfast.flush.apply import Documents
 from holdfast.flush.check import check
-from holdfast.flush.plan import Attempt
+from holdfast.flush.plan import Attempt, Fill
 from holdfast.fs import durable, private
 from holdfast.journal import order, safety
 from holdfast.journal.safety import Stated
@@ -47,8 +47,9 @@ def flush(
     on_summary: Callable[[str], object] | None = None,
     agent: str = "",
     take: Callable[[Attempt], Receipt],
+    fill: Fill,
 ) -> Receipt:
-    """Flush ``session``. See :meth:`holdfast.session.Session.flush`. ``take`` is :func:`take`, or an application's."""
+    """Flush ``session``. See :meth:`holdfast.session.Session.flush`, whose methods ``take`` and ``fill`` are."""
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
@@ -62,6 +63,7 @@ def flush(
         given=payload,
         stated=stated,
         documents=documents,
+        fill=fill,
     )
     try:
         private.make(services.state, "sessions")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -22,29 +22,31 @@ from holdfast.storage import block_marker, sha256
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
     from holdfast.flush.apply import Documents
     from holdfast.flush.context import Context
-    from holdfast.flush.handoff import Work
     from holdfast.flush.verify import Proof
     from holdfast.journal.safety import Marker, Stated
     from holdfast.models import Message
-    from holdfast.services.interfaces import Gathered
+    from holdfast.services.interfaces import Completed, Gathered
     from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
+
+#: See :meth:`holdfast.session.Session.fill`.
+Fill: TypeAlias = "Callable[[Attempt, Payload | None, Sequence[Message], bool], Completed]"
 
 
 @define(kw_only=True, eq=False, repr=False)
 class Attempt:
     """One try to flush ``session``, and what its steps found so far.
 
-    ``given`` is the caller's payload, or a payload refused earlier (``taken_up``). ``stated`` identifies it.
-    ``messages`` are those that no flush covers yet, up to the journal's offset ``upto``; ``position`` is the newest
-    one's. ``failed_before`` are an earlier try's reason and target, ``settled`` the stated payloads, by digest, that
-    this flush answers for, ``queued`` what waits for models.
+    ``fill`` is :meth:`holdfast.session.Session.fill`. ``given`` is the caller's payload, or a payload refused earlier
+    (``taken_up``). ``stated`` identifies it. ``messages`` are those that no flush covers yet, up to the journal's
+    offset ``upto``; ``position`` is the newest one's. ``failed_before`` are an earlier try's reason and target,
+    ``settled`` the stated payloads, by digest, that this flush answers for, ``queued`` what waits for models.
     ``offline`` when it is kept on this machine.
     ``gathered`` is None when another process extracted and died, or there is nothing to extract.
     """
@@ -56,6 +58,7 @@ class Attempt:
     given: Payload | None
     stated: Stated | None
     documents: Documents
+    fill: Fill
     marker: Marker | None = None
     messages: Sequence[Message] = ()
     upto: int = 0
@@ -242,19 +245,9 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
         raise contract.refusal(unstated)
     if given is not None and attempt.taken_up and enough:
         given = contract.without_blanks(given)
-    missing = contract.missing(given or Payload())
-    rules = attempt.documents.rules() if missing and not attempt.offline else ()
-    before = contract.before(_open_work(attempt, bool(missing)), session.last_flush, rules)
     messages = attempt.messages or order.as_said(session.messages)
     attempt.step = "on_extract"
-    made = services.completed(
-        given,
-        messages,
-        is_new=bool(attempt.messages),
-        before=before,
-        branch=session.branch,
-        undecided=attempt.taken_up and enough,
-    )
+    made = attempt.fill(attempt, given, messages, attempt.taken_up and enough)
     attempt.gathered = made.gathered
     attempt.warnings += made.warnings
     return Plan(
@@ -267,12 +260,3 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
         by=services.origin(session.provider),
         overrides=session.unrecorded_overrides,
     )
-
-
-def _open_work(attempt: Attempt, is_needed: bool) -> Work | None:
-    """The session's open work before the messages: from the journal when the store is not read, else from the
-    handoff, when something has to be derived."""
-    if attempt.offline:
-        return attempt.documents.work_left(attempt.session.last_flush)
-    last = attempt.session.last_receipt
-    return attempt.documents.open_work(last, attempt.session.last_flush) if is_needed else None

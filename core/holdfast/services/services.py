@@ -16,7 +16,7 @@ from holdfast.config.values import Config
 from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
-from holdfast.services.interfaces import Completed, Decided, FactService, Outbox, Room
+from holdfast.services.interfaces import Decided, FactService, Outbox, Room
 from holdfast.services.provenance import Provenance
 from holdfast.services.store import Store
 from holdfast.storage import Capability, Document, StorageBackend
@@ -65,23 +65,6 @@ class Services:
     def outbox(self) -> Outbox:
         """Items that plugins could not publish yet. Raises: PluginNotFound when nothing delivers them."""
         raise undelivered("outbox.jsonl")
-
-    def completed(
-        self,
-        given: Payload | None,
-        messages: Sequence[Message],
-        *,
-        is_new: bool,
-        before: Payload,
-        branch: str,
-        undecided: bool,
-    ) -> Completed:
-        """The payload of a flush. What ``given`` does not answer follows from ``messages``, which no flush covers when
-        they are new. ``before`` is the session's state before them, see :func:`holdfast.flush.contract.before`; with
-        ``undecided`` an unstated curated decision is derived as ``none``. The kernel derives nothing."""
-        from holdfast.models import Payload
-
-        return Completed(given or Payload())
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.config.serde import flushed_payload
+from holdfast.flush import handoff
 from holdfast.flush.contract import REQUIRED, missing
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload, turns_of
@@ -21,6 +23,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.extraction import extract
 
 if TYPE_CHECKING:
+    from holdfast.flush.plan import Attempt
     from holdfast.models import Message
     from holdfast_app.base import Services
 
@@ -38,22 +41,17 @@ _CUT: Final = (
 
 
 def completed(
-    services: Services,
-    given: Payload | None,
-    messages: Sequence[Message],
-    *,
-    is_new: bool,
-    before: Payload,
-    branch: str,
-    undecided: bool,
+    services: Services, attempt: Attempt, given: Payload | None, messages: Sequence[Message], *, undecided: bool
 ) -> Completed:
-    """See :meth:`holdfast.services.services.Services.completed`. Only extractors that need no model are asked. The
-    others run later, without the lock."""
+    """See :meth:`holdfast.session.Session.fill`. Only extractors that need no model are asked. The others run later,
+    without the lock."""
     made = Completed(given or Payload())
     if not messages:
         return made
+    lacks, is_new = bool(missing(made.payload)), bool(attempt.messages)
+    before = _before(services, attempt, attempt.documents.entries() if lacks and not attempt.offline else ())
     drafts: list[Payload] = []
-    if is_new or missing(made.payload):
+    if is_new or lacks:
         newest = messages[-extract.AT_ONCE_MESSAGES :]
         found = extract.at_once(services, turns_of(newest), before)
         warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
@@ -64,8 +62,46 @@ def completed(
             stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
             drafts = [draft.evolve(**dict.fromkeys((*_LISTS, "state_mutations"))) for draft in (*stated, *drafts)]
             made = Completed(made.payload, warnings=warnings)
-    payload = complete(given, messages, drafts, before=before, branch=branch, undecided=undecided)
+    payload = complete(given, messages, drafts, before=before, branch=attempt.session.branch, undecided=undecided)
     return made._replace(payload=payload.evolve(sources=sources.of(payload, messages)))
+
+
+def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work]) -> Payload:
+    """The state before a flush's messages, as ``on_extract`` gets it: the project's standing rules in the handoff's
+    ``entries``, and the session's open work with the stated blockers, otherwise the last flush's objective in the
+    journal. ``derived`` names the unstated fields."""
+    last, work = attempt.session.last_flush, _open_work(services, attempt, entries)
+    rules = tuple(dict.fromkeys(rule for one in entries for rule in one.rules))
+    flushed = (last or {}).get("payload")
+    known = flushed.get("objective") if isinstance(flushed, dict) else None
+    known = known if isinstance(known, str) else None
+    if work is None:
+        return Payload(objective=known, work_open=False, rules=rules or None)
+    were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
+    return Payload(
+        objective=work.objective or known,
+        blockers=work.blockers if were_stated else None,
+        next_step=work.next_action,
+        work_open=True,
+        handoff=HandoffFields(
+            active_task=work.active_task, branch=work.branch, blocker=work.blocker, next_action=work.next_action
+        ),
+        derived=("objective", "next_step") if work.derived else (),
+        rules=rules or None,
+    )
+
+
+def _open_work(services: Services, attempt: Attempt, entries: Sequence[handoff.Work]) -> handoff.Work | None:
+    """The session's open work before the messages: from the journal when the store is not read, else from the handoff.
+    When the handoff is full, only the journal may have it."""
+    session, left = attempt.session, attempt.offline
+    work = next((one for one in entries if one.session == session.id), None)
+    if work is None and session.last_receipt is not None and handoff.is_full(entries):
+        decided = services.decided(session.id, session.last_receipt.flush_id)
+        left = decided is None or decided.is_open
+    if left and session.last_flush is not None:
+        work = handoff.of(flushed_payload(session.last_flush), session=session.id, flush="", note="")
+    return work if work is not None and work.is_open else None
 
 
 def complete(
