@@ -248,7 +248,7 @@ def take(services: Services, attempt: Attempt) -> Receipt:
     def write(attempt: Attempt) -> Receipt:
         keeps = services.keeps_flushes
         if keeps and (down or waits):
-            return _keep(spool, attempt, down)
+            return _keep(services, attempt, down)
         try:
             with deadline(PATIENCE_S) if keeps else nullcontext():
                 return pipeline.take_steps(attempt)
@@ -256,7 +256,7 @@ def take(services: Services, attempt: Attempt) -> Receipt:
             if not keeps or attempt.step in record.VERIFIED:
                 raise
             record.explain(services, error)
-            return _keep(spool, attempt, error)
+            return _keep(services, attempt, error)
 
     def unchecked(last: Receipt) -> Receipt:
         warning = f"{spool.server} does not answer, so the earlier flush was not compared with it again."
@@ -269,10 +269,12 @@ def take(services: Services, attempt: Attempt) -> Receipt:
     return evolve(receipt, spooled=spool.waits_for(receipt)) if receipt.repeated else receipt
 
 
-def _keep(spool: Spool, attempt: Attempt, why: HoldfastError | None) -> Receipt:
+def _keep(services: Services, attempt: Attempt, why: HoldfastError | None) -> Receipt:
     """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of a flush;
     FlushRefused when it cannot be kept here either."""
-    services, session, attempt.offline = attempt.services, attempt.session, True
+    from holdfast_app.facts.flushing import FlushedFacts
+
+    spool, session, attempt.offline = Spool(services), attempt.session, True
     attempt.documents = Documents(services=services, session_id=session.id)
     attempt.step = "collect"
     attempt.marker = safety.read(services.state, session.id) or attempt.marker
@@ -283,9 +285,8 @@ def _keep(spool: Spool, attempt: Attempt, why: HoldfastError | None) -> Receipt:
     receipt = evolve(record.receipt_of(attempt, made, made.flush_id(session.id)), spooled=spool.server)
     attempt.step = "spool"
     spool.keep(receipt, made.flushed(), why)
-    queued, warnings = services.facts.queue(attempt.messages, session=session.id, flush=receipt.flush_id)
-    attempt.queued += queued
-    return record.finish(attempt, made, evolve(receipt, warnings=(*receipt.warnings, *warnings)))
+    attempt.queued += FlushedFacts(services).queue(attempt.messages, session=session.id, flush=receipt.flush_id)
+    return record.finish(attempt, made, receipt)
 
 
 def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> None:

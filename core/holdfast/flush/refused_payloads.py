@@ -20,7 +20,6 @@ from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models.payload import OPTIONAL
 from holdfast.storage import sha256
-from holdfast.text.lazy import log
 from holdfast.text.plain import is_none
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.models import Payload
     from holdfast.services.services import Services
-
-logger = log(__name__)
 
 #: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"

@@ -84,11 +84,6 @@ class FactService:
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
         return [], (self.WARNING,) if states or self._plugins.extractors() else ()
 
-    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
-        """Queue the messages for every extractor, because the store's server did not take the flush. Returns as
-        :meth:`settle`. Raises: Unavailable."""
-        return [], (self.WARNING,) if self._plugins.extractors() else ()
-
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
         Returns the receipt with their summaries and warnings."""

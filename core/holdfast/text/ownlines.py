@@ -47,9 +47,6 @@ PART: Final = "### {part}"
 #: A label without content, and the replacement for a missing label.
 NONE: Final = "- {label}: none"
 NOT_STATED: Final = "not stated"
-NO_TEXT: Final = "(the session holds no text)"
-NOT_SUMMARISED: Final = "_Not summarised. What was said, shortened:_"
-MORE: Final = "- … {number} more in the journal"
 
 # --- the handoff ---------------------------------------------------------------------------------------------------
 HANDOFF: Final = "# Handoff"
@@ -58,17 +55,6 @@ QUOTES: Final = "- **Quoted from messages:** {any}"
 STORY: Final = "- **Whole story:** {any}, block {word}"
 LEFT: Final = "Nothing is left to do here. Flush {word}, {document}."
 BY_COMMAND: Final = " It was closed by command."
-
-ARCHIVE_HEADER: Final = "# Archived Memory"
-ARCHIVED_TITLE: Final = "Archived"
-ARCHIVED_BLOCK: Final = "## {title} ({day} {time})"
-
-LINES: Final = (
-    NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED, NOTHING_STATED,
-    SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}", "**Objective:**", NOT_SUMMARISED,
-    MORE, HANDOFF, FIELD, f"{FIELD} none", f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND,
-    ARCHIVE_HEADER, ARCHIVED_BLOCK,
-)  # fmt: skip
 
 
 def line(template: str, *values: str) -> str:

@@ -16,11 +16,11 @@ from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload, turns_of
 from holdfast.models.payload import OPTIONAL
 from holdfast.services.interfaces import Completed
-from holdfast.text import ownlines
 from holdfast.text.plain import cut, first_line, is_none, is_open
 from holdfast_app.authorship import sources
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.extraction import extract
+from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt

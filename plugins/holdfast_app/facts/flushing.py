@@ -80,9 +80,11 @@ class FlushedFacts(FactService):
             return queued, (f"These messages' facts could not be stored: {error}",)
         return queued, _unstored(payload, results)
 
-    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
+    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> list[str]:
+        """Queue the messages for every extractor, because the store's server did not take the flush. Returns the queued
+        items' ids. Raises: Unavailable."""
         plugins = list(self._services.plugins.extractors())
-        return backlog.enqueue(self._services, session, said, plugins, flush=flush), ()
+        return backlog.enqueue(self._services, session, said, plugins, flush=flush)
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         asked = backlog.work_off(self._services, first=queued, but=found.failed if found else ())

@@ -18,8 +18,8 @@ from holdfast.flush import curated
 from holdfast.models import CuratedEntry
 from holdfast.services.interfaces import Room
 from holdfast.storage import block_marker, sha256
-from holdfast.text import ownlines
 from holdfast.text.plain import one_line, same_key
+from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.storage import Document

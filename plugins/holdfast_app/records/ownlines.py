@@ -12,8 +12,11 @@ from functools import cache
 from typing import Final
 
 from holdfast.text.ownlines import *
-from holdfast.text.ownlines import ARCHIVED_TITLE, GIVEN_UP, LINES, OTHER_TITLE, QUESTIONS, RULES, STATE_TITLE, TITLES
+from holdfast.text.ownlines import GIVEN_UP, OTHER_TITLE, QUESTIONS, RULES, STATE_TITLE, TITLES
 
+ARCHIVE_HEADER: Final = "# Archived Memory"
+ARCHIVED_TITLE: Final = "Archived"
+ARCHIVED_BLOCK: Final = "## {title} ({day} {time})"
 LATER_TITLE: Final = "Summary"
 CLOSED_TITLE: Final = "Work Closed"
 REOPENED_TITLE: Final = "Work Reopened"
@@ -26,7 +29,10 @@ LABELS: Final = (
     "Facts", "Decisions", "State changes", "Blockers", "Needed", "Next step", "Promised follow-ups", "Artifacts",
 )  # fmt: skip
 
-# --- a summary without a model -------------------------------------------------------------------------------------
+# --- a payload and a summary without a model -----------------------------------------------------------------------
+NO_TEXT: Final = "(the session holds no text)"
+NOT_SUMMARISED: Final = "_Not summarised. What was said, shortened:_"
+MORE: Final = "- … {number} more in the journal"
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
 SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
     "The agent said last",
@@ -90,7 +96,11 @@ _TITLES: Final = (
     NOT_APPLIED_TITLE, UNDONE_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
 )  # fmt: skip
 _LINES: Final = (
-    *LINES, PROFILE, "## {section}", *(line for title, lines in THREE for line in (title, *lines)), NONE_YET, OF_BLOCK,
+    NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED, NOTHING_STATED,
+    SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}", "**Objective:**", NOT_SUMMARISED,
+    MORE, HANDOFF, FIELD, f"{FIELD} none", f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND,
+    ARCHIVE_HEADER, ARCHIVED_BLOCK, *(line for title, lines in THREE for line in (title, *lines)),
+    PROFILE, "## {section}", NONE_YET, OF_BLOCK,
     QUOTED, "{quoting}:", "{quoting} ({any}):", DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}", COUNTS,
     f"> {COUNTS}", f"> {NO_MODEL}", LAST_SAID, "- {document}", f"- {NOT_READ}", UNDO,
 )  # fmt: skip
