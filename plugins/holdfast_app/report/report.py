@@ -62,7 +62,7 @@ class Report:
         parts = [*self.head]
         for name, lines in self.sections.items():
             shown = []
-            for line, following in zip(lines, (*lines[1:], None), strict=True):
+            for line, following in zip(lines, (*lines[1:], None), strict=False):  # also without lines
                 is_last = following is None or following.pointer != line.pointer
                 shown.append(f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or is_last) else ""))
             parts.append(f"## {name}\n\n" + "\n".join(shown or ["- nothing"]))
