@@ -1,19 +1,213 @@
-"""The file store, an implementation of the storage contract (docs/storage-contract.md)."""
+"""The file store, an implementation of the storage contract (docs/storage-contract.md).
+
+Documents are Markdown files. A reader needs no lock and never sees half of a write.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from holdfast.storage import Capability, ComposedBackend, Condition
+from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.fs import durable
+from holdfast.storage import (
+    ABSENT,
+    Capability,
+    ComposedBackend,
+    Condition,
+    Document,
+    appended,
+    block_ids,
+    changed_between,
+    check_block,
+    check_text,
+    no_document,
+    sha256,
+)
+from holdfast_file import intent as intents
 from holdfast_file import repair
-from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
-from holdfast_file.place import Place
+from holdfast_file.intent import Intent
+from holdfast_file.place import Place, is_shared, read_bytes
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
+
+#: Limit of a document, in bytes. Reading a longer one would slow every command down.
+_MOST_BYTES = 20_000_000
+_MOST_DOCUMENTS = 10_000  # four a day for seven years
+_INTENT = ""  # no document has this name
+_REPAIR = (
+    "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
+)
+
+
+class Documents:
+    """One store's documents. Every change locks the store and first repairs an interrupted one."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        # Inodes with a durable name. A process killed between its rename and its folder flush leaves a file that
+        # accepts appends and can still vanish in a power cut.
+        self._settled: dict[str, int] = {}
+
+    def read(self, name: str) -> Document | None:
+        path = self._place.document(name)
+        while True:
+            body = read_bytes(path, name, most=_MOST_BYTES)
+            if body is None:
+                return None
+            pending = intents.pending(self._place.intent)
+            found = self._place.regular(path)
+            if found is None or found.st_size != len(body):
+                continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
+            if pending and pending.name == name and pending.torn_in(body):
+                body = body[: pending.offset]
+            text = _text(body, self._place.shown(name))
+            return Document(name=name, text=text, revision=sha256(text))
+
+    def write(self, name: str, text: str, expected: str | None) -> str:
+        path = self._place.document(name)
+        data = check_text(text, name).encode()
+        with self._place.lock:
+            self._recover()
+            stored = self.read(name)  # even when nothing is expected, because corrupt data is not overwritten
+            if expected not in (None, stored.revision if stored else ABSENT):
+                if stored:
+                    # The caller may have met its own earlier write, see append.
+                    durable.sync(path, private=False)
+                raise changed_between(name)
+            self._replace(name, path, data, new=stored is None)
+        return sha256(text)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        path = self._place.document(name)
+        check_block(name, block, header, block_id)
+        with self._place.lock:
+            self._recover()
+            stored = self.read(name)
+            before = stored.text if stored else ""
+            if stored and block_id in block_ids(before):
+                durable.sync(path, private=False)  # its writer may have been killed before the flush
+                return stored.revision
+            added = appended(before, block, header)
+            if not before or is_shared(path):
+                self._replace(name, path, (before + added).encode(), new=stored is None)
+            else:
+                self._extend(name, path, Intent(name, len(before.encode()), added.encode()))
+        return sha256(before + added)
+
+    def delete(self, name: str) -> None:
+        path = self._place.document(name)
+        with self._place.lock:
+            self._recover()
+            if not os.path.lexists(path):
+                if os.path.isdir(os.path.dirname(path)):
+                    durable.fsync_dir(os.path.dirname(path))  # so that "it is gone" is durable, too
+                raise no_document(name)
+            durable.remove(path)
+            self._settled.pop(name, None)
+
+    def names(self, prefix: str) -> list[str]:
+        folder = prefix.rpartition("/")[0]
+        if folder:
+            try:
+                self._place.check(folder)
+            except Refused:
+                return []
+        found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
+        names = sorted(name for name in islice(found, _MOST_DOCUMENTS) if name.startswith(prefix))
+        if next(found, None) is not None:
+            raise Corrupt(
+                f"{folder or os.path.basename(self._place.folder)!r} holds more than {_MOST_DOCUMENTS:,} documents.",
+                next_step="Move the oldest ones to another place.",
+            )
+        return names
+
+    def settle(self) -> None:
+        """Finish or undo an interrupted append, and clear its intent."""
+        if os.path.isdir(self._place.state):
+            with self._place.lock:
+                self._recover()
+
+    def _walk(self, folder: str, real: str, above: frozenset[str]) -> Iterator[str]:
+        """The documents in ``folder``, whose path without symbolic links is ``real``."""
+        path = os.path.join(self._place.folder, folder)
+        if real in above or not self._place.holds(real):
+            return
+        missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+        with durable.reporting(folder or self._place.folder, "list the folder"), missing, os.scandir(path) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if not self._is_document(name):
+                    continue
+                if entry.is_dir():
+                    inner = os.path.join(real, entry.name)
+                    inner = os.path.realpath(inner) if entry.is_symlink() else inner
+                    yield from self._walk(name, inner, above | {real})
+                elif entry.is_file(follow_symlinks=False):
+                    yield name
+
+    def _is_document(self, name: str) -> bool:
+        try:
+            self._place.check(name)
+        except Refused:
+            return False
+        return True
+
+    def _replace(self, name: str, path: str, data: bytes, *, new: bool) -> None:
+        if new:
+            self._place.make_folder(os.path.dirname(path))
+        durable.replace(path, data)
+        self._settled[name] = _inode(path)
+
+    def _extend(self, name: str, path: str, intent: Intent) -> None:
+        intents.note(self._place.intent, intent)
+        self._settle_name(_INTENT, self._place.intent)
+        durable.append(path, intent.data, private=False)  # if it fails, the intent stays for the next writer
+        self._settle_name(name, path)
+        with contextlib.suppress(Unavailable):  # the block is durable, and the next writer clears the finished intent
+            intents.clear(self._place.intent)
+
+    def _settle_name(self, name: str, path: str) -> None:
+        inode = _inode(path)
+        if self._settled.get(name) != inode:
+            durable.fsync_dir(os.path.dirname(path))
+            self._settled[name] = inode
+
+    def _recover(self) -> None:
+        """Finish or undo an append interrupted by a crash or a failed disk. The caller holds the lock."""
+        pending = intents.pending(self._place.intent)
+        if pending:
+            try:
+                path = self._place.document(pending.name)
+                body = read_bytes(path, pending.name)
+            except (Refused, Corrupt):
+                body = None  # it is no longer the file that the append was for
+            if body is not None and pending.torn_in(body):
+                durable.truncate(path, pending.offset, private=False)
+            elif body is not None and body.startswith(pending.data, pending.offset):  # the append is complete
+                # Its flush may have failed or been skipped. Flushing the same file again proves nothing.
+                durable.replace(path, body)
+        intents.clear(self._place.intent)
+
+
+def _text(body: bytes, name: str) -> str:
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Corrupt(f"{name!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
+    if "\0" in text:
+        raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
+    return text
+
+
+def _inode(path: str) -> int:
+    with durable.reporting(path, "check"):
+        return os.stat(path, follow_symlinks=False).st_ino
 
 
 class FileBackend(ComposedBackend[Documents, FactFile]):

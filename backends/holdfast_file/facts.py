@@ -40,19 +40,11 @@ MOST_TOMBSTONES: Final = 10_000
 class FactFile:
     """One store's facts. Safe to share between threads. The store's lock excludes other processes during changes."""
 
-    _index: FactIndex
-    _key: Identity | None  # the file when last read, None when there was none
-    _size: int  # bytes read so far
-    _lines: int  # lines among them
-    _kept: int  # lines of tombstones among them
-    _last: bytes  # the last line, to notice when it was replaced
-    _ended: bool  # whether it ended with a newline
-    _other_name: bool  # whether it may have a second name or another owner
-
     def __init__(self, place: Place) -> None:
         self._place = place
         self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
+        self._other_name = False  # whether it may have a second name or another owner
         self._mark = os.path.join(place.state, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
         self._waiting: list[bytes] | None = None  # lines of the batch under way
@@ -62,6 +54,15 @@ class FactFile:
         self._unflushed = True
         # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
+
+    def _forget(self) -> None:
+        self._index = FactIndex(lambda fact: self.is_known(fact))  # noqa: PLW0108 - it may be set later
+        self._key: Identity | None = None  # the file when last read, None when there was none
+        self._size = 0  # bytes read so far
+        self._lines = 0  # lines among them
+        self._kept = 0  # lines of tombstones among them
+        self._last = b""  # the last line, to notice when it was replaced
+        self._ended = True  # whether it ended with a newline
 
     # --- the calls
 
@@ -258,12 +259,6 @@ class FactFile:
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     # --- following the file
-
-    def _forget(self) -> None:
-        self._index = FactIndex(lambda fact: self.is_known(fact))  # noqa: PLW0108 - it may be set later
-        self._key = None
-        self._size = self._lines = self._kept = 0
-        self._last, self._ended = b"", True
 
     def _follow(self) -> None:
         """Read the lines added since the last call, or all of them when the file was replaced."""

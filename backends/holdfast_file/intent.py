@@ -25,10 +25,6 @@ class Intent(NamedTuple):
     offset: int
     data: bytes
 
-    def whole_in(self, body: bytes) -> bool:
-        """Whether the append is complete."""
-        return body.startswith(self.data, self.offset)
-
     def torn_in(self, body: bytes) -> bool:
         """Whether only part of the append follows the old bytes.
 

@@ -36,16 +36,6 @@ class Change:
 class Database:
     """The store's connection. Errors are raised as :mod:`holdfast.errors`, with the file unchanged."""
 
-    _connection: sqlite3.Connection | None
-    _identity: Identity | None
-    _immutable: bool  # opened as a file without writers
-    _schema: int  # the schema's stamp when it was last checked for writing, -1 when it was not
-    _flushed: bool  # whether all that can be read is known to be durable
-    _change: Change | None  # the transaction under way
-    _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int]  # gone and removed, as the table has them
-    _before: Mark | None  # the mark's surplus when this process first looked
-
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
         self._timeout_s = timeout_s
@@ -54,9 +44,19 @@ class Database:
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
         self._mark = os.path.join(place.state, f"{place.file}.mark")
-        self._before = None
+        self._before: Mark | None = None  # the mark's surplus when this process first looked
         self._wrote = False
         self._forget()
+
+    def _forget(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._identity: Identity | None = None
+        self._immutable = False  # opened as a file without writers
+        self._schema = -1  # the schema's stamp when it was last checked for writing, -1 when it was not
+        self._flushed = False  # whether all that can be read is known to be durable
+        self._change: Change | None = None  # the transaction under way
+        self._changes_before = 0  # of the connection, as the transaction began
+        self._stored_state = (0, 0)  # gone and removed, as the table has them
 
     # --- for the other modules of the backend
 
@@ -302,9 +302,3 @@ class Database:
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
-
-    def _forget(self) -> None:
-        self._connection = self._identity = self._change = None
-        self._immutable = self._flushed = False
-        self._schema = -1
-        self._changes_before, self._stored_state = 0, (0, 0)

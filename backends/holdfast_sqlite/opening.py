@@ -50,7 +50,13 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     place.check_inside(place.folder)
     place.node()
     if place.unmerged():
-        _check_log(place, timeout_s)
+        # The schema with the log, read-only, because the last writable connection merges the log into the database when
+        # it is closed. A log that came with a pull could bring a trigger.
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(_opened(place.database, "mode=ro", timeout_s)) as sql,
+        ):
+            schema.check(sql, place.path)
     try:
         return _connect(place, "mode=rw", timeout_s), False
     except sqlite3.Error as error:
@@ -59,13 +65,6 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
         if not faults.cannot_open(error) or place.unmerged():
             raise
     return _connect(place, "mode=ro&immutable=1", timeout_s), True
-
-
-def _check_log(place: Place, timeout_s: float) -> None:
-    """Check the schema with the log, read-only, because the last writable connection merges the log into the database
-    when it is closed. A log that came with a pull could bring a trigger."""
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(place.database, "mode=ro", timeout_s)) as sql:
-        schema.check(sql, place.path)
 
 
 def _opened(path: str, mode: str, timeout_s: float) -> sqlite3.Connection:
