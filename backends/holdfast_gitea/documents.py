@@ -171,7 +171,8 @@ def state_of(view: LogView) -> State:
         if record.kind == VERSION:
             there, added = True, [view.check_text(record)]
         elif record.kind == BLOCK:
-            top, block = _parts(view.check_text(record), number(record.fields.get("top", "")))
+            data, size = view.check_text(record).encode(), number(record.fields.get("top", ""))  # bytes of the header
+            top, block = data[:size].decode(errors="ignore"), data[size:].decode(errors="ignore")
             if decoded(record.fields.get("block", "")) in blocks:
                 continue  # two machines sent it at once
             last = pieces[-1] if pieces else top
@@ -203,12 +204,6 @@ def _is_name(title: str) -> bool:
         return bool(check_name(title.removeprefix(TITLE)))
     except Refused:
         return False
-
-
-def _parts(text: str, top: int) -> tuple[str, str]:
-    """The header and the block in a record; ``top`` is how many bytes the header has."""
-    data = text.encode()
-    return data[:top].decode(errors="ignore"), data[top:].decode(errors="ignore")
 
 
 def _too_long(name: str, most: int) -> Refused:

@@ -95,7 +95,9 @@ _USER = "settings.json"
 
 def guards(cwd: str) -> tuple[str, ...]:
     """The settings files that contain holdfast's PreCompact hook."""
-    return tuple(path for path in _files(cwd) if _holds_hook(_settings(path)))
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
+    files = (*(os.path.join(project, name) for name in _PROJECT), os.path.join(own_folder("claude-code"), _USER))
+    return tuple(path for path in files if _holds_hook(_settings(path)))
 
 
 def changed(event: Event, known: tuple[str, ...]) -> Reply:
@@ -116,11 +118,6 @@ def _refused(event: Event, why: str) -> Reply:
         block=f"holdfast: {name} {why}, so this session would compact unguarded. The change was refused. "
         "Put the hook back, or run `holdfast uninstall claude-code` and start a new session."
     )
-
-
-def _files(cwd: str) -> tuple[str, ...]:
-    project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
-    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(own_folder("claude-code"), _USER))
 
 
 def _settings(path: str) -> dict[str, object] | None:

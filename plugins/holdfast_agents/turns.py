@@ -8,7 +8,6 @@ transcript.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from holdfast.clock import local_now
 from holdfast.errors import ConfigError, Refused
@@ -66,7 +65,8 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
             record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
         except Refused as refused:
             record = message_record(gate, root, role, withheld(refused), at=at)
-        record["id"] = gate.label(given_id) or _id(event, record)
+        turn = event.call or event.key or os.urandom(8).hex()
+        record["id"] = gate.label(given_id) or MARK + digest(event.name, turn, record["role"], record["text"])
         if event.call and event.kind == events.TOOL:
             record["call"] = digest(event.call)
         records.append(record)
@@ -138,8 +138,3 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
         said = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
     shown = "\n".join(injected).strip()
     return [*said, ("system", shown, "")] if shown else said
-
-
-def _id(event: Event, record: dict[str, Any]) -> str:
-    turn = event.call or event.key or os.urandom(8).hex()
-    return MARK + digest(event.name, turn, record["role"], record["text"])

@@ -173,13 +173,14 @@ class Renderer:
         self._environment.globals |= {"url": self.url, "address": self.document, "query": _fields}
         self._environment.tests["nothing"] = is_none
 
-    def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
-        """A page. ``here`` is the path in its menu entry."""
-        project = self._project
-        values |= {"here": here, "title": title, "project_name": project.name, "root": project.root}
+    def page(self, name: str, *, here: str | None = None, title: str = "", **values: Any) -> str:
+        """The page of the template ``name``. ``here`` is the path of its menu entry, by default ``name``; the title is
+        the entry's label if not given."""
+        project, here = self._project, name if here is None else here
+        values |= {"here": here, "title": title or dict(MENU)[here], "project_name": project.name, "root": project.root}
         menu = [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()]
         values |= {"menu": menu, "alarms": project.alarms(), "version": "" if here in _FIXED else self.version}
-        return self._environment.get_template(template).render(**values)
+        return self._environment.get_template(f"{name}.html").render(**values)
 
     def part(self, template: str, **values: Any) -> Markup:
         """A part of a page."""
@@ -190,7 +191,7 @@ class Renderer:
         values: dict[str, Any] = {"status": status.value, "phrase": status.phrase, "home": home}
         values |= {"message": message, "next_step": next_step}
         if home and status is not HTTPStatus.INTERNAL_SERVER_ERROR:
-            return self.page("error.html", here="error", title=status.phrase, **values)
+            return self.page("error", title=status.phrase, **values)
         return self._environment.get_template("error.html").render(title=status.phrase, **values)
 
     def url(self, *parts: str, **query: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
@@ -30,7 +29,8 @@ def _set(call: Call) -> Answer:
     name = call.names[0]
     secrets.check_name(name)
     origin = _origin(name, call.args.origin, call.root)
-    secrets.store(name, _asked(name, origin), origin)
+    shown = f"Key for {name}, sent only to {_shown(origin)} (not shown): "
+    secrets.store(name, getpass.getpass(shown) if can_ask() else read_text(), origin)  # typed unseen or piped in
     return _done(call, [origin], f"The key for {name} is in the keyring. It is sent only to {_shown(origin)}.")
 
 
@@ -70,43 +70,31 @@ def _origin(name: str, given: str | None, root: str) -> str:
     return servers[0]
 
 
-def _asked(name: str, origin: str) -> str:
-    """The key, typed unseen or piped in."""
-    if not can_ask():
-        return read_text()
-    return getpass.getpass(f"Key for {name}, sent only to {_shown(origin)} (not shown): ")
-
-
 def _shown(origin: str) -> str:
     return origin or "the provider's own address"
 
 
-class _Row(NamedTuple):
-    name: str
-    where: str = ""
-    origin: str = ""
-
-    def cells(self, out: Term) -> tuple[Cell, ...]:
-        sent = f"for {_shown(self.origin)}" if self.where else ""
-        if self.where.startswith("environment") and not self.origin:
-            sent = "for the server that the settings name"
-        mark = "ok" if self.where else "dot"
-        return out.mark_cell(mark), self.name, self.where or ("not set", "dim"), sent
+def _cells(out: Term, name: str, where: str, origin: str) -> tuple[Cell, ...]:
+    sent = f"for {_shown(origin)}" if where else ""
+    if where.startswith("environment") and not origin:
+        sent = "for the server that the settings name"
+    return out.mark_cell("ok" if where else "dot"), name, where or ("not set", "dim"), sent
 
 
-def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[_Row]:
+def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[str, str, str]]:
+    """Each key's name, where it is, and its origin, both empty where unknown."""
     for name in names:
         own = secrets.OWN_ORIGINS.get(name)
         variable = secrets.variable_in_use(name)
         if variable:
             named = [own] if own else []
             named += origins.named_by_user(secrets.address_settings(name), root)
-            yield _Row(name, f"environment: {variable}", ", ".join(dict.fromkeys(named)))
+            yield (name, f"environment: {variable}", ", ".join(dict.fromkeys(named)))
         keys = secrets.stored(name) if usable else {}
         for origin in sorted(keys):
-            yield _Row(name, "keyring", origin)
+            yield name, "keyring", origin
         if not variable and not keys:
-            yield _Row(name)
+            yield name, "", ""
 
 
 @auth.action("status [NAME]", default=True)
@@ -115,9 +103,9 @@ def _status(call: Call) -> Answer:
     rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
 
     def show(out: Term) -> None:
-        out.say(out.table([row.cells(out) for row in rows]))
+        out.say(out.table([_cells(out, *row) for row in rows]))
         if not usable:
             out.say("This machine has no usable keyring. Set keys in the environment.")
 
-    keys = [{"name": row.name, "where": row.where or None, "origin": row.origin or None} for row in rows]
+    keys = [{"name": name, "where": where or None, "origin": origin or None} for name, where, origin in rows]
     return Answer({"keyring": usable, "keys": keys}, show)

@@ -156,7 +156,10 @@ def extract(call: Call) -> Answer:
     failed = bool(result.failures or result.given_up)
     idle = not args.transcript and not failed and not result.retried
     text = "Nothing waits to be extracted." if idle else lambda out: _say_extracted(out, result)
-    return Answer(_extracted_table(result), text, ok=not failed)
+    keys = ("added", "evicted", "failures", "queued", "retried", "given_up", "profile")
+    # Refused candidates give only the reason, because their text did not pass the gate.
+    candidates = [{"plugin": judged.plugin, **outcome_table(judged.result)} for judged in result.judged]
+    return Answer({"candidates": candidates, **{key: getattr(result, key) for key in keys}}, text, ok=not failed)
 
 
 def _say_extracted(out: Term, result: ExtractResult) -> None:
@@ -199,10 +202,3 @@ def _row(out: Term, judged: Judged) -> tuple[Cell, ...]:
     reason = f" ({result.reason})" if result.reason else ""
     content = result.fact.content if result.fact else str(candidate.content)
     return out.mark_cell(_MARKS[result.outcome]), what, (str(candidate.category), "dim"), content + reason
-
-
-def _extracted_table(result: ExtractResult) -> dict[str, object]:
-    """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
-    keys = ("added", "evicted", "failures", "queued", "retried", "given_up", "profile")
-    candidates = [{"plugin": judged.plugin, **outcome_table(judged.result)} for judged in result.judged]
-    return {"candidates": candidates, **{key: getattr(result, key) for key in keys}}

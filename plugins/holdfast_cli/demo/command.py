@@ -118,7 +118,10 @@ class _Stage:
         """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
         self.out.say(f"\n{self.out.bold('3. Resumed')}")
         self.step("A new process, with an empty context, reads only the files:")
-        brief = self.another_process("load", "--max-chars", "9000")
+        command = [*nested.THIS, "--root", self.memory.services.root, "load", "--max-chars", "9000"]
+        env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
+        brief = done.stdout + done.stderr
         rules, title, rest = brief.partition("# Where to resume")
         lines = [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]
         self.quote("\n".join(filter(None, lines)))
@@ -141,13 +144,6 @@ class _Stage:
                 f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first."
             )
         self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
-
-    def another_process(self, *words: str) -> str:
-        """The output of ``holdfast WORDS`` in its own process."""
-        command = [*nested.THIS, "--root", self.memory.services.root, *words]
-        env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
-        return done.stdout + done.stderr
 
     def step(self, text: str) -> None:
         """Print one step."""

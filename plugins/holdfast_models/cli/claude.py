@@ -28,7 +28,7 @@ class ClaudeCli(CliModel):
     )  # fmt: skip
 
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
-        return Start((*_ARGUMENTS, *self.model_arguments))
+        return (*_ARGUMENTS, *self.model_arguments), {}
 
     def parse(self, ended: Ended) -> Completion:
         results = [row for row in rows(ended.stdout) if row.get("type") == "result"]

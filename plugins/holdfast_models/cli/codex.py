@@ -53,7 +53,7 @@ class CodexCli(CliModel):
         settings += [f"features.{name}=false" for name in _FEATURES]
         settings += [f"mcp_servers.{_key(name)}.enabled=false" for name in _servers(env)]
         switches = [word for setting in settings for word in ("-c", setting)]
-        return Start((*_ARGUMENTS, *switches, *self.model_arguments, "-"))
+        return (*_ARGUMENTS, *switches, *self.model_arguments, "-"), {}
 
     def parse(self, ended: Ended) -> Completion:
         found = rows(ended.stdout)

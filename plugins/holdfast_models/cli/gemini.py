@@ -55,7 +55,7 @@ class GeminiCli(CliModel):
             "GEMINI_CLI_TRUST_WORKSPACE": "true",  # the folder is ours, and its settings must count
             "GEMINI_CLI_NO_RELAUNCH": "1",
         }
-        return Start((*_ARGUMENTS, *self.model_arguments), more)
+        return (*_ARGUMENTS, *self.model_arguments), more
 
     def parse(self, ended: Ended) -> Completion:
         answer = whole(ended.stdout)

@@ -12,7 +12,7 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, TypeAlias
 
 from holdfast.errors import ModelFailed
 from holdfast.fs import durable, userdir
@@ -33,11 +33,8 @@ _STALE_S = 86_400.0
 SYSTEM_FILE = "system.md"
 
 
-class Start(NamedTuple):
-    """How to start the program: arguments after its path, and variables to add to its environment."""
-
-    arguments: tuple[str, ...]
-    env: Mapping[str, str] = {}
+#: How to start the program: arguments after its path, and variables to add to its environment.
+Start: TypeAlias = tuple[tuple[str, ...], Mapping[str, str]]
 
 
 class CliModel(ModelPlugin):
@@ -79,9 +76,9 @@ class CliModel(ModelPlugin):
         try:
             with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
                 file.write(system)
-            start = self.start(program, folder, system, env)
-            argv = (program, *start.arguments)
-            ended = programs.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
+            arguments, more = self.start(program, folder, system, env)
+            argv = (program, *arguments)
+            ended = programs.run(argv, user, folder=folder, env={**env, **more}, timeout_s=timeout_s)
         except OSError as error:
             raise ModelFailed(
                 f"`{self.program}` could not be started: {error.strerror}.",

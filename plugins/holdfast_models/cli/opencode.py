@@ -45,7 +45,7 @@ class OpencodeCli(CliModel):
             "autoupdate": False,
             "snapshot": False,
         }
-        return Start((*_ARGUMENTS, *self.model_arguments), {**_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
+        return (*_ARGUMENTS, *self.model_arguments), {**_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)}
 
     def parse(self, ended: Ended) -> Completion:
         found = rows(ended.stdout)

@@ -35,9 +35,7 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
     withheld = project.services.store.withheld_in
     listed = set(project.services.store.names()) - {name for _, name in project.note_names()}
     return renderer.page(
-        "notes.html",
-        here="notes",
-        title="Notes",
+        "notes",
         page=shown,
         days=[(day, name, project.flushes(name), withheld(name)) for day, name in shown.items],
         others=page(sorted(listed), request.text("documents"), size=_NOTES),
@@ -54,9 +52,7 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(lines, request.text("page"), size=_LINES)
     archive = layout.archive
     return renderer.page(
-        "memory.html",
-        here="memory",
-        title="Memory",
+        "memory",
         documents=documents,
         document=document,
         page=evolve(shown, items=[known.dated(line) for line in shown.items]),
@@ -72,7 +68,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     text = _MARK.sub("", document.text)
     filled = _EMPTY.sub("", _NONE.sub("", text)) if surface is Surface.DAILY else text
     return renderer.page(
-        "document.html",
+        "document",
         here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
@@ -101,7 +97,7 @@ def why(project: Project, renderer: Renderer, request: Request) -> str:
     """The note lines, sessions and turns that ``document:line`` comes from. Raises: NotFound."""
     trace = origins.find(project, request.argument)[0]
     return renderer.page(
-        "why.html",
+        "why",
         here="memory",
         title="Where a line comes from",
         trace=trace,
@@ -129,9 +125,7 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
         chosen.sort(key=lambda fact: -fact.confidence)
     shown = page(chosen, request.text("page"))
     return renderer.page(
-        "facts.html",
-        here="facts",
-        title="Facts",
+        "facts",
         page=evolve(shown, items=project.memory.facts.shown(shown.items)),
         counts=counts,
         total=len(facts),
@@ -155,7 +149,7 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
         raise NotFound(f"The fact {wanted} is withheld.", next_step=provenance.NEXT_STEP)
     trace = origins.find(project, wanted)[0] if fact else None
     return renderer.page(
-        "fact.html",
+        "fact",
         here="facts",
         title=f"Fact {wanted}",
         fact_id=wanted,
@@ -172,7 +166,7 @@ def departures(project: Project, renderer: Renderer, request: Request) -> str:
     entries = [one for one in project.memory.facts.trail.entries() if event in ("", one.event)][::-1]
     shown = page(entries, request.text("page"))
     return renderer.page(
-        "departures.html",
+        "departures",
         here="facts",
         title="Removed facts",
         page=shown,
@@ -204,9 +198,7 @@ def dreams(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(runs, request.text("page"), size=_RUNS)
     reasons = project.masked(*(run.reason for run in shown.items))
     return renderer.page(
-        "dreams.html",
-        here="dreams",
-        title="Dreams",
+        "dreams",
         page=shown,
         runs=list(zip(shown.items, reasons, strict=True)),
         chosen=chosen,
@@ -224,7 +216,7 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
     left = {label: getattr(run, name) for name, label in _GONE}
     diff = [row for row in run.diff.splitlines() if not row.startswith(("--- ", "+++ "))]
     return renderer.page(
-        "dream.html",
+        "dream",
         here="dreams",
         title=f"Dream of {run.at.astimezone(project.zone):%Y-%m-%d}",
         run=run,

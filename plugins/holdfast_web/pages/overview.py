@@ -142,9 +142,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     titles = project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE]))
     unique, lost = {problem.message: problem for problem in problems}, {loss.message for loss in now.lost}
     return renderer.page(
-        "overview.html",
+        "overview",
         here="",
-        title="Overview",
         status=now,
         dirty=[one for one in now.sessions if one.state is State.DIRTY],
         problems=[one for message, one in unique.items() if message not in lost],
@@ -171,9 +170,7 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     shown = list(events(project, now, int(span)).values())
     stopped = page(interruptions(project, now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
     return renderer.page(
-        "timeline.html",
-        here="timeline",
-        title="Timeline",
+        "timeline",
         days=shown,
         totals=totals(shown),
         span=span,

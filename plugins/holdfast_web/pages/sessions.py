@@ -35,9 +35,7 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
     counts = {name: sum(one.state == name for one in now.sessions) for name in _STATES[1:]}
     shown = page(chosen, request.text("page"))
     return renderer.page(
-        "sessions.html",
-        here="sessions",
-        title="Sessions",
+        "sessions",
         page=shown,
         titles=project.titles(one.id for one in shown.items),
         state=state,
@@ -58,7 +56,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     is_ending = bool(status is not None and status.ended and days)  # retention may remove the messages then
     reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
-        "session.html",
+        "session",
         here="sessions",
         title=f"Session {session}",
         session=session,
@@ -141,9 +139,7 @@ def work(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = request.choice("show", _SHOWN)
     work = project.memory.work.list(everything=chosen == "all")
     return renderer.page(
-        "work.html",
-        here="work",
-        title="Open work",
+        "work",
         page=page(work, request.text("page"), size=_ITEMS),
         chosen=chosen,
         withheld=project.services.store.withheld_in(project.services.layout.name(Surface.HANDOFF)),
@@ -157,4 +153,4 @@ def outbox(project: Project, renderer: Renderer, request: Request) -> str:
         evolve(one, body=masked[at], error=masked[at + 1], next_step=masked[at + 2], target=masked[at + 3])
         for at, one in zip(range(0, len(masked), 4), shown.items, strict=True)
     ]
-    return renderer.page("outbox.html", here="outbox", title="Outbox", page=shown, items=items)
+    return renderer.page("outbox", page=shown, items=items)

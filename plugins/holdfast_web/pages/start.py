@@ -34,9 +34,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
             raise
         return _without_store(project, renderer, error)
     return renderer.page(
-        "start.html",
-        here="start",
-        title="Next start",
+        "start",
         start=start,
         parts=[
             (part, [one for one in part.lines if one.text not in _FENCES and line_to_html(one.text)])
@@ -56,9 +54,8 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
     kept = lastbrief.read(project.memory.services)
     message, step, sentence = project.masked(error.message, error.next_step, spool.sentence)
     return renderer.page(
-        "away.html",
+        "away",
         here="start",
-        title="Next start",
         message=message,
         next_step=step,
         sentence=sentence,
@@ -84,8 +81,7 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
             problem = f"{error.message} {error.next_step}"
     words = [word.casefold() for word in re.findall(r"\w+", question) if len(word) >= _WORD]
     return renderer.page(
-        "search.html",
-        here="search",
+        "search",
         title=f"Search: {question}" if question else "Search",
         question=question,
         kind=kind,
