@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 
 import attrs
@@ -65,11 +66,11 @@ def content(call: Call) -> Answer | None:
     """The content of a store's file or another user's archive. None once the user agrees to import it, and for an own
     archive."""
     if is_database(call.args.file):
-        with Database(call.args.file) as given:
+        with closing(Database(call.args.file)) as given:
             facts = [fact.content for fact in given.store.facts()]
             documents, journals = [name for name, _ in given.store.documents()], list[str]()
     else:
-        with Archive(call.args.file) as opened:
+        with closing(Archive(call.args.file)) as opened:
             opened.check()
             if opened.is_own:
                 return None

@@ -13,7 +13,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import ownership_mark
@@ -22,7 +22,6 @@ from holdfast.journal.journal import file_stem
 from holdfast.plugin import discovery
 from holdfast.storage import check_name
 from holdfast.text import untrusted
-from holdfast_app.privacy.transforms import is_database
 
 #: The format's version. A reader refuses every other one.
 FORMAT: Final = 1
@@ -51,7 +50,7 @@ def seal(members: Mapping[str, Mapping[str, object]]) -> str:
 
 
 class Archive:
-    """An opened archive. :meth:`check` it before anything else. Use as a context manager."""
+    """An opened archive. :meth:`check` it before anything else, and ``close`` it."""
 
     def __init__(self, path: str) -> None:
         """Raises: ConfigError when ``path`` is not a readable zip file."""
@@ -63,14 +62,9 @@ class Archive:
             raise ConfigError(f"{path!r} cannot be read: {error.strerror or error}.", next_step=step) from error
         except _BROKEN as error:
             raise _damaged(path, f"it cannot be read as a zip file ({error})") from error
+        self.close = self._zip.close
         self._members: dict[str, str] = {}  # their digests, as the manifest says
         self.is_own = False  # this user exported it, on this machine or with the same key; known after the check
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._zip.close()
 
     def check(self) -> None:
         """Read everything once and compare it with the manifest. Raises: ConfigError for any difference."""
@@ -171,23 +165,13 @@ def _damaged(path: str, why: str) -> ConfigError:
     )
 
 
-def opened(path: str) -> Archive | Database:
-    """The archive or database at ``path``. Raises: ConfigError; Corrupt; Unavailable; Unsupported."""
-    return Database(path) if is_database(path) else Archive(path)
-
-
 class Database:
     """The database's rows, with the methods of :class:`Archive` that an import uses."""
 
     def __init__(self, path: str) -> None:
         module: Any = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))
         self.store = module.foreign_store(path)  # which checks its schema
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.store.close()
+        self.close = self.store.close
 
     def check(self) -> None:
         """Read everything once. Raises: Corrupt for damaged data."""

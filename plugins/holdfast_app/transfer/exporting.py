@@ -12,6 +12,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,10 @@ from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
 from holdfast_app import progress
 from holdfast_app.base import Services
-from holdfast_app.privacy.transforms import map_texts
+from holdfast_app.privacy.transforms import is_database, map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
-from holdfast_app.transfer.archive import Archive, Database, opened
+from holdfast_app.transfer.archive import Archive, Database
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -219,7 +220,7 @@ class Imported:
 def import_archive(memory: Holdfast, path: str, *, replace: bool = False) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues."""
-    with opened(path) as given:
+    with closing(Database(path) if is_database(path) else Archive(path)) as given:
         given.check()
         services = memory.services
         private.make(services.state)

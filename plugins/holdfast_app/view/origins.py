@@ -306,7 +306,7 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
     ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
     """
     said_in = unsigned(fact.source)
-    day = project.services.layout.name(Surface.DAILY, fact.created_at.astimezone(project.zone).date())
+    day = project.services.layout.name(Surface.DAILY, project.day(fact.created_at))
     key = _key(fact.content)
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
     found = [_source(project, f"{day}:{number}") for number, line in lines if key in plain(line)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from attrs import define, evolve, frozen
@@ -54,15 +54,13 @@ class Project:
         self.services = memory.services
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
+        self.zone = memory.config.tz
+        #: Whether each document costs a request to a server.
+        self.is_remote = memory.services.is_remote
 
-    @property
-    def zone(self) -> tzinfo | None:
-        return self.services.config.tz
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether each document costs a request to a server."""
-        return self.services.is_remote
+    def day(self, at: datetime) -> date:
+        """The day of a time, in the project's zone."""
+        return at.astimezone(self.zone).date()
 
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
@@ -253,7 +251,7 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     sessions: dict[date, set[str]] = {day: set() for day in found}
 
     def day_of(at: datetime | None) -> Day | None:
-        return found.get(at.astimezone(project.zone).date()) if at else None
+        return found.get(project.day(at)) if at else None
 
     for one in now.sessions:
         if day := day_of(one.last_turn_at):
@@ -287,10 +285,10 @@ def history(project: Project, number: int) -> list[Day]:
     """
     found = events(project, project.status(), number)
     for fact in project.facts():
-        if (day := found.get(fact.created_at.astimezone(project.zone).date())) is not None:
+        if day := found.get(project.day(fact.created_at)):
             day.added += 1
     for entry in project.memory.facts.trail.entries():
-        if entry.event in _LEFT and (day := found.get(entry.at.astimezone(project.zone).date())) is not None:
+        if entry.event in _LEFT and (day := found.get(project.day(entry.at))):
             day.left += 1
     return list(found.values())
 
@@ -305,18 +303,17 @@ def incidents(project: Project, now: Status, first: date) -> list[journals.Incid
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
     found: list[journals.Incident] = []
     for one in now.sessions:
-        if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
+        if one.last_turn_at and project.day(one.last_turn_at) >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
                 found.extend(journals.incidents(Journal(project.services.state, one.id)))
-    recent = (one for one in found if one.at.astimezone(project.zone).date() >= first)
-    return sorted(recent, key=lambda one: one.at, reverse=True)
+    return sorted((one for one in found if project.day(one.at) >= first), key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
     groups: dict[tuple[date, str, bool], list[journals.Incident]] = {}
     for one in incidents(project, now, first):
-        groups.setdefault((one.at.astimezone(project.zone).date(), one.session, one.overridden), []).append(one)
+        groups.setdefault((project.day(one.at), one.session, one.overridden), []).append(one)
     reasons = project.masked(*(group[0].why for group in groups.values()))
     return [
         Interruption(*key, len(group), group[0].reason, why)

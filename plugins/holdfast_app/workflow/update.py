@@ -14,6 +14,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Written
+from holdfast.storage import Document
 from holdfast.validation import ValidationRequest
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
@@ -25,15 +26,7 @@ _NO_CHANGE = "No change:"
 _NO_CHANGE_ANCHOR = "## Decisions"
 
 Table = Mapping[Surface, Mapping[str, Sequence[CuratedEntry]]]
-
-
-@frozen(kw_only=True)
-class Loaded:
-    """A memory file, as read."""
-
-    surface: Surface
-    name: str
-    text: str
+Edited = Callable[[str | None], sections.Edit]
 
 
 @frozen(kw_only=True)
@@ -59,7 +52,7 @@ class Updated:
     repeated: bool = False
 
 
-def load(services: Services) -> tuple[Loaded, ...]:
+def load(services: Services) -> tuple[Document, ...]:
     """The three files in the order active context, patterns, progress, each with its anchors checked.
 
     Raises: NotFound for a missing file; Corrupt for an unreadable file, or a missing or duplicate anchor;
@@ -70,12 +63,10 @@ def load(services: Services) -> tuple[Loaded, ...]:
         name = services.layout.name(surface)
         document = services.store.read(name)
         if document is None:
-            raise NotFound(
-                f"{services.store.backend.where(name)} is missing.",
-                next_step="`holdfast init --three-files` creates it; if it existed before, restore it from a copy.",
-            )
+            step = "`holdfast init --three-files` creates it; if it existed before, restore it from a copy."
+            raise NotFound(f"{services.store.backend.where(name)} is missing.", next_step=step)
         sections.locate(document.text, ANCHORS[surface], name)
-        loaded.append(Loaded(surface=surface, name=name, text=document.text))
+        loaded.append(document)
     return tuple(loaded)
 
 
@@ -131,45 +122,45 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
     """
     plans = []
-    for one in load(services):
-        note, entries = no_change if one.surface is Surface.ACTIVE_CONTEXT else "", table.get(one.surface, {})
-        edited = functools.partial(_edited, services, one, entries, note)
-        plans.append((one, edited, edited(one.text), bool(note or any(entries.values()))))
+    for surface, one in zip(FILES, load(services), strict=True):
+        note, entries = no_change if surface is Surface.ACTIVE_CONTEXT else "", table.get(surface, {})
+        edited = functools.partial(_edited, services, surface, entries, note)
+        plans.append((surface, one.text, edited, edited(one.text), bool(note or any(entries.values()))))
     return tuple(_write(services, *plan) for plan in plans)
 
 
 def _edited(
-    services: Services, one: Loaded, table: Mapping[str, Sequence[CuratedEntry]], no_change: str, text: str | None
+    services: Services, surface: Surface, table: Mapping[str, Sequence[CuratedEntry]], no_change: str, text: str | None
 ) -> sections.Edit:
     """The file's ``text`` with the entries; called again with new text when another process wrote in between."""
+    name = services.layout.name(surface)
     if text is None:
-        raise NotFound(f"{one.name} has just been removed.", next_step="Restore it, then try again.")
-    found = sections.locate(text, ANCHORS[one.surface], one.name)
+        raise NotFound(f"{name} has just been removed.", next_step="Restore it, then try again.")
+    found = sections.locate(text, ANCHORS[surface], name)
     entries = {anchor: list(some) for anchor, some in table.items() if some}
     if no_change:
         old = next((item.text for item in found[_NO_CHANGE_ANCHOR].items if item.text.startswith(_NO_CHANGE)), "")
         entries.setdefault(_NO_CHANGE_ANCHOR, []).append(CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old))
-    edit = sections.insert(text, entries, name=one.name)
+    edit = sections.insert(text, entries, name=name)
     if edit.text == text:
         return edit
-    new = services.gate.admit(edit.text, surface=one.surface, name=one.name, previous=text, verbatim=True)
-    return edit._replace(text=new)
+    return edit._replace(text=services.gate.admit(edit.text, surface=surface, name=name, previous=text, verbatim=True))
 
 
 def _write(
-    services: Services, one: Loaded, edited: Callable[[str | None], sections.Edit], edit: sections.Edit, asked: bool
+    services: Services, surface: Surface, old: str, edited: Edited, edit: sections.Edit, asked: bool
 ) -> FileChange:
     def change(text: str | None) -> str:
         nonlocal edit
         edit = edited(text)
         return edit.text
 
-    changed = edit.text != one.text
+    changed, name = edit.text != old, services.layout.name(surface)
     # Rewrite existing entries, which may come from an attempt killed before they were durable.
-    written = services.store.change(one.surface, one.name, change) if changed or asked else None
+    written = services.store.change(surface, name, change) if changed or asked else None
     return FileChange(
-        surface=one.surface,
-        name=one.name,
+        surface=surface,
+        name=name,
         added=tuple((a, t) for a, items in sorted(edit.added.items()) for t in items),
         known=tuple((a, t) for a, items in sorted(edit.known.items()) for t in items),
         written=written if changed else None,

@@ -30,7 +30,7 @@ from holdfast_app.records import json_file, recalled
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
-from holdfast_app.workflow.update import Loaded, Updated
+from holdfast_app.workflow.update import Updated
 
 _FOLDER = "workflows"
 
@@ -60,7 +60,7 @@ class Start:
     """The documents that a LOAD read, in reading order. ``str()`` is the text for the agent, fenced as data."""
 
     workflow: str
-    files: tuple[Loaded, ...]
+    files: tuple[Document, ...]
 
     def __str__(self) -> str:
         return recalled.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
@@ -92,7 +92,12 @@ class Workflow:
         Raises: NotFound, Corrupt or Unavailable for a missing or invalid file; Refused for a file from an untrusted
         clone; PluginError. The workflow is then not started, and nothing was written.
         """
-        files = tuple(self._shown(one) for one in update.load(self._services))
+        files = update.load(self._services)
+        for one in files:
+            if self._services.store.sifted(one).withheld:
+                why = f"{one.name} has lines that are withheld until you have seen them."
+                raise Refused(why, next_step=provenance.NEXT_STEP)
+        files = tuple(map(self._services.shown, files))
         now = stamp(self._services.now())
         self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
         return Start(workflow=self.name, files=files)
@@ -140,14 +145,6 @@ class Workflow:
                 f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
                 next_step="When that is true, pass " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
             )
-
-    def _shown(self, loaded: Loaded) -> Loaded:
-        """A file's text, redacted for output."""
-        services = self._services
-        if services.store.sifted(Document(loaded.name, loaded.text, revision="")).withheld:
-            why = f"{loaded.name} has lines that are withheld until you have seen them."
-            raise Refused(why, next_step=provenance.NEXT_STEP)
-        return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
 
     @property
     def _path(self) -> str:

@@ -14,7 +14,7 @@ from holdfast.models import CuratedEntry, turns_of
 from holdfast.text.humanize import ago, count
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import MAX_CHARS, line_of
-from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate, update_from
+from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
 from holdfast_app.workflow.update import Updated
 from holdfast_app.workflow.workflow import records
 from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
@@ -148,7 +148,7 @@ workflow = Command(
 def _start(call: Call) -> Answer:
     name = call.names[0]
     loaded = call.memory.workflow(name).start()
-    files = [{"file": one.surface, "name": one.name, "text": one.text} for one in loaded.files]
+    files = [{"file": file, "name": one.name, "text": one.text} for file, one in zip(FILES, loaded.files, strict=True)]
     return Answer({"workflow": name, "files": files}, lambda out: out.exact(f"{loaded}\n"))
 
 
