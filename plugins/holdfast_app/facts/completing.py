@@ -126,16 +126,14 @@ def complete(
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         if name == "curated":
-            if given is None or undecided:
-                values[name] = CuratedDecision()
+            values |= {name: CuratedDecision()} if given is None or undecided else {}
         elif name in _LISTS:
             values[name] = _joined(drafts, name)
         elif name == "state_mutations":
             values[name] = tuple(m for draft in drafts for m in draft.state_mutations or ())
-        elif (drafted := _first(drafts, name)) is not None:
-            values[name] = drafted
         else:
-            values[name] = _requested(name, messages, before)
+            drafted = _first(drafts, name)
+            values[name] = _requested(name, messages, before) if drafted is None else drafted
     for name in OPTIONAL:  # the agent's rules do not withdraw the user's
         if (getattr(payload, name) is None or name == "rules") and (found := _joined([payload, *drafts], name)):
             values[name] = found
@@ -152,10 +150,8 @@ def complete(
         others = [name for name in payload.derived if name != "blockers"]
         payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=others)
     if is_open(payload) and payload.handoff is None:
-        payload = payload.evolve(
-            handoff=_handoff(given, payload, _first(drafts, "handoff"), before, branch),
-            derived=(*payload.derived, "handoff"),
-        )
+        handoff = _handoff(given, payload, _first(drafts, "handoff"), before, branch)
+        payload = payload.evolve(handoff=handoff, derived=(*payload.derived, "handoff"))
     return payload
 
 
@@ -170,11 +166,7 @@ def _joined(drafts: Sequence[Payload], name: str) -> tuple[str, ...]:
 
 
 def _handoff(
-    given: Payload | None,
-    payload: Payload,
-    drafted: HandoffFields | None,
-    before: Payload,
-    branch: str,
+    given: Payload | None, payload: Payload, drafted: HandoffFields | None, before: Payload, branch: str
 ) -> HandoffFields:
     """The handoff for ``payload``. The task is the objective, unless a plugin drafted another one and the caller stated
     no objective. A stated task stays with its objective."""
@@ -182,11 +174,10 @@ def _handoff(
     task = previous.active_task if previous and not before.derived and payload.objective == before.objective else ""
     if not task and drafted is not None and (given is None or given.objective is None):
         task = drafted.active_task
-    blockers = [b for b in payload.blockers or () if not is_none(b)]
     return HandoffFields(
         active_task=task or payload.objective or "none",
         branch=branch or (previous.branch if previous else "none"),
-        blocker=blockers[0] if blockers else "none",
+        blocker=next((one for one in payload.blockers or () if not is_none(one)), "none"),
         next_action=payload.next_step or "none",
     )
 
@@ -195,7 +186,8 @@ def _requested(name: str, messages: Sequence[Message], before: Payload) -> str:
     """The objective or next step, from the last request, otherwise as known, otherwise a first line of the messages
     or a note that nothing was stated. A few words ("thanks", "go on") do not replace the statement for open work."""
     is_objective = name == "objective"
-    known = before.objective or "" if is_objective else _some(before.next_step)
+    stated = before.objective if is_objective else before.next_step
+    known = stated if stated and (is_objective or not is_none(stated)) else ""
     request = next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
     if before.work_open and known and name not in before.derived and len(request) < _FEW:
         return known
@@ -203,10 +195,6 @@ def _requested(name: str, messages: Sequence[Message], before: Payload) -> str:
         return cut(request, _OBJECTIVE_CHARS if is_objective else _LINE_CHARS) or known
     said = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
     return first_line(said, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
-
-
-def _some(text: str | None) -> str:
-    return "" if is_none(text) else text or ""
 
 
 def digest(messages: Sequence[Message]) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -51,11 +52,8 @@ class Rejected:
         for line in (private.read(self._path) or b"").decode("ascii", "replace").split("\n"):
             digest, _, time = line.partition(" ")
             self._times.pop(digest, None)
-            if time and time != _LIFTED:
-                try:
-                    self._times[digest] = moment(time)
-                except ValueError:
-                    continue  # a crash truncated the line
+            with suppress(ValueError):  # a crash truncated the line, or it was lifted
+                self._times[digest] = moment(time)
 
     def at(self, text: str) -> datetime | None:
         """When ``text`` was rejected; None when it was not."""
@@ -126,9 +124,8 @@ class FactTrail:
     def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
         skipped. Returns how many were added. Raises: Unavailable."""
-        given = (_event(row) for row in rows)
         known = set(self.entries())
-        new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
+        new = [one for one in dict.fromkeys(map(_event, rows)) if one is not None and one not in known]
         if new:
             self.add(*new, durably=True)
         return len(new)
@@ -154,6 +151,5 @@ def _event(row: Mapping[str, Any]) -> Departure | None:
 
 def departure(fact: Fact, at: datetime, event: str, why: str, *, by: str = "", is_kept: bool = False) -> Departure:
     """An event with its fact's fields; ``is_kept`` adds the content and the source."""
-    kind, sure = str(fact.category), fact.confidence
-    kept: dict[str, Any] = {"content": fact.content, "source": fact.source} if is_kept else {}
-    return Departure(at=at, event=event, id=fact.id, why=why, by=by, category=kind, confidence=sure, **kept)
+    names = ("id", "category", "confidence", *(("content", "source") if is_kept else ()))
+    return Departure(at=at, event=event, why=why, by=by, **{name: getattr(fact, name) for name in names})

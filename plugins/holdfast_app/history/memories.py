@@ -149,16 +149,14 @@ def claude_mem(path: str, project: str) -> Iterator[Statement]:
     with closing(opened(path)) as database:
         some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
         chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
-        for row in database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1]):  # noqa: S608 - no value in it
-            one, at = dict(row), moment_of(row["created_at_epoch"])
-            facts = [fact for fact in _listed(one.get("facts")) if isinstance(fact, str)]
+        for one in map(dict, database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1])):  # noqa: S608
+            at, facts = moment_of(one["created_at_epoch"]), [f for f in _listed(one.get("facts")) if isinstance(f, str)]
             told = (clean(one.get(name)) for name in ("title", "subtitle", "narrative", "text"))
             yield Statement("\n".join(filter(None, told)), at, not facts)
             yield from (Statement(fact, at) for fact in facts)
-        for row in database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1]):  # noqa: S608
-            one = dict(row)
+        for one in map(dict, database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1])):  # noqa: S608
             told = (f"{name.replace('_', ' ').capitalize()}: {one[name]}" for name in _SUMMARY if one.get(name))
-            yield Statement("\n".join(told), moment_of(row["created_at_epoch"]), is_fact=False)
+            yield Statement("\n".join(told), moment_of(one["created_at_epoch"]), is_fact=False)
 
 
 def opened(path: str) -> sqlite3.Connection:

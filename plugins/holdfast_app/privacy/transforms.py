@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import operator
 import os
 import re
 from collections import Counter
@@ -100,16 +101,12 @@ def _letters(folded: str) -> str:
 
 
 def _readings(data: bytes) -> Iterator[str]:
-    text = data.decode("utf-8", "replace")
-    yield text
-    for _ in range(_NESTED):
-        if "\\" not in text:
+    text, before = data.decode("utf-8", "replace"), None
+    for _ in range(_NESTED + 1):
+        if text == before:
             break
-        plain = unescape(text)
-        if plain == text:
-            break
-        text = plain
         yield text
+        text, before = unescape(text), text
     if b"\0" in data:
         for codec in ("utf-16-le", "utf-16-be"):
             for start in (0, 1):
@@ -298,7 +295,9 @@ def map_texts(
 def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:
     """The new content, None to remove the file, and the number of changes."""
     if path.endswith(".jsonl"):
-        return _lines(edit, data)
+        lines = data.splitlines(keepends=True)
+        edited_lines = [_line(edit, line) for line in lines]
+        return b"".join(edited_lines) or None, sum(map(operator.ne, lines, edited_lines))
     table = _object(data) if path.endswith(".json") else None
     if table is None:
         new = edit.other(path, data)
@@ -307,12 +306,6 @@ def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:
     if changed == table:
         return data, 0
     return None if changed is None else json.dumps(changed, ensure_ascii=False).encode("utf-8"), 1
-
-
-def _lines(edit: Edit, data: bytes) -> tuple[bytes | None, int]:
-    lines = data.splitlines(keepends=True)
-    new = [_line(edit, line) for line in lines]
-    return b"".join(new) or None, sum(before != after for before, after in zip(lines, new, strict=True))
 
 
 def _line(edit: Edit, line: bytes) -> bytes:

@@ -330,16 +330,12 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
     def fits(text: str) -> bool:
         return bool(words) and all(word in plain(text) for word in words)
 
-    found = False
-    for surface in (Surface.MEMORY, Surface.USER):
-        name = project.services.layout.name(surface)
-        for line in lines_of(project.text(name)):
-            if line.kind == "item" and fits(line.text):
-                found = True
-                yield f"{name}:{line.number}", line.text
-    for fact in project.memory.facts.shown([fact for fact in project.facts() if fits(fact.content)]):
-        found = True
-        yield fact.id, fact.content
+    names = map(project.services.layout.name, (Surface.MEMORY, Surface.USER))
+    items = ((name, line) for name in names for line in lines_of(project.text(name)) if line.kind == "item")
+    found = [(f"{name}:{line.number}", line.text) for name, line in items if fits(line.text)]
+    facts = project.memory.facts.shown([fact for fact in project.facts() if fits(fact.content)])
+    found += [(fact.id, fact.content) for fact in facts]
+    yield from found
     if found:
         return
     said: set[str] = set()  # the newest note represents older ones with the same line

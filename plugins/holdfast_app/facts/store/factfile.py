@@ -77,9 +77,8 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
         data = untrusted.from_json(text)
     except ValueError as error:
         if text.lstrip().startswith("["):
-            raise ConfigError(
-                f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
-            ) from error
+            step = "Use a JSON array, or one JSON object a line."
+            raise ConfigError(f"{name} is not valid JSON: {error}.", next_step=step) from error
         yield from _lines(text)
         return
     rows = data.get("facts", [data]) if isinstance(data, dict) else data
@@ -109,13 +108,12 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *
         good: list[_Good] = []
         for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
             said = content = row.value.content
-            if not hostile.is_marked(said):
-                if witness.is_hostile(said):
-                    bad.append(BadRow(row.number, REASON))
-                    continue
-                if not is_archive and strangers.orders(said) and said not in known:  # a file's words are not the user's
-                    content = hostile.MARK.format(name="an import") + said
-            if rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
+            is_marked = hostile.is_marked(said)
+            if not (is_marked or is_archive or said in known) and strangers.orders(said):
+                content = hostile.MARK.format(name="an import") + said  # a file's words are not the user's
+            if not is_marked and witness.is_hostile(said):
+                bad.append(BadRow(row.number, REASON))
+            elif rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row._replace(value=row.value._replace(content=content)))
@@ -138,13 +136,11 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
         if not isinstance(row.value, Mapping):
             raise BadValue("the row", "is not an object")
         value: Mapping[str, Any] = row.value
-        for name in ("content", "category", "confidence"):
-            if name not in value:
-                raise BadValue(name, "is missing")
-        source = value.get("source")
+        if lacks := [name for name in ("content", "category", "confidence") if name not in value]:
+            raise BadValue(lacks[0], "is missing")
+        source, fact_id = value.get("source"), value.get("id")
         if not isinstance(source, str | None):
             raise BadValue("source", "is not a string")
-        fact_id = value.get("id")
         if fact_id is not None and not is_id(fact_id):
             raise BadValue("id", "is not `fact_` and 8 hex digits")
         at = _time(value.get("createdAt"))
@@ -177,7 +173,7 @@ def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Go
             for row, content, source in zip(rows, strings[::2], strings[1::2], strict=True)
         ]
     except (Refused, BadValue) as error:
-        if len(rows) == 1:
-            bad.append(BadRow(rows[0].number, error.message.rstrip(".")))
-            return []
-    return [admitted for row in rows for admitted in _admit(services, [row], bad)]
+        if len(rows) > 1:
+            return [admitted for row in rows for admitted in _admit(services, [row], bad)]
+        bad.append(BadRow(rows[0].number, error.message.rstrip(".")))
+        return []

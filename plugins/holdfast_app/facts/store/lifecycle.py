@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
@@ -218,15 +218,13 @@ class Facts(FactWriter):
                 if other.id != fact_id and duplicate_key(other.content) == key:
                     step = "Update that one, or delete it first."
                     raise DuplicateFact(f"Fact {other.id} already says that.", next_step=step)
-        given = {"content": content, "category": category, "confidence": confidence}
+        given: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         if fields:
             if content is not None and key_of(content) != key_of(old.content):
                 self._reject(old)
             self.rejected.lift(content or "")
-        new = self.services.store.update_fact(
-            fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
-        )
+        new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
         if fields:
             self.trail.add(departure(old, self.services.clock(), "updated", f"{' and '.join(fields)} changed by hand"))
         logger.info("fact %s was updated", fact_id)
