@@ -84,9 +84,8 @@ _BY_HAND = "Keep the right lines and remove the markers"
 
 def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Check each document, and with ``repair`` repair those that cannot be read."""
-    count = broken = 0
-    for name in memory.store.names():
-        count += 1
+    names, broken = memory.store.names(), 0
+    for name in names:
         try:
             try:
                 _read_document(memory, name)
@@ -102,7 +101,7 @@ def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
             broken += 1
             yield failed(error)
     if not broken:
-        yield good(f"{count:,} readable" if count else "none yet")
+        yield good(f"{len(names):,} readable" if names else "none yet")
 
 
 def _read_document(memory: Holdfast, name: str) -> None:
@@ -278,8 +277,7 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
     """The daily summary's block, from that of the daily note."""
     [block] = blocks(note)
     stated = []
-    for item in block.items("State"):
-        kind, _, rest = item.partition(" of ")
+    for kind, _, rest in (item.partition(" of ") for item in block.items("State")):
         target, _, summary = rest.partition(": ")
         stated.append(StateMutation(kind=kind, target=target, summary=summary))
     payload, name = Payload(state_mutations=stated), services.layout.name(Surface.DAILY, receipt.at.date())

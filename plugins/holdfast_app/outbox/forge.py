@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.plugin.discovery import PluginContext
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0
-
-
 #: An :class:`Activity`'s kind when something is missing.
 INCOMPLETE: Final = "incomplete"
 
@@ -159,16 +157,9 @@ class Forge(ABC):
         for post in posts:
             bodies.setdefault(post.target, []).append(post.body)
         flush, at = receipt.flush_id, receipt.at
+        same: dict[str, Any] = {"plugin": self.name, "flush": flush, "at": at, "due": at}
         items = [
-            Item(
-                id=self.item_id(flush, target),
-                plugin=self.name,
-                flush=flush,
-                target=target,
-                body="\n\n".join(parts),
-                at=at,
-                due=at,
-            )
+            Item(id=self.item_id(flush, target), target=target, body="\n\n".join(parts), **same)
             for target, parts in bodies.items()
         ]
         outbox = Outbox(self._state)

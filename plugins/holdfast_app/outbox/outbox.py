@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -220,14 +220,7 @@ def _moved(target: str, old: str, new: str) -> str:
 
 
 def _damaged(line: bytes) -> Item:
-    return Item(
-        id=damaged_id(line),
-        plugin="",
-        flush="",
-        target="",
-        body="",
-        at=_EPOCH,
-        due=_EPOCH,
-        error=f"A line of {FILE} is damaged.",
-        next_step="The daily summary lists the changes: publish them manually, then drop this with a reason.",
-    )
+    empty: dict[str, Any] = dict.fromkeys(("plugin", "flush", "target", "body"), "")
+    step = "The daily summary lists the changes: publish them manually, then drop this with a reason."
+    error = f"A line of {FILE} is damaged."
+    return Item(id=damaged_id(line), **empty, at=_EPOCH, due=_EPOCH, error=error, next_step=step)

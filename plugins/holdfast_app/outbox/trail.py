@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -88,11 +89,10 @@ class IssueForge(Forge):
         by_target: dict[Target, list[StateMutation]] = {}
         elsewhere: dict[str, None] = {}
         for mutation in payload.state_mutations:
-            target = self._target(mutation.target)
-            if target is None:
-                elsewhere[mutation.target] = None
-            else:
+            if target := self._target(mutation.target):
                 by_target.setdefault(target, []).append(mutation)
+            else:
+                elsewhere[mutation.target] = None
         keep = set(map(str, by_target))
         posts = [Post(str(target), self._body(target, said, keep, receipt)) for target, said in by_target.items()]
         note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
@@ -167,10 +167,8 @@ class IssueForge(Forge):
         """The comment for people, except for the last line. ``keep`` are the flush's targets."""
         from holdfast.config.layout import Surface
 
-        lines = []
-        for mutation in said:
-            text = quiet(one_line(mutation.summary), server=self._server, repository=target.repository, keep=keep)
-            lines.append(f"**{mutation.kind}**: {text}")
+        shown = partial(quiet, server=self._server, repository=target.repository, keep=keep)
+        lines = [f"**{mutation.kind}**: {shown(one_line(mutation.summary))}" for mutation in said]
         told = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
         note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
         story = f"The whole story: {code(note)}, block {code(receipt.flush_id)}." if note else ""

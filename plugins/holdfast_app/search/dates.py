@@ -98,10 +98,9 @@ def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tu
         if span is None or span.start >= tomorrow:
             continue
         lead = (match["lead"] or "").lower()
-        if lead in ("since", "after"):
-            span = Span(span.start if lead == "since" else span.end, tomorrow)
-        elif lead in ("before", "until", "till"):
-            span = Span(_FIRST, span.start)
+        begin = {"since": span.start, "after": span.end}.get(lead)
+        if begin or lead in ("before", "until", "till"):
+            span = Span(begin, tomorrow) if begin else Span(_FIRST, span.start)
         found.append(span)
         rest.append(text[at : match.start()])
         at = match.end()

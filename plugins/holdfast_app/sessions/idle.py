@@ -28,8 +28,7 @@ def send_waiting(services: Services, limit_s: float) -> None:
 def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_s: float) -> list[str]:
     """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
     before = services.now().timestamp() - services.config.session.idle_minutes * 60
-    ended: list[str] = []
-    until = time.monotonic() + limit_s
+    ended, until = list[str](), time.monotonic() + limit_s
     for path in journal.session_files(services.state):
         if time.monotonic() > until:
             break
@@ -37,12 +36,10 @@ def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_
             if safeopen.stat(path).st_mtime > before or journal.last_checkpoint_of(path) is not None:
                 continue
             session_id = journal.session_id_of(path)
-            if session_id is None or session_id in open_ids:
-                continue
-            session = kind(services, session_id)
-            if session.unflushed and not session.ended:
+            session = kind(services, session_id) if session_id and session_id not in open_ids else None
+            if session and session.unflushed and not session.ended:
                 session.end()
-                ended.append(session_id)
+                ended.append(session.id)
         except OSError:
             continue  # gone meanwhile
         except HoldfastError as error:

@@ -185,14 +185,12 @@ class _Kept:
 
     def put(self, name: str, line: str) -> bool:
         """Add or replace a record, by its id. False for a deleted record. Raises: Corrupt."""
-        record = _object(line, name)
+        record, key = _object(line, name), line
         if _is_known(name):
             if self._is_dead(record):
                 return False
             line = _canonical(record)
             key = str(record.get("id") or record.get("key") or record.get("name") or line)
-        else:
-            key = line
         self.rows.setdefault(name, {})[key] = line
         return True
 

@@ -124,8 +124,7 @@ def write_due(services: Services) -> int:
     """Write waiting entries regardless of the throttle, at an explicit update point. Returns the number written."""
     with _lock(services):
         book = _load(services)
-        due = len(_due(book))
-        if due:
+        if due := len(_due(book)):
             _write(services, book)
         return due
 
@@ -157,13 +156,12 @@ def _write(services: Services, book: _Book) -> _Book:
     """Write everything due in one step. Entries for a full section keep waiting."""
     text = update.load(services)[FILES.index(Surface.PATTERNS)].text
     found = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
-    due = []
+    due, entries = list[Sighting](), dict[str, list[CuratedEntry]]()
     for kind, anchor in _ANCHORS.items():
         room = sections.MAX_ITEMS - len(found[anchor].items)
-        due += [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
-    entries: dict[str, list[CuratedEntry]] = {}
-    for seen in due:
-        entries.setdefault(_ANCHORS[Kind(seen.kind)], []).append(CuratedEntry(text=seen.text))
+        fitting = [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
+        entries[anchor] = [CuratedEntry(text=seen.text) for seen in fitting]
+        due += fitting
     if due:
         update.write(services, {Surface.PATTERNS: entries})
     done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}

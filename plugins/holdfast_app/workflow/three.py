@@ -59,9 +59,8 @@ def _listed(value: Iterable[T], what: str) -> Iterable[T]:
 
 def _files(value: Iterable[str]) -> tuple[Surface, ...]:
     names = [v.removesuffix(".md") for v in _listed(value, "file names")]
-    for name in names:
-        if name not in FILES:
-            raise ValueError(f"{name!r} is not one of {', '.join(FILES)}")
+    if unknown := [name for name in names if name not in FILES]:
+        raise ValueError(f"{unknown[0]!r} is not one of {', '.join(FILES)}")
     return tuple(s for s in FILES if s in names)
 
 
@@ -89,10 +88,8 @@ class Deliverable:
     @property
     def problem(self) -> str:
         """Why it is not verified, or an empty string."""
-        if self.proof:
-            return ""
-        if self.command.strip():
-            return f"`{self.command.strip()}` has no exit status 0"
+        if self.proof or self.command.strip():
+            return "" if self.proof else f"`{self.command.strip()}` has no exit status 0"
         return f"{self.evidence.strip()!r} is not a link" if self.evidence.strip() else "no evidence"
 
 
