@@ -112,17 +112,17 @@ class Session(Context):
             reason=reason,
             on_summary=on_summary,
             agent=agent,
-            take=self.take,
-            fill=self.fill,
+            take=self._take,
+            fill=self._fill,
         )
 
-    def take(self, attempt: Attempt) -> Receipt:
+    def _take(self, attempt: Attempt) -> Receipt:
         """Take the steps of a flush. An application may keep it on this machine. Raises: FlushRefused."""
         from holdfast.flush.pipeline import take
 
         return take(attempt)
 
-    def fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
+    def _fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
         """``given`` with its unanswered fields filled from ``messages``. With ``undecided`` a curated decision that it
         lacks is derived as ``none``. The kernel derives nothing."""
         from holdfast.models import Payload

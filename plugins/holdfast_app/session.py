@@ -27,7 +27,7 @@ class Session(kernel.Session):
 
     _services: Services
 
-    def take(self, attempt: Attempt) -> Receipt:
+    def _take(self, attempt: Attempt) -> Receipt:
         """See :func:`holdfast_app.spool.take`."""
         from holdfast.flush import pipeline
 
@@ -37,7 +37,7 @@ class Session(kernel.Session):
 
         return spool.take(self._services, attempt)
 
-    def fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
+    def _fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
         """See :func:`holdfast_app.facts.completing.completed`."""
         from holdfast_app.facts import completing
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = lazy.log(__name__)
 
-#: See :meth:`holdfast.session.Session.fill`.
+#: See :meth:`holdfast.session.Session._fill`.
 Fill: TypeAlias = "Callable[[Attempt, Payload | None, Sequence[Message], bool], Completed]"
 
 
@@ -43,7 +43,7 @@ Fill: TypeAlias = "Callable[[Attempt, Payload | None, Sequence[Message], bool], 
 class Attempt:
     """One try to flush ``session``, and what its steps found so far.
 
-    ``fill`` is :meth:`holdfast.session.Session.fill`. ``given`` is the caller's payload, or a payload refused earlier
+    ``fill`` is :meth:`holdfast.session.Session._fill`. ``given`` is the caller's payload, or a payload refused earlier
     (``taken_up``). ``stated`` identifies it. ``messages`` are those that no flush covers yet, up to the journal's
     offset ``upto``; ``position`` is the newest one's. ``failed_before`` are an earlier try's reason and target,
     ``settled`` the stated payloads, by digest, that this flush answers for, ``queued`` what waits for models.

@@ -43,7 +43,7 @@ _CUT: Final = (
 def completed(
     services: Services, attempt: Attempt, given: Payload | None, messages: Sequence[Message], *, undecided: bool
 ) -> Completed:
-    """See :meth:`holdfast.session.Session.fill`. Only extractors that need no model are asked. The others run later,
+    """See :meth:`holdfast.session.Session._fill`. Only extractors that need no model are asked. The others run later,
     without the lock."""
     made = Completed(given or Payload())
     if not messages:

@@ -142,7 +142,7 @@ def test_tools__secret_written_by_hand__is_in_no_answer(planted, monkeypatch):
             answer = str(error)
         assert SECRET not in answer, name
     for name in searching.document_names(str(planted)):
-        assert SECRET not in searching.read_document(str(planted), searching.uri_of(name))
+        assert SECRET not in searching.read_document(str(planted), searching.PREFIX + name)
 
 
 def test_session__secret_as_its_id__is_in_no_file_and_no_name(run, project):

@@ -55,7 +55,7 @@ def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways
     session = memory.session("s")
     session.add("user", "Fix the login")
     with monkeypatch.context() as patch:
-        patch.setattr(type(session), "take", kernel.Session.take)
+        patch.setattr(type(session), "_take", kernel.Session._take)
         with pytest.raises(FlushRefused) as refused:
             session.flush()
         [marker] = memory.unsafe()
