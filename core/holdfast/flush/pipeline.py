@@ -49,7 +49,7 @@ def flush(
     take: Callable[[Attempt], Receipt],
     fill: Fill,
 ) -> Receipt:
-    """Flush ``session``. See :meth:`holdfast.session.Session.flush`, whose methods ``_take`` and ``_fill`` these are."""
+    """Flush ``session``. See :meth:`holdfast.session.Session.flush`. ``take`` and ``fill`` are its class's."""
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
