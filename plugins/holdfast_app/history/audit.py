@@ -49,7 +49,7 @@ class Repeated(NamedTuple):
 def repeated(transcript: Transcript) -> list[Repeated]:
     """What followed a compaction although it was in the context before, in order."""
     found, before, now = list[Repeated](), list[Repeated](), list[Repeated]()
-    for one, answer in zip(transcript.kept, (*transcript.kept[1:], None), strict=True):
+    for one, answer in zip(transcript.kept, (*transcript.kept[1:], None), strict=False):
         if one.tool == SUMMARY and one.role == "system":
             before += now
             now = []

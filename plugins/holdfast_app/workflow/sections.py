@@ -283,7 +283,7 @@ def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str])
 
 def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
     """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
-    for heading, following in zip(found.headings, (*found.headings[1:], None), strict=True):
+    for heading, following in zip(found.headings, (*found.headings[1:], None), strict=False):
         body = request.text[heading.end : following.start if following else len(request.text)]
         # An empty part before a subsection is fine; the subsection is reported for itself.
         if not without_comments(body)[0].strip() and not (following and following.level > heading.level):
