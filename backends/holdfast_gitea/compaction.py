@@ -62,8 +62,7 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
         if title == STORE and all(entry.author == user_id for entry in entries):
             issue = log.repo.issue(entries[0].number)  # described again, in an issue of the token's user
             framed = marker.framed(issue.body) if issue else None
-            text = framed.text or "" if framed else ""
-            log.make(STORE, index.store_body(text, **index.store_fields(entries[0])))
+            log.make(STORE, index.store_body(framed.text or "" if framed else "", **index.store_fields(entries[0])))
             count += 1
         elif title.startswith(DOCUMENT) or title == FACTS:
             view = log.load(title)

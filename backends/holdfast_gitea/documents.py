@@ -150,8 +150,7 @@ class Documents:
 
     def _close_past(self, title: str) -> None:
         """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
-        day = _DAY.search(title)
-        for other, entries in self._log.index.titles().items() if day else ():
+        for other, entries in self._log.index.titles().items() if _DAY.search(title) else ():
             if other < title and _DAY.sub("\0", other) == _DAY.sub("\0", title):
                 for entry in entries:
                     if entry.is_open:

@@ -212,8 +212,7 @@ class Log:
         replayed = self._replay(title, segments)
         lost = None
         there = {segment.number for segment in segments}
-        copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]
-        for tail in (*copies, self.index.tail(title)):
+        for tail in (*(Tail(e.head, e.head_comment, e.number) for e in entries if e.head), self.index.tail(title)):
             if tail is None or tail.segment not in there or tail.record in replayed.known:
                 continue
             if replayed.foreign.get(tail.record) == tail.comment:

@@ -154,8 +154,7 @@ def record_in(comment: Comment, segment: int) -> Record | None:
 def records(segments: Iterable[Segment]) -> list[Record]:
     """All records by ascending comment id. Raises: Unsupported."""
     comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
-    found = (record_in(comment, segment) for comment, segment in comments)
-    return [record for record in found if record is not None]
+    return [record for record in (record_in(comment, segment) for comment, segment in comments) if record is not None]
 
 
 def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:

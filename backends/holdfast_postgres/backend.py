@@ -155,8 +155,7 @@ class PostgresBackend(StorageBackend):
     # --- documents
 
     def read(self, name: str) -> Document | None:
-        rows = reading(lambda: self.database.run(self._asked([name]))[0])
-        return found([name], rows or [])[name]
+        return found([name], reading(lambda: self.database.run(self._asked([name]))[0]) or [])[name]
 
     def write(self, name: str, text: str, expected: str | None = None) -> str:
         statement = self._statement(Write(name=name, text=text, expected=expected))
@@ -194,8 +193,7 @@ class PostgresBackend(StorageBackend):
 
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         most = None if limit is None else min(max(limit, 0), sys.maxsize)
-        rows = reading(lambda: self.database.run(self._listing(order, most))[0]) or []
-        return map(_fact_of, rows)
+        return map(_fact_of, reading(lambda: self.database.run(self._listing(order, most))[0]) or [])
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         result = self.commit([Add(fact, limit)]).added[0]

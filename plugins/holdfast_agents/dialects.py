@@ -88,8 +88,7 @@ def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
     stem, dot, suffix = path.rpartition(".")
     plain = agent.replace("-", "").replace("_", "").isalnum()
     own = f"{stem}/subagents/agent-{agent}.{suffix}" if agent and dot and plain else ""
-    named = text(payload, "agent_transcript_path") if agent else ""
-    return tuple(filter(None, (named, own, path)))
+    return tuple(filter(None, (text(payload, "agent_transcript_path") if agent else "", own, path)))
 
 
 def answer(kind: str, reply: Reply) -> Answer:

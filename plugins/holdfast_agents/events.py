@@ -121,8 +121,7 @@ def until(client: str) -> str:
 def refusal(client: str, message: str, next_step: str, session: str) -> str:
     """The reason why the context is not saved and the next step, for the client's user."""
     override = f'`holdfast override --session {session} --reason "..."` lets it go once, unsaved.'
-    words = (unsaved(client), message, next_step, "" if client in UNSTOPPABLE else override)
-    return " ".join(filter(None, words))
+    return " ".join(filter(None, (unsaved(client), message, next_step, "" if client in UNSTOPPABLE else override)))
 
 
 def text(payload: Mapping[str, object], *names: str) -> str:

@@ -139,8 +139,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     is_whole = not name or not any("not shown" in line.text for line in shown)
     title = name or ("The first lines" if why == _HEAD else "Where to resume")
     cut = 0 if is_whole else max(0, said - len(numbers))
-    tokens = sum(line.tokens for line in shown)
-    return Part(name=name, title=title, why=why, tokens=tokens, cut=cut, lines=tuple(shown))
+    return Part(name=name, title=title, why=why, tokens=sum(line.tokens for line in shown), cut=cut, lines=tuple(shown))
 
 
 def _facts(project: Project) -> dict[str, Fact]:

@@ -70,8 +70,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
         receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, event, session.id)
-    overridden = receipt is not None and receipt.overridden
-    if overridden or (failure is None and not blind) or session.use_override():
+    if (receipt is not None and receipt.overridden) or (failure is None and not blind) or session.use_override():
         if not failure and not blind:
             durable.remove(turns.gap(memory.services.state, session.id))
         return _brief(memory, event, session, receipt)

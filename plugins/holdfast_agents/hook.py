@@ -204,8 +204,7 @@ class _Call:
         from holdfast.fs import durable, private
 
         try:
-            root = _root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root)
-            state = statefolder.of_files(root)
+            state = statefolder.of_files(_root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root))
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
         except (HoldfastError, OSError):

@@ -105,8 +105,7 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
     """The text for the start of ``event.session``, of ``most`` characters, and the notice for the user; writes nothing.
     Raises: HoldfastError when memory cannot be read."""
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
-    session = _session_line(event, _has_past(memory, event))
-    text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], session]))
+    text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], _session_line(event, _has_past(memory, event))]))
     return Reply(context=_fitted(memory, text, event.session, most, in_bytes=event.client == "codex"), notice=unsafe)
 
 
@@ -127,8 +126,7 @@ def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Repl
         room = MAX_CHARS - sum(len(part) + 2 for part in parts)
         parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
     blocked = "" if spool.is_on else f" {until(event.client)}"
-    notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
-    return Reply(context="\n\n".join(parts), notice=notice)
+    return Reply(context="\n\n".join(parts), notice=f"holdfast: {error.message} {error.next_step} {old}{blocked}")
 
 
 def _cut(text: str, most: int) -> str:

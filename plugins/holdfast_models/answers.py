@@ -110,8 +110,7 @@ def _values(text: str, key: str) -> Iterator[object]:
             value, position = decoder.raw_decode(text, match.start())
         except json.JSONDecodeError as error:
             position = match.end()
-            endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
-            if endless and last_key >= match.start():
+            if (error.msg.startswith("Unterminated string") or error.pos > last_brace) and last_key >= match.start():
                 yield _CUT_OFF
             failures += 1
             if failures > _MAX_FAILURES:

@@ -118,8 +118,7 @@ def _is_stricter(table: object, own: object) -> bool:
     """Whether a policy allows nothing, and refuses wherever the user's ``own`` policy refuses."""
     if not isinstance(table, Mapping):
         return False
-    refuses = isinstance(own, Mapping) and REFUSE in own.values()
-    allowed = (REFUSE,) if refuses else (MASK, REFUSE)
+    allowed = (REFUSE,) if isinstance(own, Mapping) and REFUSE in own.values() else (MASK, REFUSE)
     return all(kind in (*KINDS, "pii") and act in allowed for kind, act in table.items())
 
 

@@ -187,8 +187,7 @@ def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str],
 
 def _query(text: str) -> Mapping[str, str]:
     """The last value of each field. Raises: ValueError."""
-    fields = parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS)
-    return {name: values[-1] for name, values in fields.items()}
+    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS).items()}
 
 
 View = Callable[[Project, Renderer, "pages.Request"], str]

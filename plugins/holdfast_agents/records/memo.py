@@ -110,8 +110,7 @@ _RECORDED = {
 def last(client: str, root: str) -> datetime | None:
     """When the last change was made, in UTC. None when no recording can be attributed to the project."""
     files = glob.glob(os.path.join(glob.escape(own_folder(client)), *_RECORDED.get(client, ())))
-    newest = sorted(files, key=_changed, reverse=True)[:_NEWEST]
-    times = (_changed(path) for path in newest if _is_in(path, root))
+    times = (_changed(path) for path in sorted(files, key=_changed, reverse=True)[:_NEWEST] if _is_in(path, root))
     return next((datetime.fromtimestamp(time, UTC) for time in times), None)
 
 

@@ -68,8 +68,7 @@ def _needed(name: str, where: Where) -> Needed:
 
 def _pi(where: Where) -> Needed:
     files = _files("extensions", plugin(where.program, "pi"), "the extension", "prompts")
-    by_hand = (_TRUST, worktrees("pi")) if where.in_project else ()
-    return Needed(places=where.places("pi", files), by_hand=by_hand)
+    return Needed(places=where.places("pi", files), by_hand=(_TRUST, worktrees("pi")) if where.in_project else ())
 
 
 def _files(folder: str, body: str, what: str, commands: str) -> Files:

@@ -166,8 +166,7 @@ def trust_command(call: Call) -> Answer:
     if args.list:
         return _list()
     if args.revoke is not None:  # a removed project can be named too
-        named = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
-        return _revoke(named)
+        return _revoke(os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root)
     if args.yes and is_agent():
         raise UsageError(
             "An agent may not accept what a clone brings.", next_step="Run this in a terminal of your own."

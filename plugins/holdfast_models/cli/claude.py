@@ -36,8 +36,7 @@ class ClaudeCli(CliModel):
             raise self.failed(ended.said, code=ended.code)
         row = results[-1]
         if row.get("is_error") or ended.code:
-            status = number(row, "api_error_status") or None
-            raise self.failed(string(row, "result"), status, code=ended.code)
+            raise self.failed(string(row, "result"), number(row, "api_error_status") or None, code=ended.code)
         used = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         return self.completion(
             content=string(row, "result"),

@@ -62,8 +62,7 @@ class GeminiCli(CliModel):
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):
             error = answer or whole(ended.stderr) or {}
             said = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
-            status = 401 if ended.code == _LOGIN_NEEDED else None
-            raise self.failed(said, status, code=ended.code)
+            raise self.failed(said, 401 if ended.code == _LOGIN_NEEDED else None, code=ended.code)
         models = part(answer, "stats", "models")
         used = list(models.values()) if isinstance(models, dict) else []
         return self.completion(

@@ -86,8 +86,7 @@ def _picture(daily: Sequence[Day], span: int, width: int) -> Picture:
         for number, day in enumerate(shown)
         if (value := getattr(day, name)) and (height := max(_LEAST, round(_BAR_H * value / most, 2)))
     ]
-    every = max(1, round(_LABEL / step))
-    numbers = range(len(shown) - 1, -1, -every)
+    numbers = range(len(shown) - 1, -1, -max(1, round(_LABEL / step)))
     ticks = [
         (min(round(_GUTTER + (number + 0.5) * step, 2), width - 22), f"{shown[number].day:%d %b}") for number in numbers
     ]
