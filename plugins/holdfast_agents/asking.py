@@ -12,6 +12,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
@@ -154,10 +155,8 @@ def mark(state: str, session: str) -> str:
 
 def forget(state: str, session: str) -> None:
     """Remove the mark after a compaction, so that holdfast asks again when the context fills up."""
-    try:
+    with suppress(OSError):
         os.unlink(mark(state, session))
-    except OSError:
-        return
 
 
 def _is_statement(event: Event) -> bool:

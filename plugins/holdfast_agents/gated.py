@@ -169,12 +169,10 @@ def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
 
 def _mark(services: Services, session: str, error: HoldfastError) -> None:
     """Mark this session UNSAFE although no flush has started."""
-    try:
+    with suppress(HoldfastError):  # the compaction is refused anyway
         old = safety.read(services.state, session)
         marker = old or Marker(session=session, at=stamp(services.now()), reason="compaction")
         safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
-    except HoldfastError:
-        return  # the compaction is refused anyway
 
 
 # compactions past the gate

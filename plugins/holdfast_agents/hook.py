@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
@@ -203,12 +204,10 @@ class _Call:
         from holdfast.config import statefolder
         from holdfast.fs import durable, private
 
-        try:
+        with suppress(HoldfastError, OSError):  # a flush cannot write here either
             state = statefolder.of_files(_root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root))
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
-        except (HoldfastError, OSError):
-            return  # a flush cannot write here either
 
     # answering
 
@@ -355,10 +354,8 @@ class _Call:
         from holdfast_agents.records import heartbeat
 
         seconds, chars = time.monotonic() - self.began, len(reply.context) + len(reply.block)
-        try:
+        with suppress(HoldfastError):  # `doctor` then reports that hooks do not run
             heartbeat.beat(self.state, event.client, event.name, event.session, seconds, chars)
-        except HoldfastError:
-            return  # `doctor` then reports that hooks do not run
 
     def _log(self, line: str) -> None:
         if self.state:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn, TextIO
 
 from holdfast_agents.events import Answer
@@ -68,11 +69,9 @@ class Watchdog:
         """Write both streams without buffering. A client that has gone away is ignored."""
         for output, text in zip(self._outputs, (answer.stderr, answer.stdout), strict=True):
             data = text.encode("utf-8", "replace")
-            try:
+            with suppress(OSError):
                 while data:
                     data = data[os.write(output, data) :]
-            except OSError:
-                continue
 
 
 def _own(stream: TextIO) -> int:
@@ -84,7 +83,5 @@ def _own(stream: TextIO) -> int:
 
 
 def _redirect(stream: TextIO, target: TextIO) -> None:
-    try:
+    with suppress(OSError, ValueError):
         os.dup2(target.fileno(), stream.fileno())
-    except (OSError, ValueError):
-        return

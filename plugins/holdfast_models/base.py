@@ -321,10 +321,10 @@ class ModelPlugin(Endpoint, ABC):
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """Send one request with all sources. Raises: ModelFailed; AnswerUnusable. On an error nothing changes."""
-        from holdfast_models import dreaming
+        from holdfast_models import answers
 
         with self._recording_unusable():
-            return dreaming.parse(self.ask(dreaming.SYSTEM, dreaming.question(sources), dream=True).text)
+            return answers.dream(self.ask(answers.DREAM, answers.dream_question(sources), dream=True).text)
 
     def judge(self, system: str, question: str) -> str:
         """The model's answer to a judge request. Raises: ModelFailed; AnswerUnusable."""

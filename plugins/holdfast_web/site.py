@@ -11,7 +11,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
@@ -145,11 +145,15 @@ class Site:
             return self.refusal(HTTPStatus.MISDIRECTED_REQUEST)
         try:
             parts = urlsplit(target)
-            query = _query(parts.query)
+            fields = parse_qs(parts.query, keep_blank_values=True, max_num_fields=_FIELDS)
         except ValueError:
             return self.refusal(HTTPStatus.BAD_REQUEST)
+        query = {name: values[-1] for name, values in fields.items()}
         if parts.path.startswith(_STATIC):
-            return self._static_file(parts.path.removeprefix(_STATIC))
+            # Everyone may read the stylesheet and the script. They hold nothing of the project, and an error page must
+            # not show the prefix to a reader without the cookie.
+            file = self._static.get(parts.path.removeprefix(_STATIC))
+            return _response(HTTPStatus.OK, *file) if file else self.refusal(HTTPStatus.NOT_FOUND)
         prefix = self.access.prefix
         if not parts.path.startswith(prefix):
             return self.refusal(HTTPStatus.FORBIDDEN)
@@ -169,12 +173,6 @@ class Site:
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
 
-    def _static_file(self, name: str) -> Response:
-        """Everyone may read the stylesheet and the script. They hold nothing of the project, and an error page must not
-        show the prefix to a reader without the cookie."""
-        found = self._static.get(name)
-        return _response(HTTPStatus.OK, *found) if found else self.refusal(HTTPStatus.NOT_FOUND)
-
     def _error(self, status: int, message: str, next_step: str, *, home: str = "") -> Response:
         text = self._renderer.error(HTTPStatus(status), message, next_step, home=home)
         extra = (("Allow", "GET, HEAD"),) if status == HTTPStatus.METHOD_NOT_ALLOWED else ()
@@ -183,11 +181,6 @@ class Site:
 
 def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str], ...] = ()) -> Response:
     return Response(status=int(status), headers=(("Content-Type", kind), *_HEADERS, *extra), body=body)
-
-
-def _query(text: str) -> Mapping[str, str]:
-    """The last value of each field. Raises: ValueError."""
-    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS).items()}
 
 
 View = Callable[[Project, Renderer, "pages.Request"], str]

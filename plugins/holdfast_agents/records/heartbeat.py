@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -60,25 +61,19 @@ def beats(state: str) -> list[Beat]:
         return []
     for name in names:
         told = private.table(os.path.join(folder, name))
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             at = datetime.fromisoformat(told["at"])
             found.append(Beat(str(told["client"]), str(told["event"]), str(told["session"]), at.astimezone(UTC)))
-        except (ValueError, KeyError, TypeError):
-            continue
     return sorted(found, key=lambda b: b.at, reverse=True)
 
 
 def log(state: str, client: str, kind: str, problem: str) -> None:
     """Add a line. An unwritable log is not an error."""
     line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:_MAX_LINE]
-    try:
+    with suppress(OSError, HoldfastError):
         path = os.path.join(private.make(state), "hook.log")
         with private.lock(path, timeout_s=_WAIT_S), safeopen.Folder(os.path.dirname(path)) as folder:
-            try:
+            with suppress(FileNotFoundError):
                 if folder.stat("hook.log").st_size > _MAX_BYTES:
                     folder.replace("hook.log", "hook.log.1")
-            except FileNotFoundError:
-                pass
             durable.append(path, f"{line}\n".encode(), flush=False)
-    except (OSError, HoldfastError):
-        return

@@ -48,9 +48,10 @@ def _needed(where: Where) -> Needed:
     words = where.program
     gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
     groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
+    server = {"command": words[0], "args": [*words[1:], "mcp"]}
     files: Files = {
         "hooks.json": (groups, f"{len(groups.groups)} hooks"),
-        **({"config.toml": (_server(words), "the MCP server")} if where.server else {}),
+        **({"config.toml": (in_toml("[mcp_servers.holdfast]", server), "the MCP server")} if where.server else {}),
         "../AGENTS.md": (SECTION, "the protocol"),
         "~/.agents/skills/holdfast/SKILL.md": (Whole(body=program.data("skill.md")), "the skill"),
         "~/.agents/skills/memory-update/SKILL.md": (Whole(body=update), "$memory-update"),
@@ -62,11 +63,6 @@ def _needed(where: Where) -> Needed:
 def guarded(words: tuple[str, ...]) -> str:
     """The command at compaction. It blocks when the program gives no answer."""
     return f"sh -c {shlex.quote(program.command(_GUARDED, words))}"
-
-
-def _server(words: tuple[str, ...]) -> Section:
-    first, *rest = words
-    return in_toml("[mcp_servers.holdfast]", {"command": first, "args": [*rest, "mcp"]})
 
 
 def in_toml(head: str, *tables: Mapping[str, object]) -> Section:

@@ -134,7 +134,10 @@ def _install(call: Call) -> Answer:
         ownership_mark.secret(make=True)  # without the user's key no hook could store anything
     done = placing.put_in(wanted.places)
     login = "" if as_plugin else chosen(call, call.root)
-    model = switch_on(call.root, login) if login else None
+    model = None
+    if login:
+        key = f"plugins.{LOGINS[login]}.enabled"
+        model = {"key": key, "file": home_short(project.change(call.root, key, True, user=True))}
     made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
     client = CLIENTS[args.client]
     remark = filter(None, [client.remark(where)])
@@ -347,12 +350,6 @@ def step(client: str) -> str:
         f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {CLIENTS[name].shown}'s own "
         "login for it."
     )
-
-
-def switch_on(root: str, name: str) -> dict[str, str]:
-    """Enable a login in the user's own settings. Raises: like ``holdfast config --user``."""
-    key = f"plugins.{LOGINS[name]}.enabled"
-    return {"key": key, "file": home_short(project.change(root, key, True, user=True))}
 
 
 def _asked(client: str, root: str) -> str:

@@ -248,12 +248,10 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
     )
     if not named and not sure and strength < PASSWORD and len(value) < 12:
         return None
-    ok = named or (sure and quoted and _quoted_secret(value, strength)) or stands_out(value, strength)
+    is_name = "_" in value and not any(map(str.isdigit, value))
+    assigned = sure and quoted and not is_name and values.can_be_secret(value, strength, quoted=True)
+    ok = named or assigned or stands_out(value, strength)
     return Value(start, end, " ", quoted=quoted) if ok else None
-
-
-def _quoted_secret(value: str, strength: int) -> bool:
-    return values.can_be_secret(value, strength, quoted=True) and ("_" not in value or any(c.isdigit() for c in value))
 
 
 def stands_out(value: str, strength: int) -> bool:
