@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from holdfast import Holdfast
 from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
@@ -23,15 +24,13 @@ from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
+from holdfast_app.dream.write import lock
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
 from holdfast_app.trust import provenance
 from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION, REPAIR
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 _PROBE = ".holdfast-probe"
 #: Test sentence for each validator.
@@ -41,8 +40,6 @@ _HARMLESS = "The weekly report is due on Monday."
 def examine(root: str, *, repair: bool = False) -> list[Check]:
     """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept) and the
     private folder closed to others. Raises nothing that a project can cause."""
-    from holdfast import Holdfast
-
     checks = _named("settings", _settings(root))
     if checks[0].outcome is Outcome.FAIL:
         return checks
@@ -143,8 +140,6 @@ def _validators(memory: Holdfast) -> Iterator[Check]:
 
 def inventory(root: str) -> list[discovery.Status]:
     """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
-    from holdfast import Holdfast
-
     try:
         with Holdfast.open(root) as memory:
             return memory.plugin_statuses()
@@ -285,8 +280,6 @@ def _dreams(memory: Holdfast) -> Iterator[Check]:
 
 
 def _is_dreaming(memory: Holdfast) -> bool:
-    from holdfast_app.dream.write import lock
-
     try:
         with lock(memory.services, timeout_s=0.0):
             return False

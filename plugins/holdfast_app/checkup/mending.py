@@ -9,30 +9,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.models import Check, CuratedEntry, Outcome, Payload, StateMutation
+from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, StateMutation
 from holdfast.storage import Capability
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
+from holdfast_app.data_loss import Loss
 from holdfast_app.records import handoffs, packs
 from holdfast_app.records.blocks import blocks
+from holdfast_app.services import Services
 from holdfast_app.sessions import rewriting
 from holdfast_file import conflicts
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-    from holdfast.models import Receipt
-    from holdfast_app.data_loss import Loss
-    from holdfast_app.services import Services
 
 
 def good(message: str) -> Check:

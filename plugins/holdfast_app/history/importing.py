@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
@@ -14,9 +13,7 @@ from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.history.memories import PROGRAMS
 from holdfast_app.history.sessions import FOLLOWED, Past, found
-
-if TYPE_CHECKING:
-    from holdfast_app.project import Holdfast
+from holdfast_app.project import Holdfast
 
 
 @frozen(kw_only=True)

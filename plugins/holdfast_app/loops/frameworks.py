@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve
 
+from holdfast import Session
 from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.models import Message
 from holdfast_app.loops.hold import Hold, finished, like
 from holdfast_app.loops.mirror import parse
-
-if TYPE_CHECKING:
-    from holdfast import Session
-    from holdfast.models import Message
 
 #: LangGraph's id for the removal of all messages.
 _EVERY: Final = "__remove_all__"

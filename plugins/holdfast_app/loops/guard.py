@@ -10,19 +10,17 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import IOBase
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from attrs import frozen
 
 from holdfast.errors import FlushRefused
+from holdfast.models import Message
 from holdfast.text.lazy import log
 from holdfast_app.loops import frameworks, servers
 from holdfast_app.loops.hold import ROUNDS, Hold, finished, restless
 from holdfast_app.loops.mirror import parse
 from holdfast_app.message_formats.leaves import says
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
 
 P = ParamSpec("P")
 R = TypeVar("R")

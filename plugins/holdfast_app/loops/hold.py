@@ -7,17 +7,15 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from attrs import frozen
 
+from holdfast import Holdfast, Session
 from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.models import Message
 from holdfast.text.lazy import log
 from holdfast_app.loops.mirror import key_of, parse
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast, Session
-    from holdfast.models import Message
 
 P = ParamSpec("P")
 R = TypeVar("R")

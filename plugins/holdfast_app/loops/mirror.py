@@ -10,21 +10,20 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast import Session
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
+from holdfast.models import Message
 from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
 from holdfast_app.message_formats import messages as plain
 from holdfast_app.message_formats.leaves import says
 from holdfast_app.message_formats.reading import SUMMARY, THINKING, Reading
 
-if TYPE_CHECKING:
-    from holdfast import Session
-    from holdfast.models import Message
+Key = tuple[str, str, str]
 
-    Key = tuple[str, str, str]
 
 #: Tools whose messages are not speech. A loop may drop them at any time.
 _ASIDE: Final = (SUMMARY, THINKING)

@@ -13,19 +13,17 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
+from holdfast import Session
 from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.models import Message
 from holdfast_app.loops.hold import Hold, finished, like, logger
 from holdfast_app.loops.mirror import parse
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.reading import SUMMARY
-
-if TYPE_CHECKING:
-    from holdfast import Session
-    from holdfast.models import Message
 
 #: Where requests hold their rows, by the path's end.
 _ROWS: Final = {

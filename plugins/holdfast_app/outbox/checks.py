@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast_app.outbox.delivery import forges_of
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -11,6 +11,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast.fs import paths
+from holdfast.models import Payload, Receipt
 from holdfast.storage import block_marker
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
@@ -18,9 +19,6 @@ from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.outbox import FILE, Delivery, Item, Outbox, Send
 from holdfast_app.records import ownlines
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt
 
 logger = log(__name__)
 

@@ -13,17 +13,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import evolve, frozen
 
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import private
+from holdfast.models import Evidence
 from holdfast.text.lazy import log
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
-
-if TYPE_CHECKING:
-    from holdfast.models import Evidence
 
 logger = log(__name__)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import UTC, date
 from hashlib import blake2s
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict, evolve, frozen
 
@@ -24,27 +24,15 @@ from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import durable, private
 from holdfast.journal import journal
+from holdfast.models import Fact
 from holdfast.text.humanize import count
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.base import Services
+from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, Walk, alone, carry_out
-from holdfast_app.privacy.transforms import (
-    Edit,
-    Left,
-    Needle,
-    Report,
-    any_in_bytes,
-    edit_bytes,
-    fold,
-    is_temporary,
-    map_texts,
-)
+from holdfast_app.privacy.transforms import Edit, Left, Needle, Report
 from holdfast_file import gitrun
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
-
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +79,7 @@ def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, 
         what = f"must be a {wanted.__name__}, not {type(value).__name__}"
         raise BadValue(kind, what, next_step=f"Give a {wanted.__name__}.")
     if kind == "subject":
-        return kind, fold(value), BySubject(value)
+        return kind, transforms.fold(value), BySubject(value)
     if kind == "session":
         return kind, value, BySession(value)
     if kind == "before":
@@ -226,14 +214,14 @@ class _Masking(Edit):
 
     def other(self, path: str, data: bytes) -> bytes | None:
         name = os.path.basename(path)
-        new = edit_bytes(data, lambda text: self._masked(text, Surface.JOURNAL, name))
-        if not (self.everywhere and any_in_bytes(self.traces(), new)):
+        new = transforms.edit_bytes(data, lambda text: self._masked(text, Surface.JOURNAL, name))
+        if not (self.everywhere and transforms.any_in_bytes(self.traces(), new)):
             return new
-        ours = not path or path.startswith(self._services.state + os.sep) or is_temporary(path)
+        ours = not path or path.startswith(self._services.state + os.sep) or transforms.is_temporary(path)
         return None if ours else new  # cannot be masked in place
 
     def _mapped(self, table: dict[str, Any], name: str) -> dict[str, Any]:
-        return map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
+        return transforms.map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
 
     def _masked(self, text: str, surface: str, name: str) -> str:
         if not text.strip():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve, fields
 
@@ -16,14 +16,12 @@ from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
+from holdfast.models import Fact
 from holdfast.storage import block_ids
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
 from holdfast_app.privacy.transforms import Edit, Needle, edit_bytes, fold, is_temporary, map_texts
 from holdfast_app.records import blocks
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
 
 #: Replaces removed text in a kept record.
 PURGED: Final = "[purged]"

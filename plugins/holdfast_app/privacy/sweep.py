@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -24,6 +24,7 @@ from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, past, safety
 from holdfast.journal.journal import Journal
+from holdfast.models import Fact
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
 from holdfast_app.base import Services
@@ -36,9 +37,6 @@ from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
 from holdfast_redaction.mark import KEY_FILE
 
-if TYPE_CHECKING:
-    from holdfast.models import Fact
-
 logger = logging.getLogger(__name__)
 
 #: The purge's own files.
@@ -47,6 +45,7 @@ TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
 _WITHOUT_CONTENT: Final = frozenset(
     {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
 )
+
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: Maximum wait, in seconds, for a session being flushed.
 _WAIT_S: Final = 20.0

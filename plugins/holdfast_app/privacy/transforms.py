@@ -16,19 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.fs import durable, records, safeopen
+from holdfast.models import Fact
 from holdfast.text import untrusted
 from holdfast.text.plain import normalized
 from holdfast_app.base import Services
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
-
 
 T = TypeVar("T")
 

@@ -16,6 +16,7 @@ from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast_app.base import Services
+from holdfast_app.facts.extraction.queue import calls_today
 from holdfast_app.sessions import refusals
 from holdfast_app.sessions.refusals import Refusal
 
@@ -47,8 +48,6 @@ class Cost:
 
 def cost(services: Services) -> Cost:
     """The cost in the records. Unreadable ones are omitted. Raises: Unavailable."""
-    from holdfast_app.facts.extraction.queue import calls_today
-
     folder = services.private("heartbeats")
     since: list[datetime] = []
     events: list[Event] = []

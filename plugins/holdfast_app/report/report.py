@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
 from holdfast.journal import safety
+from holdfast.models import Written
 from holdfast.text.plain import same_key
 from holdfast_app.base import Services
 from holdfast_app.outbox.outbox import Outbox
 from holdfast_app.records.blocks import blocks
 from holdfast_app.report import automation
 from holdfast_app.sessions import pastgate
-
-if TYPE_CHECKING:
-    from holdfast.models import Written
 
 #: The questions, in the doctrine's order. Source: R110-R114.
 SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import short_id
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final
 
+from holdfast.config.serde import fact_out
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import ownership_mark
 from holdfast.fs.records import decode
@@ -180,8 +181,6 @@ class Database:
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """As in an archive."""
-        from holdfast.config.serde import fact_out
-
         if name == DOCUMENTS:
             yield from ({"name": name, "text": text} for name, text in self.store.documents())
         elif name == FACTS:

@@ -14,10 +14,11 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
+from holdfast import Holdfast, __version__
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
@@ -33,10 +34,6 @@ from holdfast_app.privacy.transforms import is_database, map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
 from holdfast_app.transfer.archive import Archive, Database
-
-if TYPE_CHECKING:
-    from holdfast import Holdfast
-
 
 _HEX = frozenset("0123456789abcdef-")
 
@@ -150,8 +147,6 @@ class _Export:
         return rows
 
     def _manifest(self) -> None:
-        from holdfast import __version__
-
         done = self._done
         manifest = {
             "format": archive.FORMAT,

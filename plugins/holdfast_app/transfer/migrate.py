@@ -18,10 +18,13 @@ from holdfast.config.serde import fact_out
 from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
+from holdfast.plugin import discovery
+from holdfast.plugin.manager import PluginManager
 from holdfast.storage import ABSENT, Add, StorageBackend, sha256
 from holdfast.text.stored import duplicate_key
 from holdfast_app import progress
 from holdfast_app.base import Services
+from holdfast_app.trust.provenance import Provenance
 
 #: Facts made durable together, where the target supports that.
 BATCH: Final = 1000
@@ -50,8 +53,6 @@ def migrate_project(services: Services, to: str) -> Migration:
     The configuration still names the old backend afterwards. Raises: ConfigError when ``to`` is already in use;
     PluginNotFound; errors of :func:`migrate`.
     """
-    from holdfast_app.trust.provenance import Provenance
-
     if to == services.config.storage.backend:
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
     with closing(_opened(services, to)) as target:
@@ -74,9 +75,6 @@ def is_migrated(services: Services, to: str) -> bool:
 
 
 def _opened(services: Services, to: str) -> StorageBackend:
-    from holdfast.plugin import discovery
-    from holdfast.plugin.manager import PluginManager
-
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
     manager = PluginManager()
     manager.register_backend(discovery.import_object(entry), entry)

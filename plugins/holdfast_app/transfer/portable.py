@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import define, field
 
@@ -27,9 +27,7 @@ from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.message_formats.reading import moment_of
 from holdfast_app.privacy.transforms import map_texts
-
-if TYPE_CHECKING:
-    from holdfast_app.project import Holdfast
+from holdfast_app.project import Holdfast
 
 SUFFIX: Final = ".mem"
 _KEPT: Final = "portable.jsonl"

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
@@ -15,13 +15,10 @@ from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import verify
 from holdfast.journal.journal import Journal
-from holdfast.models import Message
+from holdfast.models import Message, Payload, Receipt
 from holdfast_app.authorship import sources
 from holdfast_app.base import Services
 from holdfast_app.sessions import refusals
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (

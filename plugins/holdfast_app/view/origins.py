@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
+from holdfast import Fact
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.lazy import Lazy
@@ -25,10 +26,6 @@ from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import journals
 from holdfast_app.view.project import Project
-
-if TYPE_CHECKING:
-    from holdfast import Fact
-
 
 #: Maximum number of notes searched for an item without a recorded source.
 NOTES_SEARCHED: Final = 31

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from attrs import define, evolve, frozen
 
+from holdfast import Fact, Holdfast
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import private
@@ -25,10 +26,7 @@ from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import Status, status
 from holdfast_app.view import journals
 
-if TYPE_CHECKING:
-    from holdfast import Fact, Holdfast
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 #: A run's lists of lines that left the memory.

@@ -80,7 +80,7 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, cloc
 @pytest.mark.parametrize(
     ("place", "asked"),
     [
-        ("holdfast_app.facts.extraction.backlog.note_extracted", 2),
+        ("holdfast_app.facts.extraction.queue.note_extracted", 2),
         ("holdfast_app.facts.extraction.queue.Queue.remove", 1),
     ],
 )

@@ -33,17 +33,9 @@ from holdfast_app import background, progress
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction import extract
+from holdfast_app.facts.extraction import queue as queues
 from holdfast_app.facts.extraction.extract import ExtractResult
-from holdfast_app.facts.extraction.queue import (
-    FILE,
-    MAX_ITEMS,
-    Queue,
-    Run,
-    Waiting,
-    calls_today,
-    extracted_of,
-    note_extracted,
-)
+from holdfast_app.facts.extraction.queue import Queue, Run, Waiting
 from holdfast_app.facts.store.writer import check_source
 from holdfast_app.records import blocks, recalled
 
@@ -82,7 +74,7 @@ def enqueue(
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
-        known = set(chain(*pieces, *(one.covers for one in extracted_of(services.state, source))))
+        known = set(chain(*pieces, *(one.covers for one in queues.extracted_of(services.state, source))))
         missing = turns_of([m for m in said if m.id not in known])
         for piece in extract.pieces(recalled.without_recalled(missing)):
             covers = [m.id for turn in piece for m in turn.messages]
@@ -154,7 +146,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
     if item.covers:
         said = {plugin: _summary(services, extraction, heard) for plugin, extraction in found.results}
-        note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
+        queues.note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
         # The flush may have run during the extraction.
         flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
         if flush:
@@ -172,7 +164,7 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins or tuple(services.plugins.extractors())
-    read = extracted_of(services.state, item.source)
+    read = queues.extracted_of(services.state, item.source)
     known = {name: {i for one in read if one.plugin == name for i in one.covers} for name in item.plugins}
     return tuple(name for name in item.plugins if not {*item.covers} <= known[name])
 
@@ -195,7 +187,7 @@ def _add_summaries(
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
     told: list[tuple[str, str]] = []
-    for one in extracted_of(services.state, source):
+    for one in queues.extracted_of(services.state, source):
         if not one.summary or not ids.issuperset(one.covers):
             continue
         part = sha256("\n".join(one.covers))[:16]
@@ -239,11 +231,11 @@ def run(services: Services) -> ExtractResult:
 
 
 def _worked(services: Services) -> ExtractResult:
-    result, record = ExtractResult(), Run(at=services.now(), calls=calls_today(services))
+    result, record = ExtractResult(), Run(at=services.now(), calls=queues.calls_today(services))
     most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
     while True:
         collect(services)
-        if not services.waits(FILE):
+        if not services.waits(queues.FILE):
             break
         if record.calls >= most or time.monotonic() > until:
             record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
@@ -264,7 +256,7 @@ def everything(services: Services) -> ExtractResult:
     """Try every waiting item once, due or not. Raises: Unavailable."""
     if services.config.extract.when == background.TURN:
         collect(services)
-    return work_off(services, limit=MAX_ITEMS, even_if_not_due=True)
+    return work_off(services, limit=queues.MAX_ITEMS, even_if_not_due=True)
 
 
 def collect(services: Services) -> None:
