@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StorageError
 from holdfast.text import untrusted
 from holdfast_agents import asking, events, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply
@@ -342,7 +342,9 @@ class _Call:
             return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
             notice = f"holdfast: {error.message} {error.next_step} {events.until(self.dialect.client)}"
-            context = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
+            # A store's error can name a file, and a clone chooses the names.
+            why = "`holdfast doctor` says why." if isinstance(error, StorageError) else error.message
+            context = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
             return Reply(notice=notice, context=context if self.kind == events.START else "")
         return NO_REPLY
 

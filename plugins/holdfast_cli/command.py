@@ -29,7 +29,7 @@ from holdfast.errors import HoldfastError
 from holdfast_app import progress
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
-from holdfast_cli.stdin import can_ask, confirmed
+from holdfast_cli.stdin import can_ask, confirmed, is_agent
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -310,6 +310,18 @@ class Call:
     def session(self) -> str:
         """The id of ``--session``, or the default session's."""
         return self.args.session or DEFAULT_SESSION
+
+    def check_words(self, *texts: str | None) -> None:
+        """Refuse what a page or a tool may have said, where an agent's shell passes it on. Raises: Refused."""
+        if is_agent():
+            from holdfast_app.authorship import witness
+
+            witness.check(self.memory.services, filter(None, texts), "the memory")
+
+    def require_own_terminal(self, what: str) -> None:
+        """Raises: UsageError in an agent's shell."""
+        if is_agent():
+            raise UsageError(f"An agent may not {what}.", next_step="Run this in a terminal of your own.")
 
     def require_person(self, what: str) -> None:
         """Raises: UsageError when ``--yes`` or ``--dry-run`` is missing and stdin is not a terminal."""

@@ -247,8 +247,10 @@ def test_zip__without_git__is_withheld_like_a_clone(victim):
     victim.project.mkdir(parents=True)
     shutil.unpack_archive(archive, victim.project)
     victim.run("init")
+    (victim.project / f".holdfast/memory/{EVIL}.md").write_bytes(b"\xff")
 
     assert EVIL not in agent_reads(victim)
+    assert "Where to resume" in victim.hook("SessionStart", source="startup").out
     assert "Withheld, because" in victim.run("load").out
     git(victim.project, "init", "-q")  # a repository made afterwards proves nothing
     assert EVIL not in agent_reads(victim)

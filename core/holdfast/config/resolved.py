@@ -177,6 +177,13 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
     return part(settings.raw(root, env)[0], {}).asked
 
 
+def needs_trust(key: str, value: object) -> bool:
+    """Whether a project may set the dotted ``key`` to ``value`` only with the user's trust."""
+    written: dict[str, Any] = {}
+    settings.put(written, key.split("."), value)
+    return bool(part(written, _outside(None)[0]).asked)
+
+
 def require_places(found: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is

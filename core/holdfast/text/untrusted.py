@@ -36,7 +36,7 @@ def from_json(data: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    if text.count("[") + text.count("{") > _LEVELS and _is_deeper(value, _LEVELS):
+    if text.count("[") + text.count("{") > _LEVELS and is_deeper(value):
         raise ValueError(_TOO_DEEP)
     return _storable(value) if "\\ud" in text or "\\uD" in text else value
 
@@ -80,14 +80,14 @@ def from_toml(text: str) -> dict[str, Any]:
         raise
     except ValueError:  # a number of thousands of digits
         raise ValueError(_TOO_LARGE) from None
-    if _is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
+    if is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
         raise ValueError(_TOO_DEEP)
     if _has_long_number(parsed):  # in hexadecimal: Python reads it and refuses to print it
         raise ValueError(_TOO_LARGE)
     return parsed
 
 
-def _is_deeper(value: Any, most: int) -> bool:
+def is_deeper(value: Any, most: int = _LEVELS) -> bool:
     """Whether lists and tables are nested more than ``most`` deep. Does not recurse."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(most):

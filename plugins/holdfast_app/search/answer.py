@@ -184,9 +184,7 @@ def _sentences(text: str) -> list[str]:
 def in_short(found: Hits, kept: str) -> str:
     """The answer between the tags of recalled text, at most :data:`MOST` characters. ``kept`` says how long turns are
     kept."""
-    unread = recall.defuse(", ".join(found.unread))
-    damage = f"Searched only up to the damage in {unread}. `holdfast doctor` checks it." if unread else ""
-    notes = [line for line in (found.warning, damage) if line]
+    notes = [line for line in (found.warning, found.damage) if line]
     if not found:
         nothing = f"No stored content matches. Try other words, or fewer conditions. {kept}"
         return "\n".join(filter(None, (found.heading, nothing, *notes)))[:MOST]

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from holdfast import Holdfast
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
+from holdfast.text.humanize import count
 from holdfast_app.records import ownlines
 from holdfast_app.search import index, records, words
 from holdfast_app.search.index import Entry
@@ -91,6 +92,13 @@ class Hits(list[SearchHit]):
         super().__init__(found)
         self.entries, self.unread, self.corrected, self.warning = entries, unread, corrected, warning
         self.days, self.outside = days, outside
+
+    @property
+    def damage(self) -> str:
+        """A sentence that counts damaged sources, whose names a clone can choose; empty without any."""
+        if not self.unread:
+            return ""
+        return f"Searched only up to the damage in {count(len(self.unread), 'file')}. `holdfast doctor` names it."
 
     @property
     def heading(self) -> str:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
+from holdfast.text import untrusted
+
 MAX_ROW_BYTES: Final = 64 * 1024 * 1024
 """Maximum row size in bytes. Longer rows are skipped, because decoding holds the row in memory."""
 
@@ -88,4 +90,4 @@ def _decoded(text: str) -> object:
         value, end = _DECODER.raw_decode(text := text.strip())
     except (ValueError, RecursionError):
         return BAD
-    return value if end == len(text) else BAD
+    return BAD if end < len(text) or untrusted.is_deeper(value) else value

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
 from holdfast.services import store
 from holdfast.services.provenance import Provenance
@@ -24,8 +26,11 @@ class Store(store.Store):
     """Documents as in the kernel's, and facts."""
 
     def is_withheld(self, name: str) -> bool:
-        """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
-        document = self.read(name) if self.provenance.withholds else None
+        """Whether the document exists and agents may have nothing of it, as of a damaged one. Raises: Unavailable."""
+        try:
+            document = self.read(name) if self.provenance.withholds else None
+        except Corrupt:
+            return True
         if document is None:
             return False
         sifted = self.sifted(document)
@@ -51,7 +56,8 @@ class Store(store.Store):
 
     def withheld(self, *, remember: bool = False) -> dict[str, int]:
         """The documents with passages that are withheld from agents, and how many. Reads only files that changed
-        since the last call with ``remember``; a store that is not in files, whole. Raises: Corrupt, Unavailable."""
+        since the last call with ``remember``; a store that is not in files, whole. A damaged document counts as one
+        passage. Raises: Unavailable."""
         if not self.provenance.withholds:
             return {}
         path = os.path.join(self.state, private.DERIVED, _CLEAN)
@@ -59,7 +65,9 @@ class Store(store.Store):
         for name in self.names():
             stamp = self.provenance.file_stamp(name)
             if not stamp or known.get(name) != stamp:
-                found[name] = self.withheld_in(name)
+                found[name] = 1
+                with suppress(Corrupt):
+                    found[name] = self.withheld_in(name)
             if stamp and not found.get(name):
                 now[name] = stamp
         if remember and now != known:

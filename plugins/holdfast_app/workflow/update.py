@@ -176,6 +176,9 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
         paths.check_pointer(paths.rewrite(deliverable.evidence.strip(), services.root), "evidence")
     given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
     admitted = admit(services, entries_of(given))
+    # Apart, because within an entry neither is a sentence.
+    parts = (part for one in given.verified_deliverables for part in (one.text, one.command) if part)
+    witness.check(services, parts, services.layout.name(Surface.PROGRESS))
     for surface, anchors in admitted.items():
         texts = (entry.text for entries in anchors.values() for entry in entries)
         witness.check(services, texts, services.layout.name(surface))

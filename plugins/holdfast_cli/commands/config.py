@@ -90,6 +90,13 @@ def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
 def _set(call: Call) -> Answer:
     root, key = call.root, call.args.key
     value = settings.toml_value(call.args.value)
+    if resolved.needs_trust(key, value):
+        call.require_own_terminal(f"set {key}, which needs your trust")
+    if not call.args.user and isinstance(value, str) and _CREDENTIALS.search(value):
+        raise UsageError(
+            "The address holds a key, and the project's settings are shared.",
+            next_step="Leave it out. `holdfast auth set NAME` or the variable HOLDFAST_<NAME>_KEY gives it.",
+        )
     before = resolved.load(root, lenient=True).storage.backend
     stays = key == "storage.backend" and value != before and not _is_migrated(call, str(value))
     name = project.change(root, key, value, user=call.args.user)

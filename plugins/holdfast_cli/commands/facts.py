@@ -13,7 +13,6 @@ from holdfast.errors import HoldfastError
 from holdfast.models import Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
-from holdfast_app.authorship import witness
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, read_rows
 from holdfast_app.printable import json_safe
@@ -22,7 +21,7 @@ from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import is_agent, read_file, text_of
+from holdfast_cli.stdin import read_file, text_of
 from holdfast_cli.terminal import Term
 
 #: Bad rows that a person is shown; ``--json`` lists all.
@@ -119,8 +118,7 @@ def _edit(call: Call) -> Answer:
             "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
         )
     content = None if args.content is None else text_of(args.content)
-    if content and is_agent():
-        witness.check(memory.services, [content], "the facts")
+    call.check_words(content)
     fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
     found = memory.facts.shown([fact])
 

@@ -212,6 +212,7 @@ def end(call: Call) -> Answer:
 def override(call: Call) -> Answer:
     """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
+    call.check_words(reason)
     session = call.memory.session(require_session(call.memory, call.session))
     session.override(reason)
 

@@ -12,12 +12,11 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from holdfast_app.authorship import witness
 from holdfast_app.facts.store.writer import check_confidence
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import is_agent, text_of
+from holdfast_cli.stdin import text_of
 from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ def remember(call: Call) -> Answer:
     """Store it. Exit code 1 when it was not stored and is not known either."""
     args, memory = call.args, call.memory
     content = text_of(args.content)
-    if is_agent():
-        witness.check(memory.services, [content], "the facts")
+    call.check_words(content, args.source)
     result = memory.facts.remember(content, args.category, args.confidence, args.source)
     if result.fact is not None:
         result = evolve(result, fact=memory.facts.shown([result.fact])[0])

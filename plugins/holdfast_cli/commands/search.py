@@ -92,8 +92,7 @@ def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
     if found.warning:
         err.note("warn", found.warning)
     if found.unread:
-        damaged = ", ".join(found.unread)
-        err.say(f"{err.mark('warn')} Searched only up to the damage in {damaged}. `holdfast doctor` checks it.")
+        err.note("warn", found.damage)
 
 
 def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:

@@ -27,7 +27,6 @@ from holdfast_app.trust.seen import Seen
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import is_agent
 from holdfast_cli.terminal import Term, home_short
 
 
@@ -167,15 +166,12 @@ def trust_command(call: Call) -> Answer:
         return _list()
     if args.revoke is not None:  # a removed project can be named too
         return _revoke(os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root)
-    if args.yes and is_agent():
-        raise UsageError(
-            "An agent may not accept what a clone brings.", next_step="Run this in a terminal of your own."
-        )
-    if args.adopt_state:
-        return _adopt(call)
     if args.digest:
         digest = trust.digest(resolved.portable(call.root))
         return Answer({"root": call.root, "digest": digest}, digest)
+    call.require_own_terminal("accept what a clone brings")
+    if args.adopt_state:
+        return _adopt(call)
     return _trust(call)
 
 

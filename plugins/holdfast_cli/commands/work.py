@@ -90,6 +90,7 @@ def _show(call: Call) -> Answer:
 @work.action("close ID", "because")
 def _decided(call: Call) -> Answer:
     all_work, close = call.memory.work, call.args.action == "close"
+    call.check_words(call.args.because)
     if close and (rule := all_work.rules().get(call.names[0])):
         all_work.remove_rule(call.names[0])
         return Answer({"removed": rule}, f"{call.out.mark('ok')} removed the rule: {call.out.plain(rule)}")
@@ -211,6 +212,7 @@ def _send(call: Call) -> Answer:
 @outbox.action("drop ID", "reason")
 def _drop(call: Call) -> Answer:
     reason = call.args.reason or ""
+    call.check_words(reason)
     item = call.memory.outbox.drop(call.names[0], reason)
     what = call.out.bold(call.out.plain(item.target or item.id))
     return Answer(

@@ -189,6 +189,7 @@ def _status(call: Call) -> Answer:
 def capture(call: Call) -> Answer:
     """Record an issue or a pattern noticed during work."""
     args = call.args
+    call.check_words(args.text)
     done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
     seen = done.sighting
     times = "once" if seen.count == 1 else f"{seen.count} times"

@@ -37,9 +37,10 @@ def test_config__every_setting__with_where_it_comes_from(run, project, monkeypat
     assert rows["plugins.curated.enabled"] == (True, "default")
 
 
-def test_config__credentials_in_an_address__are_not_shown(run):
-    change = ("config", "plugins.openai.base_url", "https://u:hunter2@a.example/v1?key=hunter3")
-    for words in (change, ("config",), ("config", "--json"), ("trust",)):
+def test_config__credentials_in_an_address__are_not_shown_and_not_shared(run):
+    change = ("plugins.openai.base_url", "https://u:hunter2@a.example/v1?key=hunter3")
+    assert run("config", *change).code == 2
+    for words in (("config", "--user", *change), ("config",), ("config", "--json"), ("trust",)):
         assert "hunter" not in run(*words).out
 
 

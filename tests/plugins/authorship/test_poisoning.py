@@ -481,8 +481,11 @@ def test_command__in_an_agent_s_shell__stores_no_stranger_s_sentence_and_trusts_
     known = processes.run("facts", "list", "--json", cwd=project).stdout
     monkeypatch.setenv("CLAUDECODE", "1")
     [fact] = json.loads(known)["facts"]
-    for words in (["remember", line], ["facts", "edit", fact["id"], "--content", line], ["trust", "--yes"],
-                  ["add", "user", f"Rule: {line}"]):  # fmt: skip
+    for words in (["remember", line], ["facts", "edit", fact["id"], "--content", line], ["trust", "--yes"], ["trust"],
+                  ["add", "user", f"Rule: {line}"], ["capture", "pattern", line, "--critical"],
+                  ["work", "close", "s", "--because", line], ["override", "--session", "s", "--reason", line],
+                  ["update", "--deliverable", "It works", "--command", line, "--exit-status", "0"],
+                  ["config", "--user", "trust.authors", '["m@x"]'], ["config", "retention.journal", "1"]):  # fmt: skip
         assert processes.run(*words, cwd=project).returncode in (1, 2), words
     assert processes.run("remember", "The build runs on Linux", cwd=project).returncode == 0
     monkeypatch.delenv("CLAUDECODE")

@@ -280,7 +280,7 @@ def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, proj
     assert "/other: fact_" in search("--everywhere", "heron")
 
 
-def test_search__damaged_journal__named_once(project):
+def test_search__damaged_journal__counted_once(project):
     with Holdfast.open(project) as memory:
         for number in range(3):
             memory.session("talk").add("user", f"an apple {number}", message_id=f"m{number}")
@@ -288,7 +288,7 @@ def test_search__damaged_journal__named_once(project):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
     said = processes.run("--root", str(project), "search", "apple")
-    assert said.stderr.count("talk.jsonl") == 1
+    assert said.stderr.count("the damage in 1 file.") == 1
     silent = processes.run("--root", str(project), "search", "apple", "--json")
     assert json.loads(silent.stdout)["unread"] == ["talk.jsonl"]
     assert silent.stderr == ""

@@ -195,6 +195,11 @@ def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path):
         (b'{"data": [{"id": 1}]}', "no known format"),
         (b'{"type": "user", "sessionId"', "no known format"),
         (b"\x00\xff\xfe" * 100, "no known format"),
+        (
+            b'{"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": %s}]}}'
+            % (b"[" * 700 + b"]" * 700),
+            "no known format",
+        ),
     ],
 )
 def test_read__nothing_to_understand__says_so_and_names_the_formats(tmp_path, content, reason):
