@@ -201,11 +201,11 @@ class _Call:
         """Mark a session with an event missing from its journal. Its next compaction needs the transcript."""
         if not self.session or self.kind not in _JOURNALLED:
             return
-        from holdfast.config import statefolder
         from holdfast.fs import durable, private
+        from holdfast_app.trust import statefolders
 
         with suppress(HoldfastError, OSError):  # a flush cannot write here either
-            state = statefolder.of_files(_root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root))
+            state = statefolders.of_files(_root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root))
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
 

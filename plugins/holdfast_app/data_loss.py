@@ -28,7 +28,7 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.records import handoffs, packs, work_log
+from holdfast_app.records import handoffs, journals, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
 
@@ -126,7 +126,7 @@ def newest(
 
 def newest_receipts(services: Services) -> list[Receipt]:
     """The last receipts of the journals changed last."""
-    paths = journal.by_age(services.state)[-_NEWEST:]
+    paths = journals.by_age(services.state)[-_NEWEST:]
     return [one for path in paths if (one := last_receipt(services, path)) is not None]
 
 

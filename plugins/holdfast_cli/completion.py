@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, statefolder
+from holdfast.config import resolved, settings
 from holdfast.fs import private
 from holdfast.text.lazy import Lazy
 from holdfast_app.settings import project
+from holdfast_app.trust import statefolders
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import known, other_owner
 from holdfast_cli.usage import parser_for
@@ -103,7 +104,7 @@ def _stored(kind: str, root: str | None) -> Iterator[str]:
     folder = settings.find_root(root)
     found: list[str] = []
     if kind == "sessions":
-        names = private.names(os.path.join(statefolder.of_files(folder), "sessions"))
+        names = private.names(os.path.join(statefolders.of_files(folder), "sessions"))
         found = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
     elif kind:
         storage = resolved.load(folder, lenient=True).storage

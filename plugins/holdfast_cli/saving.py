@@ -11,7 +11,7 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.config import settings, statefolder
+from holdfast.config import settings
 from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.journal import safety
@@ -311,7 +311,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
 
     try:
         folder = settings.find_root(root)
-        state = statefolder.of_files(folder)
+        state = statefolders.of_files(folder)
         old = safety.read(state, session_id)
         if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
             return  # a session that never existed must not be left as UNSAFE

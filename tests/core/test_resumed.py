@@ -5,8 +5,8 @@ import pytest
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
-from holdfast.journal import safety
-from holdfast.journal.safety import Marker, State
+from holdfast.journal.safety import Marker, State, begin
+from holdfast_app.privacy.sweep import forget_marker
 
 AT = "2026-11-21T14:30:00+00:00"
 GHOST = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False), "ghost": PluginConfig()}
@@ -80,7 +80,7 @@ def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messag
     session = opened().session("s")
     session.add("user", "Please paint the shed green")
     state = str(project / ".holdfast" / "state")
-    safety.begin(state, Marker(session="s", at=AT, reason="manual", key="k", pending={"payload": 5}))
+    begin(state, Marker(session="s", at=AT, reason="manual", key="k", pending={"payload": 5}))
 
     receipt = opened().session("s").flush()
 
@@ -110,7 +110,7 @@ def test_flush__marker_is_deleted_while_it_fails__the_payload_is_in_a_new_one(op
     class Deleting:
         @hookimpl
         def on_flush(self, payload, receipt):
-            safety.forget(str(project / ".holdfast" / "state"), "s")
+            forget_marker(str(project / ".holdfast" / "state"), "s")
             raise RuntimeError("broken")
 
     session = opened(Deleting()).session("s")

@@ -31,7 +31,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "the marker has no plan": (_FLUSH + "record keep_plan", "pending=plan.pending()", "pending=None"),
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),
     "a refused payload is forgotten": (_TAKE_UP, "if one is not None", "if False"),
-    "a purged session's marker comes back": (_JOURNAL + "safety forget", "durable.fsync_dir(folder)", "pass"),
+    "a purged marker comes back": ("holdfast_app.privacy.sweep forget_marker", "durable.fsync_dir(folder)", "pass"),
     "a finished flush's marker counts after a power cut": (_TAKE_UP, "if marker.pending and", "if False and"),
     "an unfinished flush's block is repeated": (_FLUSH + "check check", "noted(attempt) if earlier else ()", "()"),
     "an append has no intent": (_DOCUMENTS + "_extend", "intents.note(self._place.intent, intent)",

@@ -174,12 +174,6 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
         put(data, path.split("."), toml_value(text))
 
 
-def new_config_file(data: Mapping[str, Any]) -> str:
-    """The path for a new settings file with ``data``, relative to the project. ``opencode`` must keep everything inside
-    its folder (R230)."""
-    return ".opencode/holdfast.toml" if preset(data) == "opencode" else "holdfast.toml"
-
-
 def preset(data: Mapping[str, Any], default: str = "default") -> str:
     """The layout's preset in settings that may be invalid."""
     layout = data.get("layout")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from holdfast.config import settings
-from holdfast.errors import HoldfastError
 from holdfast.fs import private
 
 
@@ -32,16 +31,6 @@ def former(root: str, preset: str) -> str:
     # Two presets share a folder. The documents' own folder distinguishes them.
     is_timmy = "timmy" in presets and os.path.isdir(os.path.join(root, "timmy-home"))
     return "timmy" if is_timmy else next(iter(presets), "")
-
-
-def of_files(root: str) -> str:
-    """The private folder as far as it can be found without settings in force. It has this user's state, or else is
-    named in the project's file."""
-    try:
-        preset = settings.preset(settings.raw(root)[0])
-    except HoldfastError:
-        preset = "default"
-    return path(root, former(root, preset) or preset)
 
 
 def folders(root: str) -> list[str]:

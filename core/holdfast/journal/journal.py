@@ -17,7 +17,6 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -32,8 +31,9 @@ from holdfast.journal.beginning import first_line_of, opened, packed_name
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
-_CHECKPOINT = beginning("checkpoint")
-_MESSAGE = beginning("message")
+#: How the lines of checkpoints and messages begin.
+CHECKPOINT = beginning("checkpoint")
+MESSAGE = beginning("message")
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
@@ -266,7 +266,7 @@ class Journal:
         """
         found: Entry | None = None
         for start, line in self._lines(self._hinted()):
-            record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
+            record = decode(line[:-1]) if line.startswith(CHECKPOINT) else None
             if record is not None:
                 found = Entry(start, start + len(line), record)
         return found
@@ -275,7 +275,7 @@ class Journal:
         """Whether a message was added that no flush covers. Reads from the last flush on. Raises: Unavailable."""
         last = self.last_checkpoint()
         lines = self._lines(last.record["flushed_to"] if last else 0)
-        return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
+        return any(line.startswith(MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
@@ -292,7 +292,7 @@ class Journal:
 
     def hint(self) -> Hint:
         """The hint's contents; empty when it is missing or unreadable."""
-        return _hint(self.hint_path)
+        return hint_of(self.hint_path)
 
     def _check_length(self, whole: int) -> None:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
@@ -334,7 +334,8 @@ class Journal:
         return 0
 
 
-def _hint(path: str) -> Hint:
+def hint_of(path: str) -> Hint:
+    """The contents of the hint at ``path``; empty when it is missing or unreadable."""
     with suppress(OSError, ValueError, OverflowError), safeopen.reader(path) as file:
         checkpoint, acknowledged = map(int, file.read(40).split())
         return Hint(max(checkpoint, 0), acknowledged)
@@ -365,31 +366,6 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def last_checkpoint_of(path: str) -> dict[str, Any] | None:
-    """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
-
-    Reads only the journal's end.
-    """
-    hint = _hint(path.removesuffix(".jsonl") + ".hint")
-    try:
-        with opened(path) as file:
-            if file.seek(0, os.SEEK_END) != hint.acknowledged:
-                if not isinstance(file, io.BytesIO):
-                    return None
-                hint = Hint(file.getvalue().rfind(b"\n" + _CHECKPOINT) + 1, len(file.getvalue()))
-            file.seek(hint.checkpoint)
-            record = decode(file.read().removesuffix(b"\n"))
-            if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
-                return None
-            if record["flushed_to"] <= record["last_message"]:
-                return None
-            file.seek(record["flushed_to"])  # another process may have said something before the checkpoint
-            since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
-    except (OSError, ValueError, Corrupt):
-        return None
-    return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
-
-
 def session_files(state: str, *, packed: bool = False) -> list[str]:
     """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also the former paths of packed
     ones, which :class:`Journal` and the functions here read from their packs. Raises: Unavailable."""
@@ -398,15 +374,6 @@ def session_files(state: str, *, packed: bool = False) -> list[str]:
     if packed:
         names.update(f"{one.stem}.jsonl" for one in past.every(state))
     return [os.path.join(folder, name) for name in sorted(names)]
-
-
-def by_age(state: str) -> list[str]:
-    """:func:`session_files`, the file that changed last at the end. Raises: Unavailable."""
-    changed: dict[str, int] = {}
-    for path in session_files(state):
-        with suppress(OSError):  # another process has just packed it
-            changed[path] = os.stat(path).st_mtime_ns
-    return sorted(changed, key=lambda path: (changed[path], path))
 
 
 def every(state: str, *, packed: bool = False) -> Iterator[Journal]:

@@ -103,21 +103,6 @@ def path_of(state: str, session_id: str) -> str:
     return os.path.join(state, "unsafe", file_stem(session_id) + ".json")
 
 
-def forget(state: str, session_id: str) -> None:
-    """Remove every record that the session is UNSAFE, for a purge. Raises: Unavailable."""
-    path, stem = path_of(state, session_id), file_stem(session_id)
-    folder, name = os.path.split(path)
-    with suppress(OSError):
-        for one in safeopen.names(folder):
-            if one.startswith(f"{name}.damaged-"):
-                durable.remove(os.path.join(folder, one))
-    durable.remove(_copy_of(state, stem))
-    durable.remove(path)
-    if os.path.isdir(folder):
-        durable.fsync_dir(folder)  # a finished flush's marker was removed without, and would be flushed again
-    emergency_log.clear(state, stem)
-
-
 def read(state: str, session_id: str) -> Marker | None:
     """A session's marker, even when only a note or the stated payloads remain. Raises: Unavailable."""
     return _found(state, file_stem(session_id), session_id, emergency_log.of(state, file_stem(session_id)))
@@ -148,7 +133,7 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False)
 
 
 def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True) -> None:
-    path, second = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
+    path, second = path_of(state, marker.session), copy_of(state, file_stem(marker.session))
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
     record["stated"] = [asdict(one) for one in marker.stated]
     if marker.stated and copy:
@@ -161,7 +146,7 @@ def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True)
 def _remove(state: str, session_id: str) -> None:
     """Remove the stated payloads first, because on their own they would be used again. If a power cut brings the
     marker back, the next flush finds its work done."""
-    copy = _copy_of(state, file_stem(session_id))
+    copy = copy_of(state, file_stem(session_id))
     if os.path.lexists(copy):
         durable.remove(copy)
     durable.remove(path_of(state, session_id), flush=False)
@@ -179,7 +164,8 @@ def _aside(path: str, data: bytes) -> str:
     return f"{path}.damaged-{zlib.crc32(data):08x}"
 
 
-def _copy_of(state: str, stem: str) -> str:
+def copy_of(state: str, stem: str) -> str:
+    """The second file with a session's stated payloads."""
     return os.path.join(state, _COPIES, f"{stem}.json")
 
 
@@ -266,7 +252,7 @@ def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | No
     data = private.read(path)
     marker = _parsed(data) if data is not None else None
     if marker is None:
-        copy = _copy_of(state, stem)
+        copy = copy_of(state, stem)
         stated = _copied(copy)
         if data is not None:
             name = os.path.basename(_aside(path, data))

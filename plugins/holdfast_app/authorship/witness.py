@@ -26,6 +26,7 @@ from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
+from holdfast_app.records import journals
 from holdfast_app.records.ownlines import is_filler
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _newest(state: str) -> list[tuple[bytes, bytes]]:
     skipped."""
     found: list[tuple[bytes, bytes]] = []
     left = _BYTES
-    for path in reversed(journal.by_age(state)[-_JOURNALS:]):
+    for path in reversed(journals.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError):
             status = os.stat(path) if os.path.exists(path) else None  # another process has just packed it
             left -= status.st_size if status else 0

@@ -23,6 +23,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
 from holdfast_app.dream.grounding.sources import sentences
 from holdfast_app.dream.write import diff, new_id
 from holdfast_app.facts.rejected import Rejected
+from holdfast_app.records import journals
 
 #: Names the proposer where a dream's plugin is named.
 PROPOSER: Final = "repetition"
@@ -86,7 +87,7 @@ def _proposal(services: Services) -> Proposal | None:
 def _said(services: Services) -> dict[str, str]:
     """Key -> sentence, of those said in enough sessions, the most frequent first."""
     sessions, first = Counter[str](), dict[str, str]()
-    for path in journal.by_age(services.state)[-_NEWEST:]:
+    for path in journals.by_age(services.state)[-_NEWEST:]:
         found = {same_key(text): text for text in _sentences(services, path)}
         sessions.update(found.keys())
         first = found | first

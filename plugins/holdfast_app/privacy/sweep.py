@@ -23,7 +23,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, journal, past, safety
-from holdfast.journal.journal import Journal
+from holdfast.journal.journal import Journal, file_stem
 from holdfast.models import Fact
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
@@ -179,7 +179,7 @@ class Walk:
         marker = safety.path_of(self.services.state, one.session_id)
         if self.edit.session(one.session_id, last_said(one)):
             if not self.dry_run:
-                safety.forget(self.services.state, one.session_id)
+                forget_marker(self.services.state, one.session_id)
                 rewriting.erase(one)
                 self.unpacked.add(one.stem)
             self._note("journals", self._shown(one.path), removed=True)
@@ -360,6 +360,21 @@ class Walk:
             return False
         name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
         return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
+
+
+def forget_marker(state: str, session_id: str) -> None:
+    """Remove every record that the session is UNSAFE, for a purge. Raises: Unavailable."""
+    path, stem = safety.path_of(state, session_id), file_stem(session_id)
+    folder, name = os.path.split(path)
+    with suppress(OSError):
+        for one in safeopen.names(folder):
+            if one.startswith(f"{name}.damaged-"):
+                durable.remove(os.path.join(folder, one))
+    durable.remove(safety.copy_of(state, stem))
+    durable.remove(path)
+    if os.path.isdir(folder):
+        durable.fsync_dir(folder)  # a finished flush's marker was removed without, and would be flushed again
+    emergency_log.clear(state, stem)
 
 
 def forget_derived(state: str, but: str) -> None:

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.fs import durable, safeopen
 from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal
-from holdfast_app.records import packs
+from holdfast_app.records import journals, packs
 
 #: So many journals stay in ``state/sessions``, the newest ones. Packing begins when there are ``_MORE`` more.
 KEPT: Final = 60
@@ -24,7 +24,7 @@ def tidy(state: str, *, limit_s: float = 0.02) -> int:
     """Pack the oldest ended and flushed sessions. Returns their number. Stops after ``limit_s`` seconds of its own
     processor time, so that a busy machine keeps up. The next call continues. Raises: Unavailable."""
     until = time.thread_time() + limit_s
-    files = journal.by_age(state)
+    files = journals.by_age(state)
     if len(files) < KEPT + _MORE:
         return 0
     chosen: dict[Journal, bytes] = {}

@@ -10,6 +10,7 @@ from holdfast.journal import journal
 from holdfast.session import Session
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
+from holdfast_app.records import journals
 
 logger = log(__name__)
 
@@ -33,7 +34,7 @@ def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_
         if time.monotonic() > until:
             break
         try:
-            if safeopen.stat(path).st_mtime > before or journal.last_checkpoint_of(path) is not None:
+            if safeopen.stat(path).st_mtime > before or journals.last_checkpoint_of(path) is not None:
                 continue
             session_id = journal.session_id_of(path)
             session = kind(services, session_id) if session_id and session_id not in open_ids else None

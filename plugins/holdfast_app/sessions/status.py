@@ -19,6 +19,7 @@ from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast_app.base import KeptFlush, Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
+from holdfast_app.records import journals
 from holdfast_app.sessions import pastgate
 
 
@@ -161,7 +162,7 @@ def _flushed(path: str) -> SessionStatus | None:
 
     Projects have many such sessions, and nothing else of their journals is read.
     """
-    record = journal.last_checkpoint_of(path)
+    record = journals.last_checkpoint_of(path)
     if record is None or "context" not in record:
         return None
     receipt = record["receipt"]

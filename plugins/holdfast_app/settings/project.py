@@ -115,12 +115,18 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     return name
 
 
+def _new_file(data: Mapping[str, Any]) -> str:
+    """The path for a new settings file with ``data``, relative to the project. ``opencode`` must keep everything inside
+    its folder (R230)."""
+    return ".opencode/holdfast.toml" if settings.preset(data) == "opencode" else "holdfast.toml"
+
+
 def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
     """Path and name of the project's settings file, which may not exist yet."""
     path = settings.config_file(root)
     if path is None:
         intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
-        path = os.path.join(root, *settings.new_config_file(intended).split("/"))
+        path = os.path.join(root, *_new_file(intended).split("/"))
     return path, os.path.relpath(path, root).replace(os.sep, "/")
 
 
@@ -237,7 +243,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     if existing is None:
         settled: Mapping[str, Any] = wanted
         body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
-        name = settings.new_config_file(wanted)
+        name = _new_file(wanted)
         path = os.path.join(root, *name.split("/"))
         if not os.path.isdir(os.path.dirname(path)):
             durable.make_private_dir(os.path.dirname(path))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from holdfast.config import settings
 from holdfast.config.statefolder import folders, former, path
+from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 
@@ -23,6 +25,16 @@ def take_along(root: str, preset: str) -> bool:
         discard(new)
     move(old, new)
     return True
+
+
+def of_files(root: str) -> str:
+    """The private folder as far as it can be found without settings in force. It has this user's state, or else is
+    named in the project's file."""
+    try:
+        preset = settings.preset(settings.raw(root)[0])
+    except HoldfastError:
+        preset = "default"
+    return path(root, former(root, preset) or preset)
 
 
 def apart(root: str, state: str) -> list[str]:

@@ -1,0 +1,47 @@
+"""The journals of a project in the order of their last change, and the ends of journals of flushed sessions."""
+
+from __future__ import annotations
+
+import io
+import os
+from contextlib import suppress
+from typing import Any
+
+from holdfast.errors import Corrupt
+from holdfast.fs.records import decode
+from holdfast.journal.beginning import opened
+from holdfast.journal.journal import CHECKPOINT, MESSAGE, Hint, hint_of, session_files
+
+
+def by_age(state: str) -> list[str]:
+    """:func:`session_files`, the file that changed last at the end. Raises: Unavailable."""
+    changed: dict[str, int] = {}
+    for path in session_files(state):
+        with suppress(OSError):  # another process has just packed it
+            changed[path] = os.stat(path).st_mtime_ns
+    return sorted(changed, key=lambda path: (changed[path], path))
+
+
+def last_checkpoint_of(path: str) -> dict[str, Any] | None:
+    """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
+
+    Reads only the journal's end.
+    """
+    hint = hint_of(path.removesuffix(".jsonl") + ".hint")
+    try:
+        with opened(path) as file:
+            if file.seek(0, os.SEEK_END) != hint.acknowledged:
+                if not isinstance(file, io.BytesIO):
+                    return None
+                hint = Hint(file.getvalue().rfind(b"\n" + CHECKPOINT) + 1, len(file.getvalue()))
+            file.seek(hint.checkpoint)
+            record = decode(file.read().removesuffix(b"\n"))
+            if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
+                return None
+            if record["flushed_to"] <= record["last_message"]:
+                return None
+            file.seek(record["flushed_to"])  # another process may have said something before the checkpoint
+            since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
+    except (OSError, ValueError, Corrupt):
+        return None
+    return None if any(line.startswith(MESSAGE) for line in since.split(b"\n")) else record
