@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
-from holdfast.services import provenance
 from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
@@ -43,14 +42,14 @@ class Services(base.Services):
         """Withholds what this machine did not write. A store on a server is trusted, because the user named the
         server."""
         from holdfast_app.trust.provenance import Provenance, trusts_all
-        from holdfast_app.trust.store import Store
+        from holdfast_app.trust.store import Store, Trusting
 
         def repeating(passages: Iterable[str]) -> set[str]:
             from holdfast_app.authorship import witness
 
             return witness.repeating(state, passages)
 
-        storage, judge = config.storage, provenance.Provenance()
+        storage, judge = config.storage, Trusting()
         if Capability.LOCAL_FILES in backend.capabilities:
             facts = f"{storage.path}/{storage.facts}"
             judge = own = Provenance(root, state, folder=storage.path, facts=facts, repeating=repeating)

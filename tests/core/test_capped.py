@@ -44,7 +44,7 @@ def decided(payload, *texts, surface="memory"):
 def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_confirmed(full, payload, project):
     memory = full(200)
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
-    items = bullets((project / ".holdfast/MEMORY.md").read_text())
+    items = [*bullets((project / ".holdfast/MEMORY.md").read_text())]
     assert len(items) == 190
     assert "The parser is written in Rust since the release 4.0" in items
     assert "The module number 7 belongs to team 0" in items
@@ -65,7 +65,7 @@ def test_flush__line_was_archived_since__is_not_written_again(full, payload):
         memory.session(f"s{n}").flush(decided(payload, *lines))
     document = memory.store.read("MEMORY.md")
     assert "The first decision" not in document.text
-    assert len(bullets(document.text)) <= 9
+    assert len([*bullets(document.text)]) <= 9
     assert memory.session("old").flush().repeated
 
 
@@ -81,7 +81,7 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()
     archive = again.store.read(again.services.layout.archive)
-    kept = bullets((project / ".holdfast/MEMORY.md").read_text())
+    kept = [*bullets((project / ".holdfast/MEMORY.md").read_text())]
     assert archive.text.count("which was full)") + len(kept) == 201
 
 

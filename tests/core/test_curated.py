@@ -75,10 +75,10 @@ def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_
         lines = [f"The current release is {value}", "The tests need Docker"]
         receipt = memory.session(flush).flush(payload(curated={"memory": lines}, state_mutations=[]))
     text = (project / ".holdfast" / "MEMORY.md").read_text()
-    assert bullets(text) == ["The current release is 2.3.0", "The tests need Docker"]
+    assert [*bullets(text)] == ["The current release is 2.3.0", "The tests need Docker"]
     archive = memory.store.read(memory.services.layout.archive).text
     assert "- The current release is 2.2.0 (from MEMORY.md, replaced by: The current release is 2.3.0)" in archive
     assert any("a newer value replaced 'The current release is 2.2.0'" in w for w in receipt.warnings)
     assert memory.session("b").flush().repeated
     assert memory.session("a").flush().repeated
-    assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == bullets(text)
+    assert [*bullets((project / ".holdfast" / "MEMORY.md").read_text())] == [*bullets(text)]

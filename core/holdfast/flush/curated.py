@@ -13,13 +13,8 @@ _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 TITLES = {"memory": "# Memory", "user": "# User"}
 
 
-def bullets(text: str) -> list[str]:
-    """A curated document's items, without their dashes."""
-    return list(each_bullet(text))
-
-
-def each_bullet(text: str) -> Iterator[str]:
-    """:func:`bullets` one at a time, because a document can have very many."""
+def bullets(text: str) -> Iterator[str]:
+    """A curated document's items, without their dashes, one at a time, because it can have very many."""
     return filter(None, (_item_of(line) for _, line in lines(text.removeprefix(BOM))))
 
 
@@ -32,7 +27,7 @@ def _item_of(line: str) -> str:
 
 def count(text: str) -> int:
     """The number of items in a curated document."""
-    return sum(1 for _ in each_bullet(text))
+    return sum(1 for _ in bullets(text))
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
@@ -43,7 +38,7 @@ def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
         if entry.replaces
     }
     keys = frozenset[str]().union(*wanted.values())
-    there = {key for line in each_bullet(text or "") if (key := same_key(line)) in keys} if keys else keys
+    there = {key for line in bullets(text or "") if (key := same_key(line)) in keys} if keys else keys
     return [old for old, either in wanted.items() if not there & either]
 
 

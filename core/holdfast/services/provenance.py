@@ -6,7 +6,7 @@ extends it (:meth:`holdfast.services.services.Services.provenance`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ class Provenance:
     def record(self, name: str, before: str, after: str) -> None:
         """Record the passages that a write of this machine is about to add."""
 
-    def record_facts(self, facts: Iterable[Fact]) -> None:
-        """Record facts that this machine is about to store."""
-
     def settle(self) -> None:
         """Make the records durable, before a flush counts as such."""
 
@@ -57,26 +54,6 @@ class Provenance:
     def delete(self, name: str) -> None:
         """Record durably that a call is about to delete the document."""
 
-    def stored(self) -> list[str]:
-        """The documents created here, read back and not deleted by a call, sorted."""
-        return []
-
     def sift(self, name: str, text: str) -> Sifted:
         """The document's text without passages that are withheld from agents."""
         return Sifted(text, ())
-
-    def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Those of ``facts`` that are withheld from agents."""
-        return []
-
-    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
-        """Record passages and facts that the user has seen."""
-
-    @property
-    def stamp(self) -> str:
-        """Changes when a withheld passage may be shown, or the reverse."""
-        return ""
-
-    def file_stamp(self, name: str) -> str:
-        """Changes with the document's file and with :attr:`stamp`. Empty where documents are not files."""
-        return ""

@@ -53,7 +53,7 @@ def room(
     """Make room for the entries: lines that they make out of date, and surplus lines, go to the archive first."""
     name, archive = services.layout.name(surface), services.layout.archive
     text = services.store.sifted(stored).text if stored else ""
-    there, new = curated.bullets(text), list(entries)
+    there, new = list(curated.bullets(text)), list(entries)
     for at_, one in enumerate(entries):
         if not one.replaces and (old := services.out_of_date(curated.item(one.text), there)):
             new[at_] = evolve(one, replaces=old)
@@ -86,7 +86,7 @@ def surplus(
     """
     if not most < curated.count(text) <= most + MOST_REMOVED:
         return []
-    items = curated.bullets(text)
+    items = list(curated.bullets(text))
     weighed = weights(items)
     new = {same_key(line) for line in newest}
 

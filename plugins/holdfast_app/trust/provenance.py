@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.services import provenance
 from holdfast.services.provenance import Sifted, Withheld
 from holdfast.text import untrusted
 from holdfast.text.humanize import count
@@ -28,6 +27,7 @@ from holdfast_app.trust import passages
 from holdfast_app.trust.gitlines import Origins
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
+from holdfast_app.trust.store import Trusting
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -54,7 +54,7 @@ _STATED: Final = ("id", "content", "category", "source")
 _Pending = tuple[str, Sequence[int], str]
 
 
-class Provenance(provenance.Provenance):
+class Provenance(Trusting):
     """Provenance in a project whose store is on this machine. Safe for several processes.
 
     ``folder`` and ``facts`` name the store's folder and facts file relative to ``root`` where documents are files that

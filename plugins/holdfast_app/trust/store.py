@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
-from holdfast.services import store
-from holdfast.services.provenance import Provenance
+from holdfast.services import provenance, store
+from holdfast.services.provenance import Withheld
 from holdfast.storage import Add, Change, Remove, Update, get_fact, update_fact, updated
 
 if TYPE_CHECKING:
@@ -22,8 +22,37 @@ if TYPE_CHECKING:
 _CLEAN: Final = "clean.json"
 
 
+class Trusting(provenance.Provenance):
+    """Withholds no passage and no fact."""
+
+    def record_facts(self, facts: Iterable[Fact]) -> None:
+        """Record facts that this machine is about to store."""
+
+    def stored(self) -> list[str]:
+        """The documents created here, read back and not deleted by a call, sorted."""
+        return []
+
+    def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those of ``facts`` that are withheld from agents."""
+        return []
+
+    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+        """Record passages and facts that the user has seen."""
+
+    @property
+    def stamp(self) -> str:
+        """Changes when a withheld passage may be shown, or the reverse."""
+        return ""
+
+    def file_stamp(self, name: str) -> str:
+        """Changes with the document's file and with :attr:`stamp`. Empty where documents are not files."""
+        return ""
+
+
 class Store(store.Store):
     """Documents as in the kernel's, and facts."""
+
+    provenance: Trusting
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document exists and agents may have nothing of it, as of a damaged one. Raises: Unavailable."""
@@ -105,7 +134,7 @@ class Store(store.Store):
             self.provenance.record_facts([updated(old, Update(fact_id, **changed))])
         return update_fact(self.backend, fact_id, **changed)
 
-    def record_all(self, provenance: Provenance) -> None:
+    def record_all(self, provenance: Trusting) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
         for name, text in self.documents():
             provenance.record(name, "", text)
