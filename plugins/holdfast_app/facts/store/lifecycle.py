@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
 from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
-from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate
+from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
 from holdfast.text.plain import cut
@@ -29,6 +29,9 @@ from holdfast_app.facts.store.writer import (
     check_content,
     check_source,
 )
+
+if TYPE_CHECKING:  # its module takes long to import, and remembering a fact needs none of it
+    from holdfast.models import FactCandidate
 
 FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
 
