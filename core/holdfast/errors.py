@@ -64,6 +64,20 @@ class BadValue(HoldfastError, ValueError):
         self.field = field
 
 
+def must_be(kind: type, value: object, field: str) -> None:
+    """A check of a caller's value. Raises: BadValue unless it is a ``kind``. A bool is no int."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        wanted = "whole number" if kind is int else kind.__name__
+        raise BadValue(field, f"must be a {wanted}, not {type(value).__name__}", next_step=f"Give a {wanted}.")
+
+
+def must_be_whole(value: object, field: str, least: int = 0, most: int = 2**53) -> None:
+    """Raises: BadValue unless ``value`` is a whole number from ``least`` to ``most``."""
+    must_be(int, value, field)
+    if not isinstance(value, int) or not least <= value <= most:
+        raise BadValue(field, f"is not from {least} to {most}", next_step="Give a number in between.")
+
+
 class PluginError(HoldfastError):
     """A plugin or backend could not be found, loaded or called."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Refused
+from holdfast.errors import Refused, must_be
 from holdfast.text.plain import clean
 from holdfast.validation import CHUNK_CHARS, ValidationRequest, can_mask, mask
 
@@ -102,8 +102,10 @@ class Gate:
         Ids that cannot hold a secret skip the validators, because agents' hooks call this at every event.
         Raises: Refused for an id with a secret that the policy refuses; PluginError when a validator is broken.
         """
+        must_be(str, given, "the id")
         if is_plain(given):
             return given
+        given = given.encode(errors="replace").decode()  # no store can keep a lone surrogate
         found = self._plugins.on_validate(ValidationRequest("journal", "", given, stored=True), outgoing=True)
         refused = [f for f in found if f.span is not None and f.severity == "error" and not can_mask(f, given)]
         if refused:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from holdfast.clock import local_now
 from holdfast.config import resolved, settings, statefolder
 from holdfast.config.values import Config
-from holdfast.errors import BadValue, HoldfastError, PluginNotFound, Refused, SettingsIgnored, StorageError
+from holdfast.errors import (
+    BadValue,
+    HoldfastError,
+    PluginNotFound,
+    Refused,
+    SettingsIgnored,
+    StorageError,
+    must_be,
+)
 from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast.plugin import discovery
@@ -113,8 +121,7 @@ class Project:
         Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
         journal is damaged; Refused and PluginError from the gate.
         """
-        if not isinstance(session_id, str):
-            raise BadValue("session_id", f"must be a str, not {type(session_id).__name__}", next_step="Give a string.")
+        must_be(str, session_id, "session_id")
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)
@@ -183,6 +190,11 @@ def _opened(
     :meth:`holdfast.Holdfast.open`."""
     if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
         raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
+    if config is not None:
+        must_be(Config, config, "config")
+    plugins = list(plugins)
+    for number, pair in enumerate(plugins):
+        must_be(tuple, pair, f"plugins[{number}]")
     folder = settings.find_root(os.fspath(root) if root is not None else None)
     settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
     state = statefolder.path(folder, settled.layout.preset)

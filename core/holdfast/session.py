@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from holdfast.config.serde import stamp
-from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush
+from holdfast.errors import BadValue, FlushRefused, HoldfastError, NothingToFlush, must_be, must_be_whole
 from holdfast.flush.context import Context
 from holdfast.fs import paths
 from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
+from holdfast.models.payload import items
 from holdfast.services.interfaces import Completed
 from holdfast.text import lazy
 
@@ -80,7 +81,10 @@ class Session(Context):
         """
         services = self._services
         with self._lock:
-            new = {m.id: m for m in messages if m.id not in self._ids}
+            given = items(messages, "messages")
+            for number, message in enumerate(given):
+                must_be(Message, message, f"messages[{number}]")
+            new = {m.id: m for m in given if m.id not in self._ids}
             records = capture.message_records(services.gate, services.root, list(new.values()))
             records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # stored ids
             if records:
@@ -168,8 +172,7 @@ class Session(Context):
         if the session is UNSAFE or ``payload`` is given. Raises: FlushRefused; ValueError for a negative number.
         """
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
-        if not isinstance(keep, int) or keep < 0:
-            raise ValueError("keep_last must be a whole number and must not be negative")
+        must_be_whole(keep, "keep_last")
 
         def start(messages: list[Message]) -> int:
             at = max(0, len(messages) - keep)
@@ -182,8 +185,7 @@ class Session(Context):
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until the kept ones cost at most ``max_tokens`` tokens. Otherwise like ``compact``,
         but a tool result is dropped together with its call."""
-        if not isinstance(max_tokens, int) or max_tokens < 0:
-            raise ValueError("max_tokens must be a whole number and must not be negative")
+        must_be_whole(max_tokens, "max_tokens")
 
         def start(messages: list[Message]) -> int:
             total, at = sum(m.tokens for m in messages), 0
@@ -244,10 +246,14 @@ class Session(Context):
     def override(self, reason: str) -> None:
         """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.
 
-        Raises: BadValue for a blank reason; Unavailable when not even the journal can be written.
+        Raises: BadValue for a blank reason, and unless a flush was refused (the session is UNSAFE); Unavailable when
+        not even the journal can be written.
         """
+        must_be(str, reason, "reason")
         if not reason.strip():
             raise BadValue("reason", "is blank", next_step="Say why the context may go unsaved.")
+        if not self.unsafe:
+            raise BadValue("override", "has nothing to let go, because no flush was refused", next_step="Flush first.")
         text = self._services.gate.admit(paths.rewrite(reason.strip(), self._services.root), surface="daily")
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
 

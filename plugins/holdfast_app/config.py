@@ -5,7 +5,18 @@ from __future__ import annotations
 from attrs import frozen
 
 from holdfast.config import values
-from holdfast.config.fields import ANYTHING, Allowed, at_least, between, more_than, one_of, only, setting, stricter
+from holdfast.config.fields import (
+    ANYTHING,
+    Allowed,
+    at_least,
+    between,
+    days,
+    more_than,
+    one_of,
+    only,
+    setting,
+    stricter,
+)
 
 
 def _check_confidence(value: float) -> None:
@@ -80,19 +91,19 @@ class RetentionConfig:
         0,
         "Days to keep daily notes, applied by `holdfast retention run`; 0 means indefinitely, here and below. See "
         "[retention](retention.md).",
-        check=at_least(0),
+        check=days,
     )
-    diary: int = setting(0, "The same for the diaries of dreams.", check=at_least(0))
-    trail: int = setting(0, "The same for daily summaries.", check=at_least(0))
-    report: int = setting(0, "The same for reports.", check=at_least(0))
-    heartbeat: int = setting(0, "The same for heartbeats, by the date in their names.", check=at_least(0))
-    briefing: int = setting(0, "The same for briefings, by the date in their names.", check=at_least(0))
+    diary: int = setting(0, "The same for the diaries of dreams.", check=days)
+    trail: int = setting(0, "The same for daily summaries.", check=days)
+    report: int = setting(0, "The same for reports.", check=days)
+    heartbeat: int = setting(0, "The same for heartbeats, by the date in their names.", check=days)
+    briefing: int = setting(0, "The same for briefings, by the date in their names.", check=days)
     journal: int = setting(
-        30, "Days to keep a journal after the last turn of an ended and flushed session.", check=at_least(0)
+        30, "Days to keep a journal after the last turn of an ended and flushed session.", check=days
     )
-    damaged: int = setting(90, "Days to keep a damaged journal that a repair put aside.", check=at_least(0))
-    backup: int = setting(90, "Days to keep copies of overwritten files.", check=at_least(0))
-    log: int = setting(365, "Days to keep lines of private logs.", check=at_least(0))
+    damaged: int = setting(90, "Days to keep a damaged journal that a repair put aside.", check=days)
+    backup: int = setting(90, "Days to keep copies of overwritten files.", check=days)
+    log: int = setting(365, "Days to keep lines of private logs.", check=days)
 
     @property
     def of_turns(self) -> str:
@@ -110,7 +121,7 @@ class DreamConfig:
     lookback_days: int = setting(
         3,
         "Calendar days of notes that a dream reads, today included; `0`: none, so it is skipped.",
-        check=at_least(0),
+        check=days,
         project=between(0, 31),
     )
     when: str = setting(

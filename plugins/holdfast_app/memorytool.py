@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused
+from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused, must_be
 from holdfast.fs import durable, private
 from holdfast.storage import ABSENT, check_name
 
@@ -136,6 +136,7 @@ class MemoryTool:
 
         Raises: MemoryToolError; Refused and PluginError from the gate; Conflict, Corrupt, Unavailable from the store.
         """
+        must_be(Mapping, command, "command")
         name = command.get("command")
         if not isinstance(name, str) or name not in self._commands:
             raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Commands: {', '.join(self._commands)}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, must_be
 from holdfast.text.lazy import log
 from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.services import Services
@@ -120,6 +120,7 @@ class Holdfast(RemembersFacts):
         """
         from holdfast_app.privacy.purge import purge
 
+        must_be(bool, everything, "everything")
         if session is not None and session not in self.sessions():
             session = self.services.gate.identifier(session)
         named = {"subject": subject, "session": session, "before": before, "all": everything or None}
@@ -281,11 +282,13 @@ class Holdfast(RemembersFacts):
     def update(self, given: MemoryUpdate) -> Updated:
         """Update the three-file memory outside any workflow, and write due captured patterns (FR-5).
 
-        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
+        Raises: BadValue, NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
         """
         from holdfast_app.workflow import observations
+        from holdfast_app.workflow.three import MemoryUpdate
         from holdfast_app.workflow.update import update
 
+        must_be(MemoryUpdate, given, "update")
         done = update(self.services, given)
         observations.write_due(self.services)
         return done

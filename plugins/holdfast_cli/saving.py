@@ -117,7 +117,7 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
 
 def _lines(text: str) -> dict[str, Any]:
     """The flags in lines like ``fact: TEXT``, without those left as dots. Other lines continue the item before them,
-    and a bullet is another item. Empty for JSON."""
+    and a bullet is another item. Empty for JSON. Raises: UsageError for a field's misspelt name."""
     given: dict[str, list[str]] = {}
     name = ""
     for line in filter(None, map(str.strip, text.splitlines())):
@@ -127,6 +127,9 @@ def _lines(text: str) -> dict[str, Any]:
         if colon and known in _NAMES:
             name = known
             given.setdefault(name, []).append(value.strip())
+        elif colon and not head.startswith(("{", "[")) and (near := nearest(known, _NAMES, 0.75)):
+            said = near.replace("_", " ")
+            raise UsageError(f"{head.strip()!a} is no field of a payload.", next_step=f"Did you mean `{said}:`?")
         elif not name:
             return {}
         elif line.startswith(("- ", "* ")) and name not in _SINGLE:

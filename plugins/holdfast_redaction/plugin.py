@@ -51,7 +51,7 @@ class Redaction:
             raise _wrong("surfaces", "a table of surface -> policy is expected")
         self._surfaces = {str(name): _policy(table, f"surfaces.{name}") for name, table in surfaces.items()}
         budget_s = settings.get("budget_s", SECONDS)
-        if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or budget_s <= 0:
+        if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or not budget_s > 0:
             raise _wrong("budget_s", "a number of seconds above 0 is expected")
         files = _texts(settings, "rules")
         extra = None

@@ -371,9 +371,9 @@ def test_on_flush__evidence__counts_only_when_it_reads_back_the_same(opened, pay
 @pytest.mark.req("R176", "R082")
 def test_flush__paths_of_the_project_and_the_home_folder__are_written_portably(opened, payload, project, note):
     session, home = opened().session("s"), Path.home()
-    with pytest.raises(ValueError, match="reason"):
-        session.override("  ")
-    session.override(f"the disk of {project} is gone")
+    for reason, problem in (("  ", "reason is blank"), (None, "reason must be a str"), ("x", "no flush was refused")):
+        with pytest.raises(ValueError, match=problem):
+            session.override(reason)
     for changes in (
         *({"artifacts": [path]} for path in ("/etc/passwd", "C:\\Users\\x", "~/notes", "file:///x")),
         {"state_mutations": [{"kind": "merge", "target": "/srv/repo", "summary": "x"}]},
@@ -381,6 +381,7 @@ def test_flush__paths_of_the_project_and_the_home_folder__are_written_portably(o
     ):
         with pytest.raises(FlushRefused, match="exists only on this machine"):
             session.flush(payload(**changes))
+    session.override(f"the disk of {project} is gone")
     assert note() == ""
     facts = [f"see {project}/src/b.py and {home}/notes, in {project}"]
     receipt = session.flush(payload(artifacts=[f"{project}/a.py"], facts=facts))

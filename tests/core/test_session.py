@@ -3,6 +3,7 @@
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,12 @@ from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
+from holdfast.models import Extraction, Message
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+FAR = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-12)))
 
 
 def talk(session, *texts: str) -> None:
@@ -338,6 +343,27 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: m.session("s").compact(-1), "keep_last"),
         (lambda m: m.session("s").add("user", "hi", message_id=7), "message_id must be a str, not int"),
         (lambda m: m.session("s").add("user", "hi", at="now"), "at must be a datetime, not str"),
+        (lambda m: m.session("s").add("user", "hi", at=FAR), "at is not between the years"),
+        (lambda m: m.facts.remember("Ships on Friday", at=FAR), "at is not between the years"),
+        (lambda m: m.session("s").add("user", "hi", tokens="abc"), "tokens must be a whole number, not str"),
+        (lambda m: m.session("s").extend([Message(role="user", text="", at=NOW, id="i", tokens=-1)]), "tokens is not"),
+        (lambda m: m.session("s").extend(["hi"]), r"messages\[0\] must be a Message, not str"),
+        (lambda m: Extraction(summary=5), "summary cannot be of type int"),
+        (lambda m: Extraction(facts=[5]), r"facts\[0\] cannot be of type int"),
+        (lambda m: Extraction(draft=5), "payload cannot be of type int"),
+        (lambda m: Extraction(profile=5), "profile cannot be of type int"),
+        (lambda m: m.session("s").switch_provider(5), "the id must be a str"),
+        (lambda m: m.purge(everything="false"), "everything must be a bool, not str"),
+        (lambda m: m.facts.list(limit=10**30), "limit is not from 0 to"),
+        (lambda m: m.search("x", since=5), "since must be a datetime, not int"),
+        (lambda m: m.search("x", kinds=None), "kinds must be a list"),
+        (lambda m: m.report(days=999_999_999), "days is not from 1 to"),
+        (lambda m: m.load(session=5), "the id must be a str"),
+        (lambda m: m.update({"current_focus": ["x"]}), "update must be a MemoryUpdate, not dict"),
+        (lambda m: m.prompt(counter=5), "counter must be a Callable, not int"),
+        (lambda m: Holdfast.open(config={}), "config must be a Config, not dict"),
+        (lambda m: Holdfast.open(plugins=[5]), r"plugins\[0\] must be a tuple, not int"),
+        (lambda m: Holdfast.open(clock=lambda: None).session("s").add("user", "hi"), "clock must be a datetime"),
         (lambda m: m.session("s").compact(1.5), "keep_last must be a whole number"),
         (lambda m: m.session("s").trim("4"), "max_tokens must be a whole number"),
         (lambda m: m.load(max_chars="x"), "max_chars must be a whole number"),

@@ -102,6 +102,7 @@ class SessionMachine(RuleBasedStateMachine):
                 (self.root / place.replace("/", "-")).rename(path)
         self.broken = {}
 
+    @precondition(lambda self: self.session.unsafe)
     @rule()
     def override_(self) -> None:
         self.session.override("an operator said so")

@@ -91,6 +91,12 @@ def at_least(limit: float) -> Check:
     return check
 
 
+def days(value: int) -> None:
+    """A check of a number of days. More than a century would be before the first date."""
+    if not 0 <= value <= 36_525:
+        raise ValueError(f"must be 0 to 36525, not {value!r}")
+
+
 def more_than(limit: float) -> Check:
     def check(value: float) -> None:
         if not value > limit:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.config.fields import Allowed, one_of, setting
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, Refused
 
 
 class Surface(StrEnum):
@@ -146,6 +146,19 @@ class Layout:
                     f"layout.documents.{surface} has no {{date}}.",
                     next_step="Add {date}, because there is one document per day.",
                 )
+        if self.documents or self.roots:
+            self._check_names()
+
+    def _check_names(self) -> None:
+        from holdfast.text.stored import check_name
+
+        for surface, name in self._names.items():
+            try:
+                check_name(name.replace("{date}", "2026-01-31").removesuffix("/"))
+            except Refused as error:
+                raise ConfigError(
+                    f"layout.documents.{surface} cannot be used. {error.message}", next_step=error.next_step
+                ) from error
 
     @cached_property
     def _names(self) -> dict[str, str]:

@@ -53,6 +53,11 @@ def _presets_own(key: str) -> Allowed:
     return Allowed("the preset's own value", fits)
 
 
+def _check_path(value: str) -> None:
+    if "\0" in value:
+        raise ValueError("must not hold a NUL character")
+
+
 @frozen(kw_only=True)
 class StorageConfig:
     """``[storage]``: the store. ``options`` holds the table's other keys, for the backend to read."""
@@ -65,11 +70,13 @@ class StorageConfig:
     path: str = setting(
         ".holdfast",
         "The store's folder under the project. Follows from the layout when not set.",
+        check=_check_path,
         project=_presets_own("storage.path"),
     )
     facts: str = setting(
         "facts.jsonl",
         "The facts file, for backends that keep one. Follows from the layout when not set.",
+        check=_check_path,
         project=_presets_own("storage.facts"),
     )
     spool: bool = setting(

@@ -216,12 +216,14 @@ class Context:
 
     def _message(self, record: dict[str, Any]) -> Message:
         text, tokens = record["text"], record.get("tokens")
+        if type(tokens) is not int or tokens < 0:  # none, or one that earlier versions did not check
+            tokens = self._services.count_tokens(text)
         return Message(
             role=record["role"],
             text=text,
             at=moment(record["at"]),
             id=record["id"],
-            tokens=self._services.count_tokens(text) if tokens is None else tokens,
+            tokens=tokens,
             tool=record.get("tool", ""),
             failed=record.get("failed", False),
         )

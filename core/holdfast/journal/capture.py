@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clock import must_be_moment
+from holdfast.errors import must_be, must_be_whole
 from holdfast.fs import paths
 from holdfast.gate import Gate
 from holdfast.text.plain import untagged
@@ -31,14 +33,9 @@ def message_record(
 ) -> dict[str, Any]:
     """The journal record of one message, redacted and without this machine's paths.
 
-    Raises: ValueError for an unknown role or a value of another type; Refused and PluginError from the gate.
+    Raises: ValueError for an unknown role; BadValue for another unusable value; Refused, PluginError from the gate.
     """
-    _check_role(role)
-    for name, value in (("text", text), ("message_id", message_id or ""), ("tool", tool)):
-        if not isinstance(value, str):
-            raise ValueError(f"{name} must be a str, not {type(value).__name__}")  # noqa: TRY004 - one error for bad values
-    if not isinstance(at, datetime):
-        raise ValueError(f"at must be a datetime, not {type(at).__name__}")  # noqa: TRY004 - as above
+    _check(role, text, message_id or "", tool, at, tokens or 0)
     text = gate.admit(paths.rewrite(_seen(role, text), root), surface="journal")
     if tool:
         tool = gate.admit(paths.rewrite(tool, root), surface="journal")
@@ -49,7 +46,7 @@ def message_record(
 def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The records of many messages, with as few validator calls as possible. Raises: as the function above."""
     for message in messages:
-        _check_role(message.role)
+        _check(message.role, message.text, message.id, message.tool, message.at, message.tokens)
     rewritten = paths.rewriter(root)
     given = [rewritten(text) for message in messages for text in (_seen(message.role, message.text), message.tool)]
     strings = gate.admit_all(given, surface="journal")
@@ -65,9 +62,13 @@ def _seen(role: str, text: str) -> str:
     return untagged(text) if role == "tool" else text
 
 
-def _check_role(role: str) -> None:
+def _check(role: str, text: str, message_id: str, tool: str, at: datetime, tokens: int) -> None:
     if role not in ROLES:
         raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+    for name, value in (("text", text), ("message_id", message_id), ("tool", tool)):
+        must_be(str, value, name)
+    must_be_moment(at)
+    must_be_whole(tokens, "tokens")
 
 
 def _record(

@@ -11,7 +11,7 @@ import attrs
 from attrs import field, frozen
 from attrs.validators import optional
 
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, must_be
 from holdfast.models.records import strings
 
 #: Lists that a payload may leave out.
@@ -282,19 +282,39 @@ class Profile:
     background: str = ""
 
 
+def _candidates(value: Iterable[FactCandidate | Mapping[str, Any]]) -> tuple[FactCandidate, ...]:
+    return tuple(made(FactCandidate, v, f"facts[{number}]") for number, v in enumerate(items(value, "facts")))
+
+
+def _profile(value: Profile | Mapping[str, str]) -> Profile:
+    profile: Profile = made(Profile, value, "profile")
+    return profile
+
+
+def _retired(value: Iterable[str]) -> tuple[str, ...]:
+    for number, one in enumerate(found := items(value, "retire")):
+        must_be(str, one, f"retire[{number}]")
+    return tuple(found)
+
+
+def _draft(value: Payload | Mapping[str, Any]) -> Payload:
+    return payload_of(value) or Payload()
+
+
 @frozen(kw_only=True)
 class Extraction:
     """The result of ``on_extract``: a summary, candidate facts, and the payload fields it found (others None).
 
     ``profile`` holds new information about the user; core merges it into the stored profile. ``retire`` lists the ids
-    of facts shown to the extractor that the turns make obsolete.
+    of facts shown to the extractor that the turns make obsolete. Mappings of field names count as their values.
+    Raises: BadValue naming the field.
     """
 
-    summary: str = ""
-    facts: tuple[FactCandidate, ...] = field(default=(), converter=tuple[FactCandidate, ...])
-    draft: Payload = field(factory=Payload)
-    profile: Profile = field(factory=Profile)
-    retire: tuple[str, ...] = field(default=(), converter=strings)
+    summary: str = field(default="", validator=must_be_text)
+    facts: tuple[FactCandidate, ...] = field(default=(), converter=_candidates)
+    draft: Payload = field(factory=Payload, converter=_draft)
+    profile: Profile = field(factory=Profile, converter=_profile)
+    retire: tuple[str, ...] = field(default=(), converter=_retired)
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ from attrs import Factory, define, field
 
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
-from holdfast.errors import PluginNotFound
+from holdfast.errors import PluginNotFound, must_be
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Decided, FactService, Outbox, Room
@@ -133,7 +133,9 @@ class Services:
 
     def now(self) -> datetime:
         """The current time in the configured zone."""
-        return self.clock().astimezone(self.config.tz)
+        now = self.clock()
+        must_be(datetime, now, "clock")
+        return now.astimezone(self.config.tz)
 
     def private(self, *parts: str) -> str:
         """A path in the private folder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 
@@ -38,11 +39,11 @@ def ago(then: datetime, now: datetime) -> str:
     return f"{count(int(seconds // 86400), 'day')} ago"
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """The known word that ``word`` was probably meant to be, or ``""``."""
+def nearest(word: str, known: Sequence[str], similarity: float = 0.6) -> str:
+    """The known word that ``word`` was probably meant to be, or ``""``. ``similarity`` is the least, of 0 to 1."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=similarity)), "")
 
 
 #: Characters per token, by script. Source: measured means of current byte-pair vocabularies: about four Latin letters,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from attrs import evolve, frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, must_be_whole
 from holdfast.flush import handoff
 from holdfast.fs import private
 from holdfast.journal import safety
@@ -122,13 +122,13 @@ class Brief:
 @snapshot()  # few round trips to a server
 def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
     """See :meth:`holdfast.Holdfast.load`."""
-    if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
-        raise ValueError("max_chars must be a whole number of 1 or more")
+    if max_chars is not None:
+        must_be_whole(max_chars, "max_chars", 1)
     receipts = data_loss.newest_receipts(services)
     fixed = [services.layout.name(one) for one in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
     handoff_name, memory_name, user_name, *protocol = fixed
     reading = _Reading(services, [*fixed, *_near(services)], data_loss.documents(services, receipts))
-    session = services.gate.identifier(session) if session else ""
+    session = services.gate.identifier(session) if session != "" else ""
     held = reading.text(handoff_name)
     entries, torn = reading.work(held, handoff_name)
     memory, user = known.current(services, reading.text(memory_name)), reading.text(user_name)

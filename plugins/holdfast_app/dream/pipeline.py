@@ -20,7 +20,7 @@ from typing import Final
 from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, Conflict, HoldfastError, Unavailable
+from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be_whole
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
 from holdfast.text import humanize
@@ -70,10 +70,7 @@ def deep_dream(
 ) -> DreamResult:
     """See :meth:`holdfast.Holdfast.deep_dream`."""
     days = services.config.dream.lookback_days if lookback_days is ... else lookback_days
-    if isinstance(days, bool) or not isinstance(days, int):
-        raise BadValue("lookback_days", f"must be a whole number, not {days!r}", next_step="Pass a number of days.")
-    if days < 0:
-        raise BadValue("lookback_days", f"must not be negative, but is {days}", next_step="Pass a number of days.")
+    must_be_whole(days, "lookback_days")
     run = _Run(services=services, days=days, dry_run=dry_run, force=force, if_due=if_due)
     with contextlib.ExitStack() as stack:
         try:

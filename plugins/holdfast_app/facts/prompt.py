@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, Refused
+from holdfast.errors import Refused, must_be, must_be_whole
 from holdfast.models import Fact
 from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
@@ -50,10 +50,8 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     is memory that came with a clone, unless the user trusts it.
     Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
     """
-    if not isinstance(max_tokens, int):
-        raise BadValue("max_tokens", "is not a whole number")
-    if max_tokens < 0:
-        raise BadValue("max_tokens", "cannot be negative")
+    must_be_whole(max_tokens, "max_tokens")
+    must_be(Callable, count, "counter")  # type: ignore[arg-type]
     with snapshot():
         head = _head(services)
         stored = list(services.store.backend.facts(FactOrder.STRONGEST))

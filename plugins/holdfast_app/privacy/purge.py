@@ -21,7 +21,7 @@ from attrs import asdict, evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, must_be
 from holdfast.fs import durable, private
 from holdfast.journal import journal
 from holdfast.models import Fact
@@ -75,9 +75,8 @@ def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, 
         raise BadValue("purge", what, next_step="Name the data to forget.")
     ((kind, value),) = named.items()
     wanted = date if kind == "before" else str
-    if kind != "all" and not isinstance(value, wanted):
-        what = f"must be a {wanted.__name__}, not {type(value).__name__}"
-        raise BadValue(kind, what, next_step=f"Give a {wanted.__name__}.")
+    if kind != "all":
+        must_be(wanted, value, kind)
     if kind == "subject":
         return kind, transforms.fold(value), BySubject(value)
     if kind == "session":

@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from attrs import frozen
 
 from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt, must_be_whole
 from holdfast.flush import handoff, notes
 from holdfast.journal import safety
 from holdfast.models import Written
@@ -35,6 +36,10 @@ class Line:
     text: str
     pointer: str
     short: str = ""
+
+
+#: Maximum days that one report covers, a century.
+MAX_DAYS = 36_525
 
 
 @frozen(kw_only=True)
@@ -69,10 +74,9 @@ class Report:
 def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
     """The report on the last ``days`` calendar days up to ``last_day`` (default: today).
 
-    Open items are those open now. Raises: ValueError; Corrupt; Unavailable.
+    Open items are those open now. Raises: BadValue unless ``days`` is from 1 to 36,525; Corrupt; Unavailable.
     """
-    if days < 1:
-        raise ValueError("days must be 1 or more")
+    must_be_whole(days, "days", 1, MAX_DAYS)
     today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     made = _Making(services)
@@ -165,7 +169,11 @@ class _Making:
         for surface in (Surface.HEARTBEAT, Surface.BRIEFING):
             names = self._services.store.backend.names(self._services.layout.prefix(surface))
             for name in (name for name in names if any(day in name for day in days)):
-                document = self._services.recalled(name)
+                try:
+                    document = self._services.recalled(name)
+                except Corrupt as error:  # an interrupted write of the automation's own
+                    self.add(NEEDED, [f"Check the {surface}: {error.message}"], self._where(name))
+                    continue
                 told = automation.entries(name, document.text if document else "")
                 self.add(HAPPENED, (f"{surface}: {text}" for text in automation.summary(told)), self._where(name))
                 if told and told[-1].is_bad:

@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any, Final
 
 from holdfast import Holdfast
+from holdfast.clock import must_be_moment
 from holdfast.config import resolved
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
 from holdfast.journal import journal
+from holdfast.models.payload import items
 from holdfast.text.humanize import count
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
@@ -44,9 +46,9 @@ def search(
     undated content. Without them, the days that the question names narrow the search.
     Raises: BadValue for unusable arguments; Unavailable.
     """
-    chosen = tuple(kinds)
-    if not isinstance(limit, int) or limit < 1:
-        raise BadValue("limit", f"must be at least 1, not {limit}")
+    chosen = tuple(items(kinds, "kinds"))
+    must_be_whole(limit, "limit", 1)
+    must_be(str, session, "session")
     if unknown := [kind for kind in chosen if kind not in KINDS]:
         raise BadValue("kinds", f"{unknown[0]!r} is not one of {', '.join(KINDS)}")
     question = " ".join(question.split()) if isinstance(question, str) else ""
@@ -176,7 +178,10 @@ def _conditions(
 
 
 def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:
+    if given is None:
+        return None
     if not isinstance(given, str):
+        must_be_moment(given, name)
         return given
     try:
         return dates.moment(given, now)

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
-from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
+from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, must_be
 from holdfast.flush import handoff, notes
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
@@ -141,8 +141,7 @@ class WorkList:
         return new
 
     def _admitted(self, because: str) -> str:
-        if not isinstance(because, str):
-            raise BadValue("because", f"cannot be of type {type(because).__name__}", next_step="Give a string.")
+        must_be(str, because, "because")
         text = one_line(paths.rewrite(because, self._services.root))
         return self._services.gate.admit(text, surface=Surface.DAILY)[: handoff.MAX_CHARS] if text else ""
 

@@ -77,6 +77,7 @@ def test_flush__a_flag_for_every_field__needs_nothing_derived(run, project):
         ([], "[" * 100_000, "not valid JSON"),
         ([], "[]", "not a JSON object"),
         ([], '{"objetive": "x"}', "objetive: unknown key"),
+        ([], "next step: run it\nobjectve: ship it\n", "Did you mean `objective:`?"),
         ([], '{"facts": "one"}', "facts: expected a list"),
         ([], '{"handoff": {"branch": "x"}}', "handoff.active_task: missing"),
         ([], '{"curated": "later"}', "curated"),

@@ -262,6 +262,9 @@ def test_report__automation_output__is_read_when_there_and_never_rewritten(flush
     assert "heartbeat: Disk at 30 %" not in lines
     (folder / "2026-11-21.md").write_text("# Disk at 40 %\n\nFAILED: the backup of 01:00\n")
     assert "Check the heartbeat: FAILED: the backup of 01:00" in str(memory.report())
+    (folder / "2026-11-21.md").write_bytes(b"\xff cut off")
+    assert "briefing: Two reviews wait" in str(memory.report())
+    assert "Check the heartbeat: '.holdfast/heartbeat/2026-11-21.md' is not" in str(memory.report())
     (folder / "2026-11-21.md").write_text("# Disk at 40 %\n")
     memory.session("s").end()
     assert {p: p.read_bytes() for p in folder.iterdir()} == before

@@ -126,8 +126,10 @@ def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project, payload):
         session.compact(0, payload(objective=said, curated=curated, **words))
         (project / ".holdfast" / "memory").rename(project / "aside")
         (project / ".holdfast" / "memory").touch()
-        session.override(said)
         session.add("user", said)
+        with pytest.raises(FlushRefused):
+            session.compact(0)
+        session.override(said)
         session.compact(0)
         (project / ".holdfast" / "memory").unlink()
         (project / "aside").rename(project / ".holdfast" / "memory")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
+from holdfast.clock import must_be_moment
 from holdfast.config.serde import fact_out
-from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused
+from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, must_be, must_be_whole
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, delete_fact, get_fact
 from holdfast.text.lazy import log
@@ -64,8 +65,8 @@ class Facts(FactWriter):
         known = (FactOrder.CREATED, FactOrder.CONFIDENCE)
         if order not in known:
             raise BadValue("order", f"cannot be {cut(repr(order), 40)}", next_step=f"Use one of: {', '.join(known)}.")
-        if limit is not None and limit < 0:
-            raise BadValue("limit", "cannot be negative")
+        if limit is not None:
+            must_be_whole(limit, "limit")
         backend, order = self.services.store.backend, FactOrder(order)
         if category is None:
             return list(backend.facts(order, limit))
@@ -121,6 +122,8 @@ class Facts(FactWriter):
 
         Raises: as :meth:`create`.
         """
+        if at is not None:
+            must_be_moment(at)
         said = None if at is None else ()
         return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
 
@@ -194,6 +197,7 @@ class Facts(FactWriter):
         skipped and reported by number. The threshold does not apply. A row that orders something is marked, except
         those of an archive of holdfast.
         """
+        must_be(Iterable, rows, "rows")
         return import_rows(self.services, self, rows, is_archive=is_archive)
 
     # changing and leaving
