@@ -152,16 +152,24 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim):
         (".holdfast/facts.jsonl", f'{{"id": "{"x" * 5_000_000}"}}\n', "more than 4,194,304 bytes"),
         (".holdfast/MEMORY.md", f"# Memory\n\n- {'x ' * 11_000_000}\n", "larger than 20,000,000 bytes"),
         (".holdfast/MEMORY.md", "- x\n" * 2_000_000, "1 passage of 1 document"),
+        (".holdfast/memory/{}.md", "- x\n" * 9_000, "27,002 passages of 5 documents"),
     ],
 )
 def test_a_file_that_costs_seconds__is_refused_at_once(name, text, told, victim):
     def build(project: Path) -> None:
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text(text)
+        for number in range(5):
+            path = project / name.format(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
     victim.clone(build)
     ran = victim.run("doctor")
     assert told in " ".join(ran.text.split())
+    if "passage" in told:
+        shown = victim.run("trust", "--yes")
+        assert shown.code == 0
+        assert len(shown.out) < 2_000_000
+        assert "Withheld" not in victim.run("doctor").text
 
 
 def test_a_thousand_nested_items__cost_no_more_than_their_length():

@@ -13,6 +13,7 @@ that disappeared from the store without such a call is missing (:mod:`holdfast_a
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -44,6 +45,11 @@ _MOST_LINES: Final = 10_000
 _MOST_CHARS: Final = 1_000_000
 #: Limit of lines for asking git, which takes seconds for a longer document.
 _MOST_BLAMED: Final = 40_000
+#: Limit of what all unrecorded passages may cost, in characters: a passage costs 100 and a document 1,000 more, and a
+#: second of git a million. Beyond it a document with such a passage is withheld whole, unsplit. At the beginning the
+#: limit is five times that.
+_MOST_FOREIGN: Final = 2_000_000
+_EVERYTHING: Final = "*everything"  # no passage's key
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
 #: What a fact's digest covers.
@@ -79,6 +85,7 @@ class Provenance(Trusting):
         self._folder = folder
         self._facts = facts
         self._stored = LineList(os.path.join(state, STORED))
+        self._costs: dict[str, int] = {}  # by document
 
     @cached_property
     def _seen(self) -> Seen:
@@ -89,7 +96,10 @@ class Provenance(Trusting):
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
         if self._seen.has_begun:
             return
-        digests = [digest for name, text in documents for digest in self._digests(name, text)]
+        digests, cost = list[str](), 0
+        for name, text in documents:
+            cost += 1_000 + len(text) + 100 * text.count("\n")
+            digests += [self._digest(name, _EVERYTHING)] if cost > 5 * _MOST_FOREIGN else self._digests(name, text)
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
@@ -122,7 +132,7 @@ class Provenance(Trusting):
 
     def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
         facts = tuple(facts)
-        digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
+        digests = [self._digest(n, part.key) for n, found in documents.items() for one in found for part in _parts(one)]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts), *map(self._exact_digest, facts)])
 
     # judging
@@ -138,7 +148,8 @@ class Provenance(Trusting):
         return ""
 
     def sift(self, name: str, text: str) -> Sifted:
-        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text)
+        is_whole = sum(self._costs.values()) - self._costs.get(name, 0) > _MOST_FOREIGN
+        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text, is_whole=is_whole)
         if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
             end = text.find(_FENCE, 1) + len(_FENCE)
             text = text[:end] + _blank(text[end:])
@@ -178,11 +189,12 @@ class Provenance(Trusting):
         own = self._settle(typed, found) | self._settle(sealed, found._replace(here=()) if found else None)
         return [fact for fact in unknown if self._fact_digest(fact) not in own]
 
-    def _withheld(self, name: str, text: str) -> list[Passage]:
-        """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
-        need only lines of their own."""
-        allowed = self._seen.listed(OWN, TRUSTED)
-        if not text or self._whole(name, text) in self._seen.listed(OWN):
+    def _withheld(self, name: str, text: str, *, is_whole: bool = False) -> list[Passage]:
+        """The passages that are neither recorded nor the user's own, or ``is_whole`` all of it where there are any.
+        Those below a heading that the user accepted need only lines of their own."""
+        allowed, whole = self._seen.listed(OWN, TRUSTED), _as_one(text)
+        self._costs.pop(name, None)
+        if not text or self._whole(name, text) in self._seen.listed(OWN) or self._digest(name, whole.key) in allowed:
             return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
@@ -190,14 +202,22 @@ class Provenance(Trusting):
             digest = self._digest(name, one.key)
             if digest in allowed:
                 known.add(one.line)
+            elif is_whole:
+                return [whole]
             else:
                 unknown.append((one, digest))
+        if unknown:
+            self._costs[name] = 1_000 + 100 * len(unknown)
         foreign = self._seen.listed(FOREIGN)
         pending = [(one, digest) for one, digest in unknown if self._foreign_digest(digest) not in foreign]
         is_long = len(text) > _MOST_CHARS or text.count("\n") > _MOST_BLAMED
         if not pending or is_long or not self._folder or not self._seen.has_begun:
             return [one for one, _ in unknown]
+        began = time.monotonic()
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
+        self._costs[name] += len(text) + int(1_000_000 * (time.monotonic() - began))
+        if found and self._digest(name, _EVERYTHING) in self._seen.listed(BEFORE):
+            found = found._replace(here=())
         rows: list[_Pending] = [
             (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
             for one, digest in pending
@@ -324,8 +344,17 @@ def _unless_rearranged(found: Origins, key: str, row: _Pending) -> _Pending:
 
 def _passages(text: str) -> Iterable[Passage]:
     if len(text) > _MOST_CHARS or text.count("\n") > _MOST_LINES:
-        return [Passage(0, len(text), 1, text.rstrip(), ())]
+        return [_as_one(text)]
     return passages.split(text)
+
+
+def _as_one(text: str) -> Passage:
+    return Passage(0, len(text), 1, text.rstrip(), ())
+
+
+def _parts(one: Withheld) -> Iterable[Withheld]:
+    """The passage, and those in it where it is a whole document."""
+    return (one, *_passages(one.text)) if one.key == _as_one(one.text).key else (one,)
 
 
 def _added(before: str, after: str) -> str:

@@ -42,8 +42,17 @@ class LineList:
             status = os.lstat(self.path)
             file = (status.st_ino, status.st_size, status.st_mtime_ns)
             if file != self._file:
+                inode, size, _ = self._file
+                is_longer = inode == file[0] and 0 < size < file[1]
                 with safeopen.reader(self.path) as opened:
-                    self.data, self._lines, self._file = b"\n" + opened.read(), set(), file
+                    opened.seek(size if is_longer else 0)
+                    new = opened.read()
+                self.data = (self.data if is_longer else b"\n") + new
+                if is_longer and self._lines:
+                    self._lines.update(new.split(b"\n"))
+                else:
+                    self._lines = set()
+                self._file = file
         except (FileNotFoundError, NotADirectoryError):
             self.data, self._lines, self._file = b"\n", set(), (0, 0, 0)
         except OSError as error:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Documents with nothing withheld, each with its file's status.
 _CLEAN: Final = "clean.json"
+#: Documents with something withheld after which one that was not made here counts unread.
+_MOST_READ: Final = 1_000
 
 
 class Trusting(provenance.Provenance):
@@ -86,23 +88,26 @@ class Store(store.Store):
     def withheld(self, *, remember: bool = False) -> dict[str, int]:
         """The documents with passages that are withheld from agents, and how many. Reads only files that changed
         since the last call with ``remember``; a store that is not in files, whole. A damaged document counts as one
-        passage. Raises: Unavailable."""
+        passage, like a further one after a thousand. Raises: Unavailable."""
         if not self.provenance.withholds:
             return {}
         path = os.path.join(self.state, private.DERIVED, _CLEAN)
-        known, now, found = private.table(path), {}, {}
+        known, now, found = private.table(path), {}, dict[str, int]()
+        own = set(self.provenance.stored())
         for name in self.names():
             stamp = self.provenance.file_stamp(name)
             if not stamp or known.get(name) != stamp:
-                found[name] = 1
+                number = 1
                 with suppress(Corrupt):
-                    found[name] = self.withheld_in(name)
-            if stamp and not found.get(name):
+                    number = self.withheld_in(name) if name in own or len(found) < _MOST_READ else 1
+                if number:
+                    found[name] = number
+            if stamp and name not in found:
                 now[name] = stamp
         if remember and now != known:
             private.make(self.state, private.DERIVED)
             durable.replace(path, json.dumps(now).encode(), flush=False)
-        return {name: number for name, number in found.items() if number}
+        return found
 
     def add_facts(
         self, facts: Sequence[Fact], limit: int, older: Sequence[Sequence[Fact]]
