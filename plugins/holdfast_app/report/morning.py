@@ -6,7 +6,7 @@ Every line has a pointer to its proof. Without a forge the report uses files alo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import Final
 
@@ -15,10 +15,11 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
+from holdfast.text.plain import cut
 from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
-from holdfast_app.report import claims, screen
+from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
 from holdfast_app.validation import unsupported
 
@@ -67,7 +68,7 @@ def morning(services: Services) -> Morning:
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
     blocked = (evolve(line, short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
-    changed = screen.grouped(pair for pair in others if not pair[0].waits)
+    changed = _grouped(pair for pair in others if not pair[0].waits)
     changed += [line.text for line in sections[CHANGED]]
     return Morning(
         first_day=files.first_day,
@@ -75,7 +76,7 @@ def morning(services: Services) -> Morning:
         since=since,
         sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
         remarks=tuple(remarks),
-        screen=screen.screen((*sections[NEEDED], *blocked), changed, findings, remarks),
+        screen=_screen((*sections[NEEDED], *blocked), changed, findings, remarks),
     )
 
 
@@ -102,7 +103,7 @@ def _of(
     found = []
     for one, head, text in zip(activity, heads, masked, strict=True):
         by = f" {one.author}" if one.author else ""
-        short = f"{named}{screen.short(one.target)}{by}{text.removeprefix(head)}"
+        short = f"{named}{_short(one.target)}{by}{text.removeprefix(head)}"
         if one.kind != INCOMPLETE:
             found.append((one, Line(text=text, pointer=one.pointer, short=short)))
     return found, [one.text for one in activity if one.kind == INCOMPLETE]
@@ -132,3 +133,59 @@ def _nothing(services: Services, title: str, files: Report) -> Line:
     names = (layout.name(Surface.DAILY, day) for day in dict.fromkeys((files.first_day, files.last_day)))
     notes = ", ".join(where(name) for name in names if services.store.read(name) is not None)
     return Line(text="nothing", pointer=known.get(title) or notes or "no note of these days")
+
+
+# what fits a phone: what needs you, what changed, what does not fit together
+
+#: Rows of the screen and characters of a row.
+ROWS: Final = 25
+WIDTH: Final = 60
+#: Rows other than items: title, three headings and the blank lines between them, and the sentence at the end.
+_FIXED: Final = 10
+#: First entries under "Changed": kinds of activity, then first words of its text.
+_FIRST: Final = (
+    ("release", "tag", "push", "checks", "merge", "repository"),
+    ("merged", "closed", "reopened"),
+    ("opened",),
+)
+_NAMES: Final = ("Needs you", "Changed", "Does not fit together")
+
+
+def _screen(
+    needs: Sequence[Line], changed: Sequence[str], findings: Sequence[Line], remarks: Sequence[str]
+) -> tuple[str, ...]:
+    """The rows, without the title and the remarks. Items without room are counted and follow in the sections."""
+    needs = sorted(needs, key=lambda line: line.text.startswith("Promised: "))
+    items = ([line.short or line.text for line in needs], [*changed], [line.short or line.text for line in findings])
+    room = ROWS - _FIXED - sum(-(-len(remark) // WIDTH) + 1 for remark in remarks)
+    rows = [0, 0, 0]
+    for at in (0, 1, 2, 0, 1) * ROWS:
+        if sum(rows) < max(room, 6) and rows[at] < len(items[at]):
+            rows[at] += 1
+    parts = []
+    for name, found, most in zip(_NAMES, items, rows, strict=True):
+        parts += ["", f"**{name}: {len(found) or 'nothing'}**"]
+        shown = found[: most if most == len(found) else max(most - 1, 0)]
+        parts += [f"- {cut(item, WIDTH - 2)}" for item in shown]
+        if len(shown) < len(found):
+            parts.append(f"- and {len(found) - len(shown)} more below")
+    return (*parts[1:], "", "_The sections below have the rest and the proof._")
+
+
+def _grouped(happened: Iterable[tuple[Activity, Line]]) -> list[str]:
+    """One row for each kind of event on the forge, the most important first."""
+    groups: dict[tuple[int, str], dict[str, str]] = {}
+    for one, line in happened:
+        verb = one.text.partition(":")[0] if one.kind not in ("comment", "commit") else f"{one.kind}s"
+        rank = next((n for n, words in enumerate(_FIRST) if one.kind in words or verb in words), len(_FIRST))
+        group = groups.setdefault((rank + (one.kind == "comment"), verb), {})
+        group[f"{one.target}\0{one.pointer}" if one.kind == "commit" else one.target] = line.short or line.text
+    return [
+        next(iter(shown.values())) if len(shown) == 1 else f"{verb}: {', '.join(dict.fromkeys(map(_short, shown)))}"
+        for (_, verb), shown in sorted(groups.items(), key=lambda pair: pair[0][0])
+    ]
+
+
+def _short(target: str) -> str:
+    """``owner/repo#12`` without the owner."""
+    return target.partition("\0")[0].rpartition("/")[2]

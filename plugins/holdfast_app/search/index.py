@@ -16,8 +16,8 @@ import re
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
@@ -158,6 +158,12 @@ def _remove(path: str) -> None:
 
 def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], most: int, *, edited: bool = False) -> T:
     with closing(_connect(path)) as db:
+        # Derived, so a crash that spoils it costs only time.
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute("PRAGMA secure_delete=ON")
+        db.execute("PRAGMA locking_mode=EXCLUSIVE")  # one lock for all statements; other searches wait anyway
+        if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another version")
         unread, left = _update(db, memory, most, edited=edited)
@@ -169,18 +175,7 @@ def _connect(path: str) -> sqlite3.Connection:
     if path != ":memory:":
         with durable.reporting(path, "write"):
             os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
-    db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-    try:
-        # Derived, so a crash that spoils it costs only time.
-        db.execute("PRAGMA synchronous=OFF")
-        db.execute("PRAGMA secure_delete=ON")
-        db.execute("PRAGMA locking_mode=EXCLUSIVE")  # one lock for all statements; other searches wait anyway
-        if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
 
 
 def _is_damage(error: Exception) -> bool:
@@ -249,7 +244,8 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
     origins = {name: records.origin(memory, changed[name]) for name in indexed}
     other = [one for name, (one, origin) in indexed.items() if edited or not origin or origin != origins[name]]
     if gone or other:
-        with _transaction(db):
+        with db:
+            db.execute("BEGIN IMMEDIATE")
             _forget(db, gone, other)
     unread, left = [], len(changed)
     for done, (name, one) in enumerate(changed.items()):
@@ -271,18 +267,6 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
     return tuple(unread), left
 
 
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
 def _read(
     db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, int, int], most: int
 ) -> tuple[int, bool]:
@@ -300,7 +284,8 @@ def _read(
         except Corrupt as error:
             damage = error
         is_done = len(step) < _STEP
-        with _transaction(db):
+        with db:
+            db.execute("BEGIN IMMEDIATE")
             added = [text for text in step if text.body]
             _add(db, source_id << SOURCE | number, added)
             number += len(added)
