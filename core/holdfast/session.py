@@ -14,7 +14,6 @@ from holdfast.fs import paths
 from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
-from holdfast.models.payload import items
 from holdfast.services.interfaces import Completed
 from holdfast.text import lazy
 
@@ -81,7 +80,8 @@ class Session(Context):
         """
         services = self._services
         with self._lock:
-            given = items(messages, "messages")
+            must_be(Iterable, messages, "messages")
+            given = list(messages)
             for number, message in enumerate(given):
                 must_be(Message, message, f"messages[{number}]")
             new = {m.id: m for m in given if m.id not in self._ids}

@@ -14,7 +14,6 @@ from holdfast.clock import must_be_moment
 from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
 from holdfast.journal import journal
-from holdfast.models.payload import items
 from holdfast.text.humanize import count
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
@@ -46,7 +45,8 @@ def search(
     undated content. Without them, the days that the question names narrow the search.
     Raises: BadValue for unusable arguments; Unavailable.
     """
-    chosen = tuple(items(kinds, "kinds"))
+    must_be(Iterable, kinds, "kinds")
+    chosen = tuple(kinds)
     must_be_whole(limit, "limit", 1)
     must_be(str, session, "session")
     if unknown := [kind for kind in chosen if kind not in KINDS]:
