@@ -81,7 +81,7 @@ class Deliverable:
         """The proof in words, or an empty string."""
         if is_link(self.evidence):
             return self.evidence.strip()
-        if self.command.strip() and self.exit_status == 0:
+        if self.command.strip() and type(self.exit_status) is int and self.exit_status == 0:
             return f"`{self.command.strip()}` ended with exit status 0"
         return ""
 

@@ -13,7 +13,7 @@ from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
 from holdfast.storage import StorageBackend
 from holdfast_app.workflow import observations, update
-from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
+from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, Deliverable, MemoryUpdate, update_from
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -265,6 +265,7 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, tex
     assert ("it works" in str(under(progress, "## Evidence Links"))) is verified
     assert ("it works (not verified" in str(under(progress, "## Deferred Items"))) is not verified
     assert bool(done.deferred) is not verified
+    assert not Deliverable(text="it works", command="pytest -q", exit_status=False).proof
 
 
 @pytest.mark.req("R240")
