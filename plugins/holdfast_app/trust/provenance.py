@@ -162,13 +162,14 @@ class Provenance(Trusting):
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         listed = self._seen.listed(OWN, TRUSTED)
-        unknown = [fact for fact in facts if self._fact_digest(fact) not in listed]
+        unknown = [(fact, digest) for fact in facts if (digest := self._fact_digest(fact)) not in listed]
         if not unknown or self._trusts_all:
             return []
+        withheld = [fact for fact, _ in unknown]
         foreign = self._seen.listed(FOREIGN)
-        pending = {digest for f in unknown if self._foreign_digest(digest := self._fact_digest(f)) not in foreign}
+        pending = {digest for _, digest in unknown if self._foreign_digest(digest) not in foreign}
         if not pending or not self._facts or not self._seen.has_begun:
-            return unknown
+            return withheld
         lines = self._file_lines(self._facts)
         sealed: list[_Pending] = []
         typed: list[_Pending] = []
@@ -184,10 +185,10 @@ class Provenance(Trusting):
                 # The store seals each line that it writes, also a remote's, so only an editor leaves an unsealed line.
                 (sealed if "crc" in row else typed).append((digest, [number], values[1]))
         if not typed and not self._trusted_authors:
-            return unknown
+            return withheld
         found = self._origins(self._facts, lines)
         own = self._settle(typed, found) | self._settle(sealed, found._replace(here=()) if found else None)
-        return [fact for fact in unknown if self._fact_digest(fact) not in own]
+        return [fact for fact, digest in unknown if digest not in own]
 
     def _withheld(self, name: str, text: str, *, is_whole: bool = False) -> list[Passage]:
         """The passages that are neither recorded nor the user's own, or ``is_whole`` all of it where there are any.
