@@ -165,7 +165,7 @@ _DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{DAYS},?\s+)?(?:{_DATE}|(?:{MONTHS}) {_Y
 _STAMP = _re(_STAMP_END)
 _STANDING_DATE = _re(rf"\b(?:{STANDING_DATE})\b")
 _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
-_CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
+_CLOCK_FIRST = _re(rf"(?:(?:session|log|update|entry|note)\s+)?(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
 _SCHEDULE = _re(rf"\b(?:{SCHEDULE})\b")
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
@@ -394,7 +394,7 @@ _PASSING_FIRST = _re(
     r"|(?:i|we)(?: am|['’]m| are|['’]re) (?!working (?:as|at|for|in|with)\b)\w+ing\b"
 )
 #: At the start of a line the words may be its subject: "Today means the calendar day".
-_GOES_ON = _re(r"\W*,|\s+(?:i|we|he|she|they|the|our|my)\b")
+_GOES_ON = _re(rf"\W*,|\s+(?:i|we|he|she|they|the|our|my|{ACTIONS}|{LOOSE_ACTIONS})\b")
 _HABIT = _re(r"\b(?:every|each|always|never|must|only|do not|don['’]t|per|at most|at least|usually)\b")
 
 
