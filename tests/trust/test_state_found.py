@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -198,18 +199,20 @@ def test_journal_from_elsewhere_in_the_private_folder__never_flushed(worked, att
     assert "push with force" not in worked.run("load").text
 
 
-def test_checkout__of_a_commit_with_a_file_in_the_folder_s_place__the_loss_is_named_until_it_is_accepted(victim):
-    victim.clone(lambda source: None)
-    assert victim.run("add", "--session", "s1", "user", "Never drop the ledger table").code == 0
-    victim.pull(lambda source: [(source / ".holdfast").mkdir(), (source / ".holdfast/state").write_text("x")])
-    (victim.project / ".holdfast/state").unlink(missing_ok=True)
-    shutil.rmtree(next((victim.project / ".holdfast").glob("state.*"), "none"), ignore_errors=True)
+@pytest.mark.parametrize("below", ["", "app"])
+def test_checkout__of_a_commit_with_a_file_in_the_folder_s_place__the_loss_is_named_until_it_is_accepted(victim, below):
+    victim.clone(lambda source: [(source / below).mkdir(exist_ok=True), (source / below / "holdfast.toml").touch()])
+    run, folder = partial(victim.run, cwd=victim.project / below), f"{below or '.'}/.holdfast"
+    assert run("add", "--session", "s1", "user", "Never drop the ledger table").code == 0
+    victim.pull(lambda source: [(source / folder).mkdir(), (source / folder / "state").write_text("x")])
+    (victim.project / folder / "state").unlink(missing_ok=True)
+    shutil.rmtree(next((victim.project / folder).glob("state.*"), "none"), ignore_errors=True)
     for _ in range(2):
-        ran = victim.run("status")
+        ran = run("status")
         assert ran.code == 1
         assert "private folder is gone" in " ".join(ran.text.split())
-        assert victim.run("add", "--session", "s2", "user", "More").code == 0
-    assert victim.run("trust", "--adopt-state").code == 1
-    assert victim.run("trust", "--adopt-state", "--yes").code == 0
-    assert "private folder is gone" not in " ".join(victim.run("status").text.split())
-    assert "private folder is gone" not in " ".join(victim.run("load").text.split())
+        assert run("add", "--session", "s2", "user", "More").code == 0
+    assert run("trust", "--adopt-state").code == 1
+    assert run("trust", "--adopt-state", "--yes").code == 0
+    assert "private folder is gone" not in " ".join(run("status").text.split())
+    assert "private folder is gone" not in " ".join(run("load").text.split())

@@ -38,7 +38,10 @@ def note(state: str, *, anew: bool = False) -> None:
 
 def _made(state: str) -> str:
     """Identifies the checkout; empty outside of one."""
-    own, _ = worktree.git_folders(os.path.dirname(os.path.dirname(os.path.abspath(state))))
+    top = os.path.dirname(os.path.dirname(os.path.abspath(state)))
+    while not os.path.lexists(os.path.join(top, ".git")) and top != os.path.dirname(top):
+        top = os.path.dirname(top)
+    own, _ = worktree.git_folders(top)
     for name in _MADE:
         with suppress(OSError):
             found = os.stat(os.path.join(own, name))
