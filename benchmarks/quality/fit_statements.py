@@ -1,7 +1,9 @@
-"""Fit the models of sentences: ``python -m benchmarks.quality.fit_statements lasting|planted [MORE.jsonl ...]``.
+"""Fit the models of sentences: ``python -m benchmarks.quality.fit_statements NAME [MORE.jsonl ...]``. NAME is one of
+``lasting``, ``planted``, ``answers`` and ``messages``.
 
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
-lines of memory with label, family and language, and on statements.tsv as honest ones. All were written for it. ``MORE``
+lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
+endings.tsv, ends of agents' answers and users' messages with speaker, label and language. All were written for it. ``MORE``
 are rows with the keys of statements.tsv: the package's tables were also fitted on sentences of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 """
@@ -19,14 +21,15 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from holdfast_app.authorship import hostile
-from holdfast_app.sentences import lasting, linear
+from holdfast_app.offline import asked, ending
+from holdfast_app.sentences import endings, lasting, linear
 
 OUT = Path(linear.__file__).parent
 ASKS = ("request", "question", "report")
 _LEAST = 2  # sentences with a feature
 _STRENGTH = 1.0  # of the fit against its regularisation
 #: Number of features kept of the first fit, and fitted again.
-_FEATURES = {"lasting": 15_000, "planted": 6_000}
+_FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 5_000, "messages": 5_000}
 #: How much a sentence of others counts next to a line written for ``planted``.
 _OTHERS = 0.25
 
@@ -41,10 +44,10 @@ def rows(name: str, paths: list[str]) -> list[Row]:
 
 
 class Table:
-    """Sentences and their features, of which the fits share the rows."""
+    """Texts' features, of which the fits share the rows."""
 
-    def __init__(self, texts: list[str]) -> None:
-        self._sets = [linear.features(text) for text in texts]
+    def __init__(self, sets: list[set[str]]) -> None:
+        self._sets = sets
         self.counts = Counter(feature for one in self._sets for feature in one)
 
     def matrix(self, names: list[str]) -> csr_matrix:
@@ -62,7 +65,7 @@ def _model() -> LogisticRegression:
 def fit_lasting(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
     """The sentences, and a function from features to weights: a row for each of :data:`lasting.LABELS`."""
     found = rows("statements", paths)
-    table = Table([one["text"] for one in found])
+    table = Table([linear.features(one["text"]) for one in found])
 
     def weights(names: list[str]) -> np.ndarray:
         matrix = table.matrix(names)
@@ -77,7 +80,7 @@ def fit_lasting(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarr
 def fit_planted(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
     """The same for :mod:`holdfast_app.sentences.planted`: one row."""
     lines, others = rows("planted", []), rows("statements", paths)
-    table = Table([hostile.fold(one["text"]) for one in (*lines, *others)])
+    table = Table([linear.features(hostile.fold(one["text"])) for one in (*lines, *others)])
     labels = [one["label"] == "hostile" for one in lines] + [False] * len(others)
     importance = [1.0] * len(lines) + [_OTHERS] * len(others)
 
@@ -87,9 +90,29 @@ def fit_planted(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarr
     return table, weights
 
 
+def fit_endings(name: str, paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
+    """The same for :mod:`holdfast_app.sentences.endings`: a row for ``answers``, and for ``messages`` one for each of
+    :data:`endings.KINDS`."""
+    who, split, features, labels = {
+        "answers": ("agent", ending.last_sentences, endings.features, ("open",)),
+        "messages": ("user", asked.sentences, endings.message_features, endings.KINDS),
+    }[name]
+    found = [one for one in rows("endings", paths) if one["label"] == who]
+    table = Table([features(split(one["text"].replace("\\n", "\n"))) for one in found])
+
+    def weights(names: list[str]) -> np.ndarray:
+        model = _model().fit(table.matrix(names), [one["act"] for one in found])
+        if len(labels) == 1:
+            return model.coef_ if model.classes_[1] == labels[0] else -model.coef_
+        return model.coef_[[list(model.classes_).index(label) for label in labels]]
+
+    return table, weights
+
+
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    table, weights = {"lasting": fit_lasting, "planted": fit_planted}[name](paths)
+    known = {"lasting": fit_lasting, "planted": fit_planted}
+    table, weights = known[name](paths) if name in known else fit_endings(name, paths)
     names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST)
     often = np.sqrt([table.counts[one] for one in names])
     best = sorted(np.argsort(-np.abs(weights(names)).max(axis=0) * often, kind="stable")[: _FEATURES[name]])

@@ -12,7 +12,7 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import cues
-from holdfast_app.sentences import lasting
+from holdfast_app.sentences import endings, lasting
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
@@ -41,41 +41,12 @@ _TASK: Final = 90
 _ABOUT: Final = 130
 #: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
 _MANY, _SURELY = 4, 0.9
-#: A sentence that asks for something with less probability only informs.
-_INFORMS: Final = 0.5
 AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
-#: Words that request nothing, in several languages: assent and questions about the state of work, then greetings and
-#: thanks, then words that accompany them.
-_ASSENT: Final = frozenset({
-    "ok", "okay", "k", "yes", "y", "yeah", "yep", "yup", "sure", "sounds", "makes", "sense", "to", "me", "got", "pls",
-    "plz", "go", "on", "ahead", "continue", "proceed", "resume", "start", "begin", "do", "it", "that", "this", "please",
-    "now", "then", "lgtm", "approved", "agreed", "right", "correct", "fine", "and", "so", "keep", "going", "carry",
-    "next", "try", "again", "retry", "all", "of", "them", "both", "first", "the", "let's", "lets", "where", "are",
-    "were", "we", "you", "i", "left", "off", "stopped", "stand", "doing", "working", "from", "at", "can", "could",
-    "pick", "up", "what", "what's", "how", "far", "current", "status", "yesterday", "did", "leave", "remember", "ja",
-    "weiter", "mach", "bitte", "los", "si", "sí", "vale", "sigue", "continúa", "continua", "adelante", "oui", "vas-y",
-    "allez", "sim", "pode", "да", "давай", "продолжай", "好", "好的", "继续", "是", "是的", "可以", "はい", "続けて",
-    "お願いします", "네", "계속",
-})  # fmt: skip
-_POLITE: Final = frozenset({
-    "hi", "hello", "hey", "thanks", "thank", "thx", "ty", "wow", "nvm", "understood", "interesting", "worries", "great",
-    "good", "nice", "cool", "perfect", "awesome", "excellent", "bye", "goodbye", "cheers", "morning", "wonderful",
-    "amazing", "see", "danke", "gracias", "merci", "obrigado", "obrigada", "grazie", "спасибо", "谢谢", "ありがとう",
-    "ありがとうございます", "감사합니다", "tschüss", "perfekt", "prima", "perfecto", "genial", "parfait", "perfeito",
-    "perfetto", "отлично", "多谢", "고마워",
-})  # fmt: skip
-#: Words that accompany them.
-_COURTESY: Final = _POLITE | frozenset({
-    "you", "super", "well", "done", "evening", "afternoon", "night", "very", "much", "so", "a", "lot", "job", "work",
-    "for", "today", "day", "have", "week", "weekend", "this", "the", "your", "help", "looks", "look", "that's", "thats",
-    "nope", "it", "was", "is", "now", "later", "tomorrow", "all", "no", "more", "nothing", "else", "everything",
-    "works", "there", "ok", "okay", "k", "again", "never", "mind", "explanation", "exactly", "what", "wanted", "i",
-    "everyone", "one", "vielen", "dank", "gut", "sehr", "muchas", "muito", "большое",
-})  # fmt: skip
-_SAYS_NOTHING: Final = _ASSENT | _COURTESY
-_GO_ON: Final = Lazy(r"\b(?:continue|proceed|go on|carry on|go ahead|keep going|weiter)\b|继续|続けて", re.IGNORECASE)
+#: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
+_REQUESTS: Final = 0.15
+_READ: Final = 4  # sentences at the start of a message, and at its end
 
 
 class Kind(Enum):
@@ -84,16 +55,17 @@ class Kind(Enum):
     REQUEST = "request"
     ASSENT = "assent"
     """Approves the agent's proposal without adding anything."""
-    COURTESY = "courtesy"
-    """A greeting or thanks."""
-    STATEMENT = "statement"
+    COURTESY = "closing"
+    """A greeting, thanks, or the end of the work."""
+    PAUSE = "parks"
+    """Stops for now, with work left."""
+    STATEMENT = "informs"
     """Information to keep, with a label like "remember:" or without one, and no request."""
     NOTHING = "nothing"
     """Not said by the user."""
 
 
-_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
-_WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
+_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
 
 
 def kind(text: str) -> Kind:
@@ -103,33 +75,19 @@ def kind(text: str) -> Kind:
 
 def kind_of_words(own: str) -> Kind:
     """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
-    if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
+    if not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
-    parts = [part for part in _PARTS.split(own) if part.strip()]
-    kinds = [_part_kind(part) for part in parts]
-    if Kind.REQUEST in kinds:
-        told = all(one is not Kind.REQUEST or _tells(part) for one, part in zip(kinds, parts, strict=True))
-        return Kind.ASSENT if told and kinds[-1] is Kind.ASSENT and _GO_ON.search(parts[-1]) else Kind.REQUEST
-    return next((one for one in (Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING)
-
-
-def _tells(part: str) -> bool:
-    """Whether a sentence informs or sets a rule. Before "continue" that is not a request."""
-    return cues.match(part, user=True) is not None or lasting.judge(part[: cues.MAX_CHARS]).asks < _INFORMS
-
-
-def _part_kind(part: str) -> Kind:
-    first = _WORD.search(part)
-    if first is None:
-        return Kind.NOTHING
-    if cues.is_statement(part):
+    parts = tuple(part for part in sentences(own) if not cues.is_statement(part))
+    if not parts:
         return Kind.STATEMENT
-    if first[0].lower() not in _SAYS_NOTHING:
-        return Kind.REQUEST
-    words = [word.lower() for word in _WORD.findall(part)]
-    if all(w in _COURTESY for w in words) and (words[0] in ("no", "nope", "that's", "thats") or _POLITE & set(words)):
-        return Kind.COURTESY
-    return Kind.ASSENT if all(w in _SAYS_NOTHING for w in words) else Kind.REQUEST
+    shares = endings.shares(parts)
+    return Kind(max(shares, key=shares.__getitem__)) if shares["request"] < _REQUESTS else Kind.REQUEST
+
+
+def sentences(own: str) -> list[str]:
+    """The first and the last sentences of a message."""
+    found = [part.strip() for part in _PARTS.split(own) if any(map(str.isalnum, part))]
+    return found if len(found) <= 2 * _READ else found[:_READ] + found[-_READ:]
 
 
 def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

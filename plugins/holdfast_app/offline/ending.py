@@ -21,6 +21,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import units
+from holdfast_app.sentences import endings
 
 #: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
 #: alone, and of a request that only answers or picks.
@@ -31,25 +32,6 @@ _PICK: Final = 16
 #: Number of last sentences to read.
 _UNITS: Final = 40
 NONE: Final = "none"
-#: Questions of an agent that waits for its first or next task.
-_WHAT_NEXT: Final = Lazy(
-    r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how (?:can|may|could) i (?:help|assist)"
-    r"|what (?:can|may|could|should|shall) (?:i|we) (?:do|help|work on|start with)|what are (?:we|you) working on)\b",
-    re.IGNORECASE,
-)
-_ANNOUNCES: Final = Lazy(
-    r"(?:^|[\s>*_(:;,。–—-])(?:let me(?! know)|i(?:['’]?m| am) (?:now|going to|about to|starting)\b"
-    r"|(?:i|we)(?:['’]ll| will)(?! (?:leave|stop|wait|be (?:here|happy|glad)|have|need|not|stay|remember|keep that))\b"
-    r"|next,? (?:i|we|is)\b|(?:i|we) [^.!?\n]{1,80} next(?=[.,;:]|\s*\Z| (?:in|and|with)\b)|下一步|接着"
-    r"|(?:lo siguiente|der nächste schritt|el (?:siguiente|próximo) paso|la prochaine étape|o próximo passo) "
-    r"|time to|next up\b|(?:spawning|dispatching|launching|delegating|moving on to|proceeding|starting) "
-    r"|next step(?: is|:)|now (?:to|for|i(?:['’]?m)?|we(?:['’]re)?) "
-    r"|let['’]?s (?!go\b|see if you)|will (?:report back|let you know)"
-    r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
-    r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
-    r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
-    re.IGNORECASE,
-)
 _NEXT: Final = (
     r"(?:next(?: steps?| action| up)?|nächste[rn]? schritte?|als nächstes"
     r"|(?:siguientes?|próximos?) pasos?|prochaines? étapes?|следующий шаг|次のステップ|下一步)[*_ ]*"
@@ -63,46 +45,11 @@ _BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
 _NO_STEP: Final = Lazy(
     r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
 )
-#: Announcements that depend on the user, or that mean nothing is left to do.
-_CONDITIONAL: Final = Lazy(
-    r"^\W*if\b|\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
-    r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
-    r"|just (?:say|ask)|let me know|(?:say|tell me) (?:if|when|which|whether|what|and)|feel free"
-    r"|happy to|you can (?:now|also)|should you)\b",
-    re.IGNORECASE,
-)
-_OFFER: Final = Lazy(
-    r"\b(?:would you like|(?:do|did) you (?:want|prefer) (?:me|to)|want me to|(?:shall|should|may|can|could) i|shall we"
-    r"|interested in)\b",
-    re.IGNORECASE,
-)
-_NEEDS: Final = Lazy(
-    r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|let me know (?:which|what|how|whether)"
-    r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
-    r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
-    r"|specify|run)|waiting for (?:you|your)|(?:choose|pick|select) (?:one|an? option|between)"
-    r"|let me know (?:which|what you|how you|whether)"
-    r"|needs? (?:a|your) (?:explicit )?(?:go-ahead|ok|okay|approval|confirmation|decision|input|permission|sign-?off)"
-    r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
-    re.IGNORECASE,
-)
-_DONE: Final = Lazy(
-    r"(?<!n['’]t )(?<!\bnot )\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed"
-    r"|replaced|finished|ready|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set"
-    r"|exported|set up|installed|here(?:['’]s| is| are))\b",
-    re.IGNORECASE,
-)
-#: What is not finished, unless it was so before.
-_UNFINISHED: Final = Lazy(
-    r"^(?!.*\b(?:pre-?existing|unrelated|before|already|known)\b).*"
-    r"(?:\bstill (?:fail|red|broken|missing|pending|running)|\b(?:tests?|specs?|checks?|builds?|jobs?) fail(?:s|ing)?\b"
-    r"|\b[1-9]\d* (?:\w+ )?fail(?:ed|ing|ures?)?\b|\bhalf done\b|\b(?:was|were|got) (?:refused|rejected|denied)\b"
-    r"|\bnot (?:done|finished|open|merged|pushed|complete) yet\b|\bnoch (?:rot|offen|nicht fertig)\b"
-    r"|\bschl(?:ägt|agen)\b.*\bfehl\b|仍然失败|还没)",
-    re.IGNORECASE,
-)
+#: An answer leaves work with at least this probability.
+_REMAINS: Final = 0.5
+_READ: Final = 4  # sentences at an answer's end
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
-_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
 
 
 class Ending(NamedTuple):
@@ -114,9 +61,9 @@ class Ending(NamedTuple):
 
 def of(messages: Sequence[Message]) -> Ending:
     """How ``messages``, oldest first, end."""
-    said = _of_work(asked.spoken(messages))
+    said, pause = _of_work(asked.spoken(messages))
     if not said:
-        return Ending()
+        return Ending(open=True, next_step=cut(pause, MAX_NEXT)) if pause else Ending()
     last = said[-1]
     request = asked.last_request(said)
     since = takewhile(lambda m: request is None or m is not request[0], reversed(said))
@@ -125,7 +72,7 @@ def of(messages: Sequence[Message]) -> Ending:
     if last.role != "user":
         listed = calls.of(said)
         task = calls.current(listed, calls.DOING, *([] if is_working else [calls.PENDING]))
-        if not (is_working or task or waits(last.text)):
+        if not (is_working or task or pause or waits(last.text)):
             return Ending(open=False, next_step=NONE)
     if task and step and task not in step:
         step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
@@ -134,12 +81,15 @@ def of(messages: Sequence[Message]) -> Ending:
     elif request and is_working and len(step or task) <= _FEW:
         step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
     step = step or task
+    if pause:
+        step = f"{cut(pause, MAX_NEXT // 2)}{asked.AFTER}{step})" if step else pause
     return Ending(open=True, next_step=cut(step, MAX_NEXT)) if step or last.role != "user" else Ending()
 
 
-def _of_work(said: Sequence[Message]) -> Sequence[Message]:
-    """``said`` without what changes no work at its end: thanks, information, and questions answered without a tool."""
-    end = len(said)
+def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
+    """``said`` without what changes no work at its end: thanks, information, a pause, and questions answered without a
+    tool; and the words of a pause."""
+    end, pause = len(said), ""
     while end:
         at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
         own = own_words(said[at].text) if said[at].role == "user" else ""
@@ -149,8 +99,9 @@ def _of_work(said: Sequence[Message]) -> Sequence[Message]:
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
         if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
             break
+        pause = pause or (asked.headline(own, MAX_NEXT) if kind is Kind.PAUSE else "")
         end = at
-    return said[:end]
+    return said[:end], pause
 
 
 def _spoke(messages: Iterable[Message]) -> Iterable[str]:
@@ -194,25 +145,15 @@ def _ends(text: str) -> list[str]:
     return [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
 
 
+def last_sentences(text: str) -> list[str]:
+    """The sentences by which an answer is judged."""
+    return _ends(text)[-_READ:]
+
+
 def waits(text: str) -> bool:
-    """Whether an answer announces an action or asks the user for something, rather than offering more."""
+    """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
-    if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
+    if labelled and not _NO_STEP.match(labelled["step"]):
         return True
-    ends = _ends(text)[-3:]
-    if any(_ANNOUNCES.search(s) and not (_CONDITIONAL.search(s) or asked.QUESTION.search(s)) for s in ends[-2:]):
-        return True
-    if any(map(_UNFINISHED.search, ends[-2:])):
-        return True
-    offered = False
-    for sentence in reversed(ends):
-        if _NEEDS.search(sentence):
-            return True
-        if offered or not asked.QUESTION.search(sentence):
-            continue
-        if _WHAT_NEXT.search(sentence):
-            return False
-        offered = _OFFER.search(sentence) is not None or _CONDITIONAL.search(sentence) is not None
-        if not offered or not _DONE.search(text[:600]):
-            return True
-    return False
+    said = last_sentences(text)
+    return bool(said) and endings.remains(tuple(said)) >= _REMAINS

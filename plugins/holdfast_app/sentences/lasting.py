@@ -26,7 +26,7 @@ class Judgement(NamedTuple):
 @lru_cache(1_000)  # several fields ask for the same sentences
 def judge(sentence: str) -> Judgement:
     """The judgement about ``sentence``."""
-    *sums, asks = linear.sums("lasting", sentence)
+    *sums, asks = linear.sums("lasting", linear.features(sentence))
     most = max(sums)
     shares = [math.exp(one - most) for one in sums]
     whole = sum(shares)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -28,10 +28,10 @@ _FIRST: Final = 3
 _LENGTHS: Final = (4, 7, 11, 16, 25)
 
 
-def sums(table: str, sentence: str) -> list[float]:
-    """The sentence's weights, a column of ``table`` each. The time grows with the sentence."""
+def sums(table: str, found: Iterable[str]) -> list[float]:
+    """The sums of the weights of the features ``found``, one for each column of ``table``."""
     weights = _weights(table)
-    rows = (weights[feature].split("\t") for feature in features(sentence) if feature in weights)
+    rows = (weights[feature].split("\t") for feature in found if feature in weights)
     return [sum(map(int, column)) / SCALE for column in zip(*rows, strict=True)]
 
 

@@ -10,5 +10,5 @@ from holdfast_app.sentences import linear
 @lru_cache(1_000)  # several fields ask for the same texts
 def evidence(folded: str) -> float:
     """The logarithm of the odds, from a sentence's words alone. Careful wording gets low values."""
-    [weight] = linear.sums("planted", folded)
+    [weight] = linear.sums("planted", linear.features(folded))
     return weight

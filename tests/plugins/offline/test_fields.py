@@ -9,7 +9,7 @@ from holdfast.flush import handoff
 def test_flush__no_payload__is_derived_and_marked_so(opened, note):
     session = opened().session("s")
     session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
-    session.add("assistant", "On it.")
+    session.add("assistant", "Fixed.")
     receipt = session.flush()
     assert "**Objective:** Fix the login test please\n" in note()
     assert "- Next step: none\n" in note()

@@ -1,0 +1,46 @@
+"""Whether work remains after an agent's answer, and what a user's message asks of the agent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from holdfast.text.lazy import Lazy
+from holdfast_app.sentences import lasting, linear
+
+#: What a message can be: a request, consent, the end of the work, a pause in it, or only information.
+KINDS: Final = ("request", "assent", "closing", "parks", "informs")
+
+_ZERO: Final = Lazy(r"(?<![\w.,])0(?![\w.,])")
+_JUDGED: Final = 500  # characters of a sentence
+_STEPS: Final = 8
+
+
+def features(sentences: Sequence[str]) -> set[str]:
+    """Of the sentences together, and of the last one once more. Here nothing is another number than the others."""
+    sentences = [_ZERO.sub("zero", one) for one in sentences]
+    last = {f"${one}" for sentence in sentences[-1:] for one in linear.features(sentence)}
+    return last.union(*map(linear.features, sentences))
+
+
+def message_features(sentences: Sequence[str]) -> set[str]:
+    """The same, and how much the sentences ask for and tell by :mod:`holdfast_app.sentences.lasting`."""
+    judged = [lasting.judge(one[:_JUDGED]) for one in sentences]
+    asks, lasts = max((one.asks for one in judged), default=0), max((one.lasting for one in judged), default=0)
+    return features(sentences) | {f"@asks {int(_STEPS * asks)}", f"@lasts {int(_STEPS * lasts)}"}
+
+
+def remains(sentences: tuple[str, ...]) -> float:
+    """The probability that an answer that ends with ``sentences`` leaves work."""
+    [odds] = linear.sums("answers", features(sentences))
+    return 1 / (1 + math.exp(-odds))
+
+
+@lru_cache(1_000)  # several fields ask for the same messages
+def shares(sentences: tuple[str, ...]) -> dict[str, float]:
+    """The probability of each kind of message."""
+    sums = linear.sums("messages", message_features(sentences))
+    odds = [math.exp(one - max(sums)) for one in sums]
+    return {name: one / sum(odds) for name, one in zip(KINDS, odds, strict=True)}
