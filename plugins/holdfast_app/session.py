@@ -28,14 +28,20 @@ class Session(kernel.Session):
     _services: Services
 
     def _take(self, attempt: Attempt) -> Receipt:
-        """See :func:`holdfast_app.spool.take`."""
+        """See :func:`holdfast_app.spool.take`. Earlier work that the session goes on with is closed."""
         from holdfast.flush import pipeline
 
-        if not pipeline.may_wait(attempt):
-            return pipeline.take(attempt)
-        from holdfast_app import spool
+        if pipeline.may_wait(attempt):
+            from holdfast_app import spool
 
-        return spool.take(self._services, attempt)
+            receipt = spool.take(self._services, attempt)
+        else:
+            receipt = pipeline.take(attempt)
+        if not (receipt.repeated or receipt.spooled):
+            from holdfast_app.work import taken_up
+
+            taken_up.close(self._services, self.id)
+        return receipt
 
     def _fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:
         """See :func:`holdfast_app.facts.completing.completed`."""

@@ -26,7 +26,13 @@ _BLOCKS: Final = (
     "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
     "teammate-message", "session-start-hook", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
     "user_shell_command", "user_action", "channel", "mcp-resource", "cross-session-message", "webhook-payload",
-    "coordinator-task", "fork-boilerplate", "persisted-output",
+    "coordinator-task", "fork-boilerplate", "persisted-output", "github-webhook-activity", "blockquote",
+)  # fmt: skip
+#: Those that a client fills with text of files, tools and people, which may close and open them: from the first
+#: beginning to the last end.
+_FILLED: Final = (
+    "ide_selection", "ide_diagnostics", "new-diagnostics", "attached_files", "additional_data", "uploaded_files",
+    "persisted-output", "mcp-resource", "webhook-payload", "github-webhook-activity", "task-notification",
 )  # fmt: skip
 _BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
@@ -89,9 +95,15 @@ _ENVELOPE: Final = Lazy(
     re.MULTILINE | re.IGNORECASE | re.DOTALL,
 )
 _ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted")
+_QUOTES: Final = '"""'
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The head of a mail, which is quoted to its end.
-_MAIL: Final = Lazy(r"^(?:From|Von|De|Da): [^\n]*\n(?:[A-Z][\w-]{1,12}: [^\n]*\n){1,8}", re.MULTILINE)
+_MAIL: Final = Lazy(
+    r"^(?:From|Von|De|Da): [^\n]*\n(?:[A-Z][\w-]{1,12}: [^\n]*\n){1,8}"
+    r"|^(?:On|Am|Le|El|Em|Il) [^\n]{5,150} (?:wrote|schrieb|a écrit|escribió|escreveu|ha scritto)[^\n]{0,80}:[ \t]*$"
+    r"|^-{3,}[ \t]*(?:Forwarded|Original) [Mm]essage[ \t]*-{3,}[ \t]*$",
+    re.MULTILINE,
+)
 #: The time or the level that begins a program's line.
 _LOGGED: Final = Lazy(
     r"\s*\[?(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} +\d{1,2} )?\d\d:\d\d:\d\d"
@@ -126,7 +138,7 @@ def own_words(text: str) -> str:
         text = _typed(text)
     tagged = "<" in text
     if tagged:
-        text = _BLOCK.sub("\n", "\n".join(outside(text)))
+        text = _BLOCK.sub("\n", _without_filled("\n".join(outside(text))))
     start = 0
     lower = text.lower()
     if tagged or any(word in lower for word in _REQUEST_WORDS):  # most messages contain none of them
@@ -146,6 +158,15 @@ def own_words(text: str) -> str:
         text = _ENVELOPE.sub("", text)
     text = text.strip()
     return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
+
+
+def _without_filled(text: str) -> str:
+    for name in _FILLED:
+        lower = text.lower()
+        start, end = lower.find(f"<{name}"), lower.rfind(f"</{name}>")
+        if 0 <= start < end:
+            text = f"{text[:start]}\n{text[end + len(name) + 3 :]}"
+    return text
 
 
 def _typed(text: str) -> str:
@@ -187,14 +208,19 @@ def without_reported(text: str) -> str:
     return _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
 
 
+def before_mail(text: str) -> str:
+    """``text`` up to the head of a mail in it."""
+    mail = _MAIL.search(text)
+    return text[: mail.start()] if mail else text
+
+
 def own_lines(text: str) -> Iterator[str]:
     """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor of a
     mail or a log, nor lines of holdfast's layout.
 
     An unclosed block extends to the text's end.
     """
-    mail = _MAIL.search(text) if "\nSubject: " in text else None
-    for part in outside(text[: mail.start()] if mail else text):
+    for part in outside(before_mail(text)):
         fence = ""
         for found in _LINE.finditer(part):
             line = found[0]
@@ -209,6 +235,8 @@ def own_lines(text: str) -> Iterator[str]:
 
 def _fence(line: str) -> str:
     """The fence that a line, or the item on it, begins with; empty for other lines."""
+    if line.strip() == _QUOTES:
+        return _QUOTES
     if "```" not in line and "~~~" not in line:
         return ""
     text = line.lstrip()

@@ -25,7 +25,6 @@ from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.writer import Value
 from holdfast_app.records import ownlines, recalled
-from holdfast_app.work import taken_up
 
 logger = log("holdfast.facts")
 
@@ -88,7 +87,6 @@ class FlushedFacts(FactService):
         return backlog.enqueue(self._services, session, said, plugins, flush=flush)
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
-        taken_up.close(self._services, receipt.session_id)
         asked = backlog.work_off(self._services, first=queued, but=found.failed if found else ())
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))

@@ -93,21 +93,28 @@ def digest_of(text: str) -> str:
     return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
+_REMINDER: Final = "system-reminder>"
+
+
 def without_injected(text: str, injected: list[str] | None = None) -> str:
     """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results. They are added to
     ``injected``."""
     kept: list[str] = []
-    rest = text
-    while "<system-reminder>" in rest:
-        before, _, after = rest.partition("<system-reminder>")
-        block, closed, tail = after.partition("</system-reminder>")
-        if not closed:  # an unclosed tag is ordinary text
-            break
-        kept.append(before)
-        if injected is not None:
-            injected.append(block)
-        rest = tail
-    return "".join(kept) + rest
+    start = at = depth = 0
+    while (tag := text.find(_REMINDER, at)) > 0:
+        at = tag + len(_REMINDER)
+        if text[tag - 1] == "<":
+            if not depth:
+                kept.append(text[start : tag - 1])
+                start = tag - 1
+            depth += 1
+        elif depth and text[tag - 2 : tag] == "</":
+            depth -= 1  # what a reminder quotes cannot close it
+            if not depth:
+                if injected is not None:
+                    injected.append(text[start + 1 + len(_REMINDER) : tag - 2])
+                start = at
+    return "".join(kept) + text[start:]  # an unclosed tag is ordinary text
 
 
 def background_result(text: str) -> str | None:

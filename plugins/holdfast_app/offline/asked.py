@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.sentences import endings, lasting
 
@@ -19,7 +19,7 @@ _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
-    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|\+\+\+|---|@@|\w+\(/|\d+ *\|"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|[-+]\w|\+\+\+|---|@@|diff --git |\w+\(/|\d+ *\|"
     r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\["
     r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
     r"|/[\w.-]+/[\w./-]+\s*\Z"
@@ -39,6 +39,8 @@ QUESTION: Final = Lazy(r"[?？]\W*$")
 _SHORT: Final = 8
 _TASK: Final = 90
 _ABOUT: Final = 130
+#: Characters of the task after a long request.
+_BEGAN: Final = 80
 #: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
 _MANY, _SURELY = 4, 0.9
 AFTER: Final = " (after: "
@@ -110,6 +112,7 @@ def headline(own: str, limit: int) -> str:
     A long request keeps its beginning and, if it fits, its last paragraph, because people put the question after pasted
     text.
     """
+    own = before_mail(own)
     prose = paragraphs(own)
     if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
         prose = [" ".join(own.split())]
@@ -144,18 +147,23 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
-    """The last request in at most ``limit`` characters. A short one is followed in brackets by the task it belongs to:
-    the last request before it of some length, or else the longest, that is neither a reply, an addition nor a question;
-    or the oldest request; or that in the ``known`` objective of earlier messages. Empty without a request."""
+    """The last request in at most ``limit`` characters. It is followed in brackets by the task it belongs to: after a
+    short one the last request before it of some length, or else the longest, that is neither a reply, an addition nor a
+    question, and after a long one the oldest such request; or else by the oldest request, or that in the ``known``
+    objective of earlier messages. Empty without a request."""
     requests = (own for _, own in _requests(reversed(messages)))
-    text = headline(next(requests, ""), limit)
-    if not text or len(text.encode()) > _ABOUT:
+    last = next(requests, "")
+    text = headline(last, limit)
+    if not text:
         return text
     earlier = list(requests)
     tasks = [own for own in earlier if _is_task(own) and text not in own]
-    task = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default=""))
     oldest = earlier[-1] if earlier else known.partition(AFTER)[2].removesuffix(")") or known
-    began = task or oldest
+    if len(text.encode()) > _ABOUT:
+        text = headline(last, limit - _BEGAN)
+        began = tasks[-1] if tasks else oldest
+    else:
+        began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
     if not began or text in began:
         return text
     return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
