@@ -161,7 +161,10 @@ class Services(base.Services):
         """The rules that none of ``new`` repeats, replaces or brings up to date."""
         if not (rules and new):
             return tuple(rules)
+        from holdfast_app.facts.rejected import Rejected, key_of
         from holdfast_app.facts.relation import outdated
 
         gone = {old for one in new for old in outdated(one, rules)}
+        if replaced := gone.difference(new):  # the core memory may still have it
+            Rejected(self).add(map(key_of, replaced), self.now())
         return tuple(rule for rule in rules if rule not in gone)

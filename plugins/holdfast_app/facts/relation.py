@@ -370,13 +370,14 @@ _VALUE: Final = Lazy(
 _ONE_AT_A_TIME: Final = ("zone", "units")
 #: What stands after it no longer holds.
 _INSTEAD: Final = Lazy(
-    r"(?:(?:, not|\b(?:instead of|rather than|no longer|(?:an)?statt|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de"
-    r"|em vez de|invece di|вместо|больше не))\b|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
+    r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"
+    r"|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e (?:não|nao) mais|invece di|e non più|вместо|а не|больше не))\b"
+    r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
     r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
     re.IGNORECASE,
 )
 _WORD: Final = Lazy(r"[a-z0-9]{3,}")
-_TOKEN: Final = Lazy(r"[a-z0-9][\w./-]*[a-z0-9]|[^\W_]{2,}", re.IGNORECASE)
+_TOKEN: Final = Lazy(r"[a-z0-9][\w./-]*[a-z0-9]|[^\W_]{2,}|\d", re.IGNORECASE)
 
 
 def outdated(new: str, known: Sequence[str]) -> list[str]:
@@ -409,7 +410,8 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
 def _named_by(new: str, known: Sequence[str]) -> list[str]:
     """The only statement with the words that ``new`` says no longer hold."""
     for hit in _INSTEAD.finditer(new):
-        gone = _named(hit["old"] or hit["former"])[:2]
+        said = _named(hit["old"] or hit["former"])
+        gone = [word for word in said if word[0].isdigit()] or said[:2]
         found = [one for one in known if gone and {*gone} <= {*_named(_INSTEAD.sub("", one))}]
         if len(found) == 1:
             return found

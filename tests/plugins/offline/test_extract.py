@@ -152,6 +152,7 @@ RULES = {
     "Nothing ships on a Friday after 14:00, never.": "The Friday rule got stricter: nothing after 12:00 on Fridays.",
     "Before every commit always run rubocop.": "From now on run standardrb instead of rubocop.",
     "提交之前都要先运行 make lint。": "以后提交前运行 make check，不再用 make lint。",
+    "Bitte nie ein ALTER zwischen 8 und 18 Uhr.": "Ab jetzt nie ein ALTER zwischen 6 und 20 Uhr, statt 8 bis 18.",
 }
 
 
@@ -162,7 +163,10 @@ def test_rules__replaced_in_a_later_session_in_free_words__leave(project):
         session.add("user", said)
         session.add("assistant", "Noted.")
         session.flush()
+        if not number:
+            memory.deep_dream()
     assert sorted(memory.load().rules) == sorted(RULES.values())
+    assert not [old for old in RULES if old in memory.load().memory]
 
 
 def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too():
