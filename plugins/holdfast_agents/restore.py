@@ -21,10 +21,9 @@ from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_agents.records.memo import Memo
-from holdfast_app import lastbrief
 from holdfast_app.base import Services
 from holdfast_app.printable import in_one_line
-from holdfast_app.records import recalled
+from holdfast_app.records import lastbrief, recalled
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000

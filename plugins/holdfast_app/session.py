@@ -37,7 +37,7 @@ class Session(kernel.Session):
             receipt = spool.take(self._services, attempt)
         else:
             receipt = pipeline.take(attempt)
-        if not (receipt.repeated or receipt.spooled):
+        if receipt.derived and not (receipt.repeated or receipt.spooled):  # who states a payload also closes work
             from holdfast_app.work import taken_up
 
             taken_up.close(self._services, self.id)

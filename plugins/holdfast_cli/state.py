@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app.base import KeptFlush, Waiting
-from holdfast_app.lastbrief import Kept
+from holdfast_app.records.lastbrief import Kept
 from holdfast_app.sessions.status import SessionStatus, Status
 from holdfast_cli.terminal import Cell, Term
 

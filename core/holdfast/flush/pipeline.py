@@ -26,14 +26,11 @@ from holdfast.journal import order, safety
 from holdfast.journal.safety import Stated
 from holdfast.models import payload_of
 from holdfast.services.services import undelivered
-from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.context import Context
     from holdfast.models import Payload, Receipt
     from holdfast.services.services import Services
-
-logger = lazy.log(__name__)
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
 
@@ -54,7 +51,6 @@ def flush(
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
     stated = Stated(digest=refused_payloads.digest(payload), at=stamp(services.now())) if payload is not None else None
-    documents = Documents(services=services, session_id=session.id)
     attempt = Attempt(
         services=services,
         session=session,
@@ -62,7 +58,7 @@ def flush(
         agent=agent,
         given=payload,
         stated=stated,
-        documents=documents,
+        documents=Documents(services=services, session_id=session.id),
         fill=fill,
     )
     try:
@@ -97,7 +93,6 @@ def flush(
         try:
             on_summary(receipt.summary)
         except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
-            logger.warning("on_summary raised %s", type(error).__name__)
             receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
     return receipt
 

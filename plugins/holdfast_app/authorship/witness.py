@@ -22,11 +22,10 @@ from holdfast.journal import journal
 from holdfast.journal.beginning import opened
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
-from holdfast_app import lastbrief
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
-from holdfast_app.records import journals
+from holdfast_app.records import journals, lastbrief
 from holdfast_app.records.ownlines import is_filler
 
 if TYPE_CHECKING:

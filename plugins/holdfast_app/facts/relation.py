@@ -371,7 +371,8 @@ _ONE_AT_A_TIME: Final = ("zone", "units")
 #: What stands after it no longer holds.
 _INSTEAD: Final = Lazy(
     r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"
-    r"|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e (?:não|nao) mais|invece di|e non più|вместо|а не|больше не))\b"
+    r"|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
+    r"|e non più|вместо|а не|больше не))\b"
     r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
     r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
     re.IGNORECASE,

@@ -45,8 +45,8 @@ _BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
 _NO_STEP: Final = Lazy(
     r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
 )
-#: An answer leaves work with at least this probability.
-_REMAINS: Final = 0.5
+#: An answer leaves work with at least this probability. Most answers at an end leave none.
+_REMAINS: Final = 0.6
 _READ: Final = 4  # sentences at an answer's end
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})

@@ -18,7 +18,7 @@ from holdfast.journal.journal import Journal
 from holdfast.text.lazy import log
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.base import Services
-from holdfast_app.offline import asked
+from holdfast_app.offline import asked, cues
 from holdfast_app.offline.asked import Kind
 from holdfast_app.records import work_log
 from holdfast_app.search import words
@@ -57,7 +57,8 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
     asks = [own for own, kind in zip(said, kinds, strict=True) if kind is not Kind.COURTESY]
     if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
         return earlier[:1]
-    sentences = [part for own in asks[:_REQUESTS] for part in asked.sentences(own)]
+    parts = (part for own in asks[:_REQUESTS] for part in asked.sentences(own))
+    sentences = [part for part in parts if not cues.is_statement(part)]
     return [one for one in earlier if any(_names(sentence, one) for sentence in sentences)]
 
 

@@ -10,8 +10,8 @@ from holdfast import Holdfast
 from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
 from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
-from holdfast_app import lastbrief
 from holdfast_app.brief.brief import Brief
+from holdfast_app.records import lastbrief
 from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence

@@ -13,8 +13,9 @@ from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast_app import lastbrief, upkeep
+from holdfast_app import upkeep
 from holdfast_app.brief.brief import Brief
+from holdfast_app.records import lastbrief
 from holdfast_app.report.cost import Cost
 from holdfast_app.report.cost import cost as cost_of
 from holdfast_app.sessions.lookup import messages, resolve, short, titles

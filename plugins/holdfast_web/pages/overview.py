@@ -10,9 +10,9 @@ from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.plain import is_none
-from holdfast_app import lastbrief
 from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.records import lastbrief
 from holdfast_app.sessions.status import Status
 from holdfast_app.trust import provenance
 from holdfast_app.view.project import Day, Project, days, events, interruptions, since_first, totals

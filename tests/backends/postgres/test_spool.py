@@ -11,7 +11,8 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.storage import block_marker
-from holdfast_app import lastbrief, spool
+from holdfast_app import spool
+from holdfast_app.records import lastbrief
 from holdfast_cli import main
 
 

@@ -100,7 +100,7 @@ def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, 
 
 
 @pytest.mark.parametrize("words", [
-    ("flush",), ("end",), ("override", "--reason", "x"), ("update",), ("search", "Fix it"), ("load",),
+    ("flush",), ("end",), ("update",), ("search", "Fix it"), ("load",),
     ("purge", "--yes"),
     ("flush", "--objective", "x", "--next-step", "go", "--closed", "--curated", "none", "--mutation", "none"),
 ])  # fmt: skip

@@ -1,6 +1,7 @@
 """docs/command-line.md says what the commands do."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def check_keys(name, table):
 def test_output__of_every_command_that_prints_data__is_as_the_page_says_or_plain_lines_that_fit(
     talked, project, command
 ):
+    if command == "override":  # of a flush that was refused
+        shutil.rmtree(project / ".holdfast/memory", ignore_errors=True)
+        (project / ".holdfast/memory").write_text("in the way")
+        assert talked("flush", "--session", "s1").code == 1
     result = talked(*CALLS[command], "--json")
     assert (result.code, result.err, result.json["ok"]) == (0, "", True)
     check_keys(command, result.json)
