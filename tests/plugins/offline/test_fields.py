@@ -210,3 +210,18 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(project):
         memory.work.close("s", "done")
         [closed] = handoff.parse(memory.store.read("continuity/active.md").text)
         assert closed.sources == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [("Go on.", []), ("Continue with the login test, the fixture first.", []), ("Translate the manual", ["a"])],
+)
+def test_flush__session_that_goes_on_with_earlier_work__closes_its_entry(opened, clock, said, left):
+    memory = opened()
+    for name, asks, answers in (("a", "Fix the login test", "Next I replace the fixture."), ("b", said, "It is fixed.")):
+        clock.tick(minutes=1)
+        session = memory.session(name)
+        session.add("user", asks)
+        session.add("assistant", answers)
+        session.flush()
+    assert [one.session for one in memory.work.list()] == left
