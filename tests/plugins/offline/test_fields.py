@@ -218,7 +218,7 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(project):
 )
 def test_flush__session_that_goes_on_with_earlier_work__closes_its_entry(opened, clock, said, left):
     memory = opened()
-    for name, asks, answers in (("a", "Fix the login test", "Next I replace the fixture."), ("b", said, "It is fixed.")):
+    for name, asks, answers in (("a", "Fix the login test", "Next I do the fixture."), ("b", said, "Fixed.")):
         clock.tick(minutes=1)
         session = memory.session(name)
         session.add("user", asks)
