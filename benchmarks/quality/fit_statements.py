@@ -14,6 +14,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -101,18 +102,17 @@ def fit_endings(name: str, paths: list[str]) -> tuple[Table, Callable[[list[str]
     table = Table([features(split(one["text"].replace("\\n", "\n"))) for one in found])
 
     def weights(names: list[str]) -> np.ndarray:
-        model = _model().fit(table.matrix(names), [one["act"] for one in found])
-        if len(labels) == 1:
-            return model.coef_ if model.classes_[1] == labels[0] else -model.coef_
-        return model.coef_[[list(model.classes_).index(label) for label in labels]]
+        acts = [one["act"] for one in found]
+        model = _model().fit(table.matrix(names), [act == labels[0] for act in acts] if len(labels) == 1 else acts)
+        return model.coef_[[list(model.classes_).index(label) for label in labels]] if len(labels) > 1 else model.coef_
 
     return table, weights
 
 
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    known = {"lasting": fit_lasting, "planted": fit_planted}
-    table, weights = known[name](paths) if name in known else fit_endings(name, paths)
+    fits = {"lasting": fit_lasting, "planted": fit_planted}
+    table, weights = fits.get(name, partial(fit_endings, name))(paths)
     names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST)
     often = np.sqrt([table.counts[one] for one in names])
     best = sorted(np.argsort(-np.abs(weights(names)).max(axis=0) * often, kind="stable")[: _FEATURES[name]])

@@ -68,7 +68,8 @@ def must_be(kind: type, value: object, field: str) -> None:
     """A check of a caller's value. Raises: BadValue unless it is a ``kind``. A bool is no int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         wanted = "whole number" if kind is int else kind.__name__
-        raise BadValue(field, f"must be a {wanted}, not {type(value).__name__}", next_step=f"Give a {wanted}.")
+        wanted = f"an {wanted}" if wanted[0] in "AEIO" else f"a {wanted}"
+        raise BadValue(field, f"must be {wanted}, not {type(value).__name__}", next_step=f"Give {wanted}.")
 
 
 def must_be_whole(value: object, field: str, least: int = 0, most: int = 2**53) -> None:

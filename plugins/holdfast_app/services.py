@@ -158,13 +158,14 @@ class Services(base.Services):
         return "" if Relation.SAME in found.values() else next(iter(found), "")
 
     def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-        """The rules that none of ``new`` repeats, replaces or brings up to date."""
+        """The rules that none of ``new`` repeats, replaces or brings up to date. Those that it replaces are noted as
+        rejected, so that a brief does not show them from the core memory."""
         if not (rules and new):
             return tuple(rules)
         from holdfast_app.facts.rejected import Rejected, key_of
         from holdfast_app.facts.relation import outdated
 
         gone = {old for one in new for old in outdated(one, rules)}
-        if replaced := gone.difference(new):  # the core memory may still have it
+        if replaced := gone.difference(new):
             Rejected(self).add(map(key_of, replaced), self.now())
         return tuple(rule for rule in rules if rule not in gone)

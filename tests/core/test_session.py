@@ -356,7 +356,7 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: m.purge(everything="false"), "everything must be a bool, not str"),
         (lambda m: m.facts.list(limit=10**30), "limit is not from 0 to"),
         (lambda m: m.search("x", since=5), "since must be a datetime, not int"),
-        (lambda m: m.search("x", kinds=None), "kinds must be a Iterable"),
+        (lambda m: m.search("x", kinds=None), "kinds must be an Iterable"),
         (lambda m: m.report(days=999_999_999), "days is not from 1 to"),
         (lambda m: m.load(session=5), "the id must be a str"),
         (lambda m: m.update({"current_focus": ["x"]}), "update must be a MemoryUpdate, not dict"),

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, ownership_mark, safeopen, worktree
+from holdfast.fs import durable, ownership_mark, paths, safeopen, worktree
 
 _FOLDER: Final = "checkouts"
 _MOST: Final = 512  # bytes of a note or a mark
@@ -38,9 +38,8 @@ def note(state: str, *, anew: bool = False) -> None:
 
 def _made(state: str) -> str:
     """Identifies the checkout; empty outside of one."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(state)))
-    while not os.path.lexists(os.path.join(top, ".git")) and top != os.path.dirname(top):
-        top = os.path.dirname(top)
+    project = os.path.dirname(os.path.dirname(os.path.abspath(state)))
+    top = next((one for one in paths.upwards(project) if os.path.lexists(os.path.join(one, ".git"))), project)
     own, _ = worktree.git_folders(top)
     for name in _MADE:
         with suppress(OSError):

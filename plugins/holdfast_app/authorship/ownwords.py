@@ -16,23 +16,20 @@ from holdfast_app.records.ownlines import is_filler
 #: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000
 
-#: Blocks that the user did not type.
-_BLOCKS: Final = (
-    "ide_selection", "ide_opened_file", "ide_diagnostics", "system_reminder", "task-notification",
-    "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout", "local-command-stderr",
-    "local-command-caveat", "command-message", "command-contents", "user-prompt-submit-hook",
-    "environment_context", "environment_details", "user_instructions", "permissions", "skill", "skills_instructions",
-    "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "uploaded_files", "user_info",
-    "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
-    "teammate-message", "session-start-hook", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
-    "user_shell_command", "user_action", "channel", "mcp-resource", "cross-session-message", "webhook-payload",
-    "coordinator-task", "fork-boilerplate", "persisted-output", "github-webhook-activity", "blockquote",
-)  # fmt: skip
-#: Those that a client fills with text of files, tools and people, which may close and open them: from the first
-#: beginning to the last end.
+#: Blocks that a client fills with text of files, tools and people. That text may hold their tags.
 _FILLED: Final = (
     "ide_selection", "ide_diagnostics", "new-diagnostics", "attached_files", "additional_data", "uploaded_files",
     "persisted-output", "mcp-resource", "webhook-payload", "github-webhook-activity", "task-notification",
+)  # fmt: skip
+#: Blocks that the user did not type.
+_BLOCKS: Final = (
+    *_FILLED, "ide_opened_file", "system_reminder", "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout",
+    "local-command-stderr", "local-command-caveat", "command-message", "command-contents", "user-prompt-submit-hook",
+    "environment_context", "environment_details", "user_instructions", "permissions", "skill", "skills_instructions",
+    "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "user_info",
+    "open_and_recently_viewed_files", "rules", "git_status", "image", "teammate-message", "session-start-hook",
+    "thinking", "context_window", "hook_context", "budget", "user_shell_command", "user_action", "channel",
+    "cross-session-message", "coordinator-task", "fork-boilerplate", "blockquote",
 )  # fmt: skip
 _BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
@@ -161,11 +158,13 @@ def own_words(text: str) -> str:
 
 
 def _without_filled(text: str) -> str:
+    """``text`` without what stands between the first beginning and the last end of each filled block."""
+    lower = text.lower()
     for name in _FILLED:
-        lower = text.lower()
         start, end = lower.find(f"<{name}"), lower.rfind(f"</{name}>")
         if 0 <= start < end:
             text = f"{text[:start]}\n{text[end + len(name) + 3 :]}"
+            lower = text.lower()
     return text
 
 

@@ -80,17 +80,22 @@ def kind_of_words(own: str) -> Kind:
     """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
     if not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
-    parts = tuple(part for part in sentences(own) if not cues.is_statement(part))
+    parts = requesting(own)
     if not parts:
         return Kind.STATEMENT
-    shares = endings.shares(parts)
+    shares = endings.shares(tuple(parts))
     return Kind(max(shares, key=shares.__getitem__)) if shares["request"] < _REQUESTS else Kind.REQUEST
 
 
 def sentences(own: str) -> list[str]:
-    """The first and the last sentences of a message."""
+    """The sentences at the start and at the end of a message."""
     found = [part.strip() for part in _PARTS.split(own) if any(map(str.isalnum, part))]
     return found if len(found) <= 2 * _READ else found[:_READ] + found[-_READ:]
+
+
+def requesting(own: str) -> list[str]:
+    """Those of the :func:`sentences` that do more than state something lasting."""
+    return [part for part in sentences(own) if not cues.is_statement(part)]
 
 
 def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

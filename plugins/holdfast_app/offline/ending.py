@@ -1,9 +1,10 @@
 """How a span of messages ends: whether work is open, and the next step, in the speakers' words.
 
-Work is open when a request, a tool call or a result is last, when the last answer announces an action, asks for
-something it needs or says that something is not finished, and while the last request's task list has unfinished
-entries. An offer of more ("shall I also ...?"), thanks and questions answered without a tool change nothing. The next
-step is the task in progress and the agent's last words since the last request; without either it is the request.
+Work is open when a request, a tool call or a result is last, when the user pauses it, when the last answer leaves some
+(it announces an action, asks for something or names what is not finished, as :mod:`holdfast_app.sentences.endings`
+judges), and while the last request's task list has unfinished entries. Thanks, information and questions answered
+without a tool change nothing. The next step is the task in progress and the agent's last words since the last request;
+without either it is the request.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def of(messages: Sequence[Message]) -> Ending:
     """How ``messages``, oldest first, end."""
     said, pause = _of_work(asked.spoken(messages))
     if not said:
-        return Ending(open=True, next_step=cut(pause, MAX_NEXT)) if pause else Ending()
+        return Ending(open=True, next_step=pause) if pause else Ending()
     last = said[-1]
     request = asked.last_request(said)
     since = takewhile(lambda m: request is None or m is not request[0], reversed(said))

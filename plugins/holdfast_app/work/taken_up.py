@@ -18,7 +18,7 @@ from holdfast.journal.journal import Journal
 from holdfast.text.lazy import log
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.base import Services
-from holdfast_app.offline import asked, cues
+from holdfast_app.offline import asked
 from holdfast_app.offline.asked import Kind
 from holdfast_app.records import work_log
 from holdfast_app.search import words
@@ -40,8 +40,7 @@ def close(services: Services, session: str) -> None:
         work = WorkList(services)
         entries = [one for one in work.list() if one.session != session and one.derived]
         for one in _taken_up(services, session, entries) if entries else ():
-            last = work_log.latest(services.state, one.session)
-            if last is None or last.flush != one.flush:  # otherwise a person decided
+            if work_log.of_flush(services.state, one.session, one.flush) is None:  # otherwise a person decided
                 work.close(one.session, f"session {session} goes on with it")
     except HoldfastError as error:
         logger.warning("earlier work could not be closed: %s", error.message)
@@ -52,13 +51,18 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
     records = [row.record for row in rows if row.record["role"] == "user"]
     begun = moment(str(records[0]["at"])) if records else None
     earlier = [one for one in entries if begun and one.when and one.when < begun]
-    said = [own for own in (own_words(record["text"]) for record in records) if own]
-    kinds = [asked.kind_of_words(own) for own in said]
-    asks = [own for own, kind in zip(said, kinds, strict=True) if kind is not Kind.COURTESY]
+    if not earlier:
+        return []
+    kinds: list[Kind] = []
+    asks: list[str] = []
+    for own in filter(None, (own_words(record["text"]) for record in records)):
+        kinds.append(asked.kind_of_words(own))
+        asks += [own] * (kinds[-1] is not Kind.COURTESY)
+        if len(asks) == _REQUESTS:
+            break
     if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
         return earlier[:1]
-    parts = (part for own in asks[:_REQUESTS] for part in asked.sentences(own))
-    sentences = [part for part in parts if not cues.is_statement(part)]
+    sentences = [part for own in asks for part in asked.requesting(own)]
     return [one for one in earlier if any(_names(sentence, one) for sentence in sentences)]
 
 
