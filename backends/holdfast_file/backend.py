@@ -192,6 +192,8 @@ class Documents:
             elif body is not None and body.startswith(pending.data, pending.offset):  # the append is complete
                 # Its flush may have failed or been skipped. Flushing the same file again proves nothing.
                 durable.replace(path, body)
+            elif body is not None:
+                durable.sync(path, private=False)  # its writer may have cut it back without a flush
         intents.clear(self._place.intent)
 
 

@@ -469,6 +469,7 @@ class History:
         self.was_cut = True
         self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
+        ended -= {op.session for op in self._all() if op.kind == "lack" and op.was == REFUSED}  # to be completed
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()

@@ -193,6 +193,10 @@ def make(attempt: Attempt) -> Plan | None:
         plan = _recorded(attempt, pending, key_before)
         if plan is not None:  # the note's heading has the reason, so it stays the same, too
             attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
+            later = refused_payloads.others(marker, attempt.stated)
+            attempt.settled -= {
+                one.digest for one in later if refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
+            }
             attempt.documents.is_later = True
             return plan
     if attempt.given is None and not (attempt.messages or session.messages):

@@ -8,11 +8,12 @@ a sentence of the user's first requests. Entries with a stated next step stay, b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
 from holdfast.config.serde import moment
-from holdfast.errors import HoldfastError
+from holdfast.errors import Conflict, HoldfastError
 from holdfast.flush.handoff import Work
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import log
@@ -41,7 +42,8 @@ def close(services: Services, session: str) -> None:
         entries = [one for one in work.list() if one.session != session and one.derived]
         for one in _taken_up(services, session, entries) if entries else ():
             if work_log.of_flush(services.state, one.session, one.flush) is None:  # otherwise a person decided
-                work.close(one.session, f"session {session} goes on with it")
+                with suppress(Conflict):  # it goes on itself
+                    work.close(one.session, f"session {session} goes on with it")
     except HoldfastError as error:
         logger.warning("earlier work could not be closed: %s", error.message)
 
