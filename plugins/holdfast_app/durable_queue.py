@@ -10,9 +10,11 @@ shorter, its mark is lowered durably. Code that changes a list holds its lock, :
 
 from __future__ import annotations
 
+import json
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from holdfast.config.serde import structure, unstructure
@@ -126,6 +128,28 @@ def _last(data: bytes) -> int:
     return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
 
 
+V = TypeVar("V")
+
+
+class Log(Generic[V]):
+    """Objects of an attrs class ``kind`` as lines of JSON without empty members, oldest first. One longer than
+    ``most_bytes`` is cut to its newest half. Every method may raise Unavailable."""
+
+    def __init__(self, path: str, kind: type[V], *, most_bytes: int | None = None) -> None:
+        self._path, self._kind, self._most_bytes = path, kind, most_bytes
+
+    def add(self, *values: V, flush: bool = True) -> None:
+        """Append objects, durably with ``flush``."""
+        rows = ({key: one for key, one in unstructure(v).items() if one not in ("", [], None)} for v in values)
+        log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=flush, most_bytes=self._most_bytes)
+
+    def entries(self, rows: Iterable[object] | None = None) -> Iterator[V]:
+        """The objects in the file, or in ``rows``. Unreadable ones (truncated by a crash) are skipped."""
+        for row in private.rows(self._path) if rows is None else rows:
+            with suppress(Corrupt):
+                yield structure(row, self._kind, what="A line of the log", error=Corrupt)
+
+
 class HasId(Protocol):
     """An item, which is known by its id."""
 
@@ -142,26 +166,23 @@ class Row(NamedTuple, Generic[T]):
     """A line as it is in the file, and its item."""
 
     line: bytes
-    item: T
+    item: T | None
 
 
 class DurableQueue(Generic[T]):
-    """The queue at ``path``, with items of an attrs class ``kind``. ``what`` names one in errors, and ``damaged`` makes
-    the item that represents an unreadable line. Every method may raise Unavailable."""
+    """The queue at ``path``, with items of an attrs class ``kind``. ``damaged`` makes the item, if any, that represents
+    an unreadable line. Every method may raise Unavailable."""
 
-    def __init__(self, path: str, kind: type[T], *, what: str, damaged: Callable[[bytes], T]) -> None:
-        self.path = path
-        self._kind = kind
-        self._what = what
-        self._damaged = damaged
+    def __init__(self, path: str, kind: type[T], *, damaged: Callable[[bytes], T | None]) -> None:
+        self.path, self._kind, self._damaged = path, kind, damaged
 
     def rows(self) -> list[Row[T]]:
         """The lines, in order; none when the file is missing."""
         return [Row(line, self._parsed(line)) for line in self._lines()]
 
     def items(self) -> list[T]:
-        """The items, in order. An unreadable line is the item that represents it, never omitted."""
-        return [row.item for row in self.rows()]
+        """The items, in order. An unreadable line is the item that represents it."""
+        return [row.item for row in self.rows() if row.item]
 
     def count(self) -> int:
         """The number of lines, without parsing them."""
@@ -183,9 +204,9 @@ class DurableQueue(Generic[T]):
         new = {item.id: self.row(item) for item in items}
 
         def change(rows: list[Row[T]]) -> list[Row[T]]:
-            known = {row.item.id for row in rows}
-            added = (row for row in new.values() if row.item.id not in known)
-            return [*(new.get(row.item.id, row) if renew else row for row in rows), *added]
+            known = {row.item.id for row in rows if row.item}
+            added = (row for key, row in new.items() if key not in known)
+            return [*(new.get(row.item.id, row) if renew and row.item else row for row in rows), *added]
 
         self.change(change)
 
@@ -197,8 +218,8 @@ class DurableQueue(Generic[T]):
         """Replace each item by ``change(item)``, like :meth:`change`. None removes an item."""
 
         def changed(row: Row[T]) -> list[Row[T]]:
-            item = change(row.item)
-            return [] if item is None else [row if item is row.item else self.row(item)]
+            item = change(row.item) if row.item else None
+            return [row] if item is row.item else [self.row(item)] if item else []
 
         self.change(lambda rows: [new for row in rows for new in changed(row)])
 
@@ -215,9 +236,9 @@ class DurableQueue(Generic[T]):
     def _lines(self) -> list[bytes]:
         return (private.read(self.path) or b"").splitlines(keepends=True)
 
-    def _parsed(self, line: bytes) -> T:
+    def _parsed(self, line: bytes) -> T | None:
         try:
-            return structure(records.decode(line.rstrip(b"\n")), self._kind, what=self._what, error=Corrupt)
+            return structure(records.decode(line.rstrip(b"\n")), self._kind, what="A line of the queue", error=Corrupt)
         except Corrupt:
             return self._damaged(line)
 

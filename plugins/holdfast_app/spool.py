@@ -83,7 +83,7 @@ class Spool(DurableQueue[Kept]):
     without a receipt. Methods may raise Unavailable. See docs/spool.md."""
 
     def __init__(self, services: Services) -> None:
-        super().__init__(os.path.join(services.state, FILE), Kept, what="A kept flush", damaged=_damaged)
+        super().__init__(os.path.join(services.state, FILE), Kept, damaged=_damaged)
         self._services = services
 
     @property
@@ -139,14 +139,14 @@ class Spool(DurableQueue[Kept]):
         """Keep the missing ``flushes`` again, and move damaged lines to files of their own. Returns the
         number of both. Raises: FlushRefused, too."""
         rows = self.rows()
-        known = {row.item.id for row in rows}
+        known = {row.item.id for row in rows if row.item}
         again = [pair for pair in flushes if pair[0].flush_id not in known]
         for receipt, flushed in again:
             self.keep(receipt, flushed, None)
-        damaged = [row for row in rows if row.item.is_damaged]
-        for row in damaged:
-            durable.replace(os.path.join(self._services.state, f"spool.{row.item.id}"), row.line)
-        self.remove([row.item.id for row in damaged])
+        damaged = {row.item.id: row.line for row in rows if row.item and row.item.is_damaged}
+        for name, line in damaged.items():
+            durable.replace(os.path.join(self._services.state, f"spool.{name}"), line)
+        self.remove(damaged)
         return len(again), len(damaged)
 
     def send_before(

@@ -46,4 +46,4 @@ def lost(way: str, at: int, chance: int) -> str:
 
 
 def queue() -> DurableQueue[Item]:
-    return DurableQueue(f"{ROOT}/.holdfast/state/outbox.jsonl", Item, what="An item", damaged=lambda line: Item(id="?"))
+    return DurableQueue(f"{ROOT}/.holdfast/state/outbox.jsonl", Item, damaged=lambda line: Item(id="?"))

@@ -8,17 +8,14 @@ dream.inbox.json    a result waiting for review
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
 from holdfast_app import durable_queue
 from holdfast_app.records import json_file
@@ -108,11 +105,13 @@ class DreamResult:
         return self.status is not Status.FAILED
 
 
+def _log(state: str) -> durable_queue.Log[DreamResult]:
+    return durable_queue.Log(os.path.join(state, LOG), DreamResult, most_bytes=MAX_BYTES)
+
+
 def record(state: str, result: DreamResult) -> None:
     """Add a line, durably. Raises: Unavailable."""
-    defaults = {a.name: a.default for a in fields(DreamResult)}
-    row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
-    durable_queue.log(os.path.join(state, LOG), [json.dumps(row, ensure_ascii=False)], most_bytes=MAX_BYTES)
+    _log(state).add(result)
 
 
 def entries(state: str) -> list[DreamResult]:
@@ -121,11 +120,7 @@ def entries(state: str) -> list[DreamResult]:
     Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
     found: dict[str, DreamResult] = {}
-    for row in private.rows(os.path.join(state, LOG)):
-        try:
-            result = structure(row, DreamResult, what="A record of a dream", error=Corrupt)
-        except Corrupt:
-            continue
+    for result in _log(state).entries():
         found.pop(result.id, None)
         found[result.id] = result
     return [

@@ -10,18 +10,16 @@ is lost.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import ownership_mark, private
-from holdfast.models import Fact
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
 from holdfast_app import durable_queue
@@ -115,41 +113,16 @@ class Departure:
     source: str = ""
 
 
-class FactTrail:
+class FactTrail(durable_queue.Log[Departure]):
     """One project's trail."""
 
     def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, _TRAIL)
+        super().__init__(os.path.join(state, _TRAIL), Departure)
 
-    def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
+    def restore(self, rows: Iterable[object]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
         skipped. Returns how many were added. Raises: Unavailable."""
         known = set(self.entries())
-        new = [one for one in dict.fromkeys(map(_event, rows)) if one is not None and one not in known]
-        if new:
-            self.add(*new, durably=True)
+        if new := [one for one in dict.fromkeys(self.entries(rows)) if one not in known]:
+            self.add(*new)
         return len(new)
-
-    def entries(self) -> Iterator[Departure]:
-        """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
-        yield from filter(None, map(_event, private.rows(self._path)))
-
-    def add(self, *events: Departure, durably: bool = False) -> None:
-        """Add events, ``durably`` when the store forgets their content next. Raises: Unavailable."""
-        given = (asdict(one, filter=lambda _, value: value not in ("", None)) for one in events)
-        rows = ({**row, "at": stamp(row["at"].astimezone(UTC))} for row in given)
-        durable_queue.log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=durably)
-
-
-def _event(row: Mapping[str, Any]) -> Departure | None:
-    """The row's event, None for an unreadable row."""
-    try:
-        return Departure(**{**row, "at": moment(row["at"])})
-    except (ValueError, TypeError, KeyError):
-        return None
-
-
-def departure(fact: Fact, at: datetime, event: str, why: str, *, by: str = "", is_kept: bool = False) -> Departure:
-    """An event with its fact's fields; ``is_kept`` adds the content and the source."""
-    names = ("id", "category", "confidence", *(("content", "source") if is_kept else ()))
-    return Departure(at=at, event=event, why=why, by=by, **{name: getattr(fact, name) for name in names})

@@ -79,7 +79,7 @@ class Outbox(DurableQueue[Item]):
     raise Unavailable."""
 
     def __init__(self, state: str) -> None:
-        super().__init__(os.path.join(state, FILE), Item, what="An item of the outbox", damaged=_damaged)
+        super().__init__(os.path.join(state, FILE), Item, damaged=_damaged)
 
     def items(self) -> list[Item]:
         """The items, in order. An item that must wait for an earlier item on the same target reports it."""

@@ -10,25 +10,20 @@ crash in between records an item twice, never not at all.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt
-from holdfast.fs import private
 from holdfast.journal.journal import Journal
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.durable_queue import DAMAGED, DurableQueue, Row, damaged_id
+from holdfast_app.durable_queue import DurableQueue, Row
 from holdfast_app.records import json_file
 
 logger = log("holdfast.facts")
@@ -90,8 +85,8 @@ class Queue(DurableQueue[Waiting]):
     """One project's queue. All methods may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
-        super().__init__(os.path.join(state, FILE), Waiting, what="A waiting turn", damaged=_unreadable)
-        self._log = os.path.join(state, _LOG)
+        super().__init__(os.path.join(state, FILE), Waiting, damaged=_skipped)
+        self._log = durable_queue.Log(os.path.join(state, _LOG), GivenUp, most_bytes=_MAX_LOG_BYTES)
         self._state = state
         #: What this object gave up, oldest first; :meth:`log` has it of all processes.
         self.given_up: list[GivenUp] = []
@@ -124,19 +119,16 @@ class Queue(DurableQueue[Waiting]):
         )
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
-            if any(row.item.id == item.id for row in rows):
+            items = [*filter(None, (row.item for row in rows)), item]
+            if any(one.id == item.id for one in items[:-1]):
                 return rows
             rows.append(self.row(item))
-            surplus = _readable(rows)[:-MAX_ITEMS]
+            surplus = items[:-MAX_ITEMS]
             self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
             return [row for row in rows if row.item not in surplus]
 
         self.change(change)
         return item.id
-
-    def items(self) -> list[Waiting]:
-        """The waiting items, oldest first. Unreadable lines are skipped."""
-        return _readable(self.rows())
 
     def claim(self, now: datetime, *, limit: int, wanted: Callable[[Waiting], bool]) -> list[Waiting]:
         """Up to ``limit`` items that are ``wanted``, oldest first, now counted as tried once more: another process may
@@ -145,8 +137,6 @@ class Queue(DurableQueue[Waiting]):
         taken: dict[str, Waiting] = {}
 
         def change(one: Waiting) -> Waiting | None:
-            if one.id.startswith(DAMAGED):
-                return one
             if self._waited(one, now):
                 self._give_up([one], _TOO_LONG, now)
                 return None
@@ -181,12 +171,8 @@ class Queue(DurableQueue[Waiting]):
         return goes_on
 
     def log(self) -> list[GivenUp]:
-        """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
-        found = []
-        for row in private.rows(self._log):
-            with suppress(Corrupt):
-                found.append(structure(row, GivenUp, what="A line of the log", error=Corrupt))
-        return found
+        """The items given up, oldest first."""
+        return list(self._log.entries())
 
     def _waited(self, item: Waiting, now: datetime) -> bool:
         """Whether it has waited too long. An untried item has not, because no model was called yet."""
@@ -195,23 +181,15 @@ class Queue(DurableQueue[Waiting]):
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
         keys = ("since", "attempts", "error", "source", "plugins")
         for item in items:
-            kept = {key: getattr(item, key) for key in keys}
-            gone = GivenUp(at=now, turns=len(item.turns), why=why, **kept)
-            row = json.dumps(unstructure(gone), ensure_ascii=False)
-            durable_queue.log(self._log, [row], most_bytes=_MAX_LOG_BYTES)
+            gone = GivenUp(at=now, turns=len(item.turns), why=why, **{key: getattr(item, key) for key in keys})
+            self._log.add(gone)
             self.given_up.append(gone)
             note_extracted(self._state, item, item.plugins, {})  # so that it is not queued again
             logger.warning("turns of a piece were given up: %s", why)
 
 
-def _readable(rows: Iterable[Row[Waiting]]) -> list[Waiting]:
-    return [row.item for row in rows if not row.item.id.startswith(DAMAGED)]
-
-
-def _unreadable(line: bytes) -> Waiting:
+def _skipped(_: bytes) -> None:
     logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)
-    then = datetime.fromtimestamp(0, UTC)
-    return Waiting(id=damaged_id(line), since=then, due=then, attempts=0, error="", source="", plugins=(), turns=())
 
 
 # extracted pieces

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
@@ -14,7 +14,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.models import AddOutcome
 from holdfast.text import untrusted
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
 from holdfast_app import progress
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
@@ -27,11 +27,11 @@ from holdfast_app.facts.store.writer import (
     check_category,
     check_confidence,
     check_content,
-    is_id,
 )
 
 logger = log("holdfast.facts")
 
+_ID: Final = Lazy(r"fact_[0-9a-f]{8}")
 #: Number of rows gated and stored together.
 _BATCH = 500
 
@@ -141,7 +141,7 @@ def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
         source, fact_id = value.get("source"), value.get("id")
         if not isinstance(source, str | None):
             raise BadValue("source", "is not a string")
-        if fact_id is not None and not is_id(fact_id):
+        if fact_id is not None and not (isinstance(fact_id, str) and _ID.fullmatch(fact_id)):
             raise BadValue("id", "is not `fact_` and 8 hex digits")
         at = _time(value.get("createdAt"))
         # Each row has its own time, by which a git merge keeps their order.

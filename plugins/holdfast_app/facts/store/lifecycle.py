@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -14,17 +15,16 @@ from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, must_be, must_be_whole
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, delete_fact, get_fact
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
-from holdfast_app.facts.rejected import REASON, departure, key_of
+from holdfast_app.facts.rejected import REASON, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.writer import (
     SURFACE,
     FactWriter,
     Value,
-    as_number,
     check_category,
     check_confidence,
     check_content,
@@ -38,6 +38,7 @@ FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
 
 logger = log("holdfast.facts")
 
+_DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
@@ -134,7 +135,10 @@ class Facts(FactWriter):
         try:
             content = check_content(candidate.content)
             category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
-            confidence, source = check_confidence(as_number(candidate.confidence)), check_source(candidate.source)
+            given = candidate.confidence
+            if isinstance(given, str) and _DECIMAL.fullmatch(given.strip()):  # models often write numbers so
+                given = float(given)
+            confidence, source = check_confidence(given), check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
                 logger.info("a fact was skipped: %s", reason)
@@ -230,7 +234,7 @@ class Facts(FactWriter):
             self.rejected.lift(content or "")
         new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
         if fields:
-            self.trail.add(departure(old, self.services.clock(), "updated", f"{' and '.join(fields)} changed by hand"))
+            self._trace("updated", f"{' and '.join(fields)} changed by hand", old)
         logger.info("fact %s was updated", fact_id)
         return new
 
@@ -242,6 +246,6 @@ class Facts(FactWriter):
         fact = self.get(fact_id)
         self._reject(fact)
         fact = delete_fact(self.services.store.backend, fact.id)
-        self.trail.add(departure(fact, self.services.clock(), "deleted", "deleted by hand"))
+        self._trace("deleted", "deleted by hand", fact)
         logger.info("fact %s was deleted", fact_id)
         return fact

@@ -4,7 +4,6 @@ in the trail which facts leave."""
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,16 +12,16 @@ from typing import Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, Conflict, NotFound
+from holdfast.errors import BadValue, NotFound
 from holdfast.fs import durable, private
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import Remove, get_fact
-from holdfast.text.lazy import Lazy, log
+from holdfast.text.lazy import log
 from holdfast.text.plain import cut, same_key
 from holdfast.text.stored import CATEGORIES, duplicate_key
 from holdfast_app.base import Services
-from holdfast_app.facts.rejected import Departure, FactTrail, Rejected, departure, key_of
+from holdfast_app.facts.rejected import Departure, FactTrail, Rejected, key_of
 from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.facts.store import origins
 
@@ -30,22 +29,9 @@ logger = log("holdfast.facts")
 
 SURFACE = "fact"
 
-_ID = Lazy(r"fact_[0-9a-f]{8}")
-_DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
-_DRAWS = 100
 _NEWER = "a newer value was stated"
 #: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED: Final = 0.3
-
-
-def draw_id() -> str:
-    """A new id: ``fact_`` and 8 random hex digits, as a uuid4 begins with. Stores report collisions. Source: R043."""
-    return "fact_" + os.urandom(4).hex()
-
-
-def is_id(text: object) -> bool:
-    """Whether ``text`` is formatted like an id."""
-    return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 def check_content(value: object) -> str:
@@ -83,11 +69,6 @@ def check_source(value: object) -> str:
     return value.strip()
 
 
-def as_number(value: object) -> object:
-    """Convert a numeric string, because models often write numbers as strings. Source: reading A07."""
-    return float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()) else value
-
-
 class Value(NamedTuple):
     """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
 
@@ -113,6 +94,11 @@ class Value(NamedTuple):
             return False
         after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
         return fact.created_at > self.at if after is None else after
+
+
+def draw_id() -> str:
+    """As a uuid4 begins with. Stores report collisions. Source: R043."""
+    return "fact_" + os.urandom(4).hex()
 
 
 class _Placed(NamedTuple):
@@ -164,10 +150,15 @@ class FactWriter:
     def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
         """Record facts that leave for the fact ``by``, with their content in the trail."""
         if replaced:
-            at = self.services.clock()
-            gone = (departure(fact, at, "replaced", why, by=by, is_kept=True) for fact in replaced)
-            self.trail.add(*gone, durably=True)
+            self._trace("replaced", why, *replaced, by=by, is_kept=True)
             self._reject(*replaced)
+
+    def _trace(self, event: str, why: str, *facts: Fact, by: str = "", is_kept: bool = False) -> None:
+        """Record what happened to facts, with ``is_kept`` durably and with their content."""
+        names = ("id", "category", "confidence", *(("content", "source") if is_kept else ()))
+        at = self.services.clock().astimezone(UTC)
+        told = ({name: getattr(fact, name) for name in names} for fact in facts)
+        self.trail.add(*(Departure(at=at, event=event, why=why, by=by, **one) for one in told), flush=is_kept)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> list[AddResult]:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
@@ -178,14 +169,11 @@ class FactWriter:
                  created_at=one.at.astimezone(UTC), source=one.source)
             for one in values
         ]  # fmt: skip
-        replaced = list(older) or [()] * len(facts)
-        if self.services.config.facts.rank_union:
-            added = list(map(self._ranked, facts, replaced))
-        else:
-            added = self._add(facts, replaced)
+        replaced = older or [()] * len(facts)
+        is_ranked = self.services.config.facts.rank_union
+        added = list(map(self._ranked, facts, replaced)) if is_ranked else self._add(facts, replaced)
         results = []
         for fact, old, result in zip(facts, replaced, added, strict=True):
-            result = result or self._redrawn(fact)
             if result.outcome is AddOutcome.ADDED:
                 logger.debug("fact %s was added", fact.id)
             else:
@@ -241,9 +229,9 @@ class FactWriter:
             return True
         return self.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
 
-    def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult | None]:
-        """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. The
-        result is None for a fact whose id is taken. A crash right after it loses the lines of the evicted ones."""
+    def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> list[AddResult]:
+        """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. A
+        fact whose id is taken gets another one. A crash right after it loses the lines of the evicted ones."""
         for fact, older in zip(facts, replaced, strict=True):
             self._record(older, fact.id)
         results, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
@@ -253,9 +241,10 @@ class FactWriter:
             if result is not None and result.evicted:
                 at, why = self.services.clock(), "the store was full"
                 gone = (Departure(at=at, event="evicted", id=one, why=why, by=fact.id) for one in result.evicted)
-                self.trail.add(*gone)
+                self.trail.add(*gone, flush=False)
                 logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
-        return results
+        again = zip(facts, results, strict=True)
+        return [result or self._add([evolve(fact, id=draw_id())], [()])[0] for fact, result in again]
 
     def _take_back(self, fact: Fact) -> None:
         """Remove a fact. Where others have stated it, too, since it was read, it stays theirs."""
@@ -267,7 +256,7 @@ class FactWriter:
                     return
                 fact = now
 
-    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult | None:
+    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult:
         """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
         a duplicate. Only this machine's processes take turns."""
         private.make(self.services.state)
@@ -278,14 +267,6 @@ class FactWriter:
             if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
                 return self._add([fact], [older])[0]
         return AddResult(outcome=AddOutcome.REFUSED, reason="the store is full of facts that are at least as strong")
-
-    def _redrawn(self, fact: Fact) -> AddResult:
-        """Add a fact whose id is taken. Raises: Conflict."""
-        for _ in range(_DRAWS - 1):
-            result = self._add([evolve(fact, id=draw_id())], [()])[0]
-            if result is not None:
-                return result
-        raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
 
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
