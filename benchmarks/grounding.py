@@ -55,9 +55,8 @@ def with_judge(plugin: str) -> Counter[tuple[str, str]]:
             opinion = judging.consult(memory.services, plugin, lines, sources)
         if opinion.problem:
             print(f"{path.stem}: {opinion.problem}", file=sys.stderr)
-        said, denied = opinion.verdicts
         for line in ground(lines, sources):
-            decided = "judge accepts" if line.text in said else "judge refuses" if line.text in denied else line.answer
+            decided = "judge accepts" if line.text in opinion.said else "judge refuses" if line.text in opinion.denied else line.answer
             count[labels[line.text], decided] += 1
     return count
 

@@ -14,8 +14,8 @@ from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
-from holdfast.validation import Chunks, mask
-from holdfast_app.dream.filtering import filter_lines
+from holdfast.validation import Chunks, ValidationRequest, mask
+from holdfast_app.dream.checking import filter_lines
 
 
 def validator(answer, **register):
@@ -253,10 +253,9 @@ def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_it
 
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
+    gate = validator(lambda request: [Finding(rule="r", message="m", line=line)])
     with pytest.raises(Refused, match="m"):
-        filter_lines(
-            validator(lambda request: [Finding(rule="r", message="m", line=line)]), "one\ntwo\n", surface="memory"
-        )
+        filter_lines(gate, ValidationRequest("memory", "", "one\ntwo\n"))
 
 
 def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_masked():

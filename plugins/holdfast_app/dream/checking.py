@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from attrs import define, evolve
@@ -11,11 +12,13 @@ from attrs import define, evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import paths
+from holdfast.gate import Gate, lines_of, refusal
 from holdfast.models import Finding
-from holdfast.text.plain import same_key
+from holdfast.text.plain import clean, same_key
+from holdfast.validation import ValidationRequest, can_mask, mask
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
-from holdfast_app.dream import consolidate, filtering, memorytext, quoting
+from holdfast_app.dream import consolidate, memorytext, quoting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
@@ -38,12 +41,27 @@ class NothingLasting(HoldfastError):
 
 
 @define(kw_only=True)
-class Check:
-    """The memory ``before`` a dream, the ``sources`` of its draft (MEMORY.md and notes), when items were confirmed
-    (``record``), and the time of the ``newest`` statement in the notes. ``result`` collects each line's outcome."""
+class Run:
+    """A dream's result so far."""
 
     services: Services
     result: DreamResult
+
+    def note(self, **changes: object) -> None:
+        """Record outcomes in the result."""
+        self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
+
+    def warn(self, warning: str) -> None:
+        """Add a warning to the result."""
+        self.note(warnings=(*self.result.warnings, warning))
+
+
+@define(kw_only=True)
+class Check:
+    """The memory ``before`` a dream, the ``sources`` of its draft (MEMORY.md and notes), when items were confirmed
+    (``record``), and the time of the ``newest`` statement in the notes. ``run`` gets each line's outcome."""
+
+    run: Run
     heard: witness.Witness
     name: str
     title: str
@@ -52,9 +70,9 @@ class Check:
     record: Mapping[str, Confirmation]
     newest: datetime | None
 
-    def note(self, **changes: object) -> None:
-        """Record outcomes in the result."""
-        self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
+    @property
+    def services(self) -> Services:
+        return self.run.services
 
     def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
         """The items with a confirmation, each with its last time."""
@@ -91,7 +109,7 @@ class Check:
         previous = memorytext.read(self.sources[0][1], prose_is_item=True).render() if before else None
         text, gone = self._filtered(text, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
-        self.note(refused=self._admitted(refused))
+        self._tell("refused", refused)
         left = self._quoting(memorytext.read(text), gone, items)
         left = evolve(left, items=self._without_older(left.items))
         if not left.items:
@@ -101,35 +119,41 @@ class Check:
         return left.render(self.title)
 
     def _without_older(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
-        return consolidate.without_older(items, self.before, self.record, self.newest)
+        """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``."""
+        older = self.before.replaced(item.text for item in items)
+        times, now = dict(self.times(older)), self.newest
+        return [one for one in items if one.text not in older or (now is not None and times.get(one.text, now) > now)]
 
     def _filtered(self, text: str, previous: str | None) -> tuple[str, list[tuple[str, Finding]]]:
         """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
+        passed = partial(self._passed, text, previous=previous)
+        left, gone = passed()
+        unproven = [line for line, finding in gone if finding.rule == judging.OPEN]
+        if not unproven or not (plugin := self._judge()):
+            return left, gone
+        said, denied, problem = judging.consult(self.services, plugin, unproven, self.sources)
+        if said:
+            left, gone = passed(entailed=tuple(said))
+        if problem:
+            self.run.warn(admitted(self.services, problem))
+        kept = set(left.splitlines())
+        proofs = [(line.removeprefix("- "), said[line]) for line in unproven if line in said and line in kept]
+        self._tell("judged", [Gone(text=line, reason=f"{plugin}: {words!r}") for line, words in proofs])
+        denial = Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
+        return left, [(line, denial if line in denied else finding) for line, finding in gone]
 
-        def filter_lines(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
-            return filtering.filter_lines(
-                self.services.gate,
-                text,
-                surface=Surface.MEMORY,
-                name=self.name,
-                sources=self.sources,
-                previous=previous,
-                entailed=entailed,
-            )
-
-        if not (plugin := self._judge()):
-            return filter_lines(())
-        found = judging.filtered(self.services, plugin, filter_lines, self.sources)
-        if found.problem:
-            self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
-        proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
-        self.note(judged=self._admitted([Gone(text=line, reason=why) for line, why in proofs]))
-        return found.text, found.gone
+    def _passed(
+        self, text: str, *, previous: str | None = None, entailed: tuple[str, ...] = ()
+    ) -> tuple[str, list[tuple[str, Finding]]]:
+        """Like :meth:`Gate.admit`, but an error on one line removes that line, not the whole text. ``entailed``: see
+        :class:`holdfast.validation.ValidationRequest`."""
+        request = ValidationRequest(Surface.MEMORY, self.name, clean(text), self.sources, entailed=entailed)
+        return filter_lines(self.services.gate, request, previous=previous)
 
     def _judge(self) -> str:
         """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
         its own."""
-        named, dreamer = self.services.config.dream.judge, self.result.plugin
+        named, dreamer = self.services.config.dream.judge, self.run.result.plugin
         if named:
             return "" if named == "none" else named
         return dreamer if dreamer in self.services.plugins.judges() else ""
@@ -143,12 +167,9 @@ class Check:
         room = MAX_CHARS - len(left.render())
         if not found or len(lines) > room:
             return left
-        passed, _ = filtering.filter_lines(
-            self.services.gate, lines, surface=Surface.MEMORY, name=self.name, sources=self.sources
-        )
-        said = set(passed.splitlines())
+        said = set(self._passed(lines)[0].splitlines())
         found = [(item, line) for item, line in found if f"- {item.text}" in said]
-        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
+        self._tell("quoted", [Gone(text=item.text, reason=f"instead of: {line}") for item, line in found])
         return evolve(left, items=[*left.items, *(item for item, _ in found)])
 
     def _within(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
@@ -158,9 +179,9 @@ class Check:
         if archived:
             place = f"now in {self.services.layout.archive}"
             last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
-            self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
+            self._tell("archived", [Gone(text=text, reason=last.get(text, place)) for text in archived])
         if warning := archive.warning(len(kept), most, self.name):
-            self.note(warnings=(*self.result.warnings, warning))
+            self.run.warn(warning)
         return kept
 
     def compare(self, old: str, new: str, *, force: bool) -> None:
@@ -168,16 +189,17 @@ class Check:
         lost without ``force``."""
         after = [item.text for item in memorytext.read(new).items]
         lines = supported(self.before, after, self.sources)
-        self.note(
+        self.run.note(
             lines=lines,
             kept=[line.text for line in lines if line.kept],
             added=[line.text for line in lines if not line.kept],
             diff="".join(diff(old, new, self.name)),
-            **{name: self._admitted(gone) for name, gone in self._gone(new, after).items()},
         )
+        for name, gone in self._gone(new, after).items():
+            self._tell(name, gone)
         size = len(self.before)
-        count = len(after) + sum(self.before.has(gone.text) for gone in self.result.archived)
-        lost = max(len(self.result.dropped), size - count)
+        count = len(after) + sum(self.before.has(gone.text) for gone in self.run.result.archived)
+        lost = max(len(self.run.result.dropped), size - count)
         if size >= GUARDED_ITEMS and lost * 2 > size and not force:
             raise NotApplied(
                 f"It would lose {lost} of the {size} items of MEMORY.md.",
@@ -188,9 +210,9 @@ class Check:
         """The old items that are not in the memory ``new``, whose items are ``after``: those that went into others,
         that a newer statement replaced, and that were dropped, each with its reason. Archived ones are none of them."""
         found: dict[str, list[Gone]] = {"merged": [], "replaced": [], "dropped": []}
-        still = {same_key(text) for text in after} | {same_key(one.text) for one in self.result.archived}
+        still = {same_key(text) for text in after} | {same_key(one.text) for one in self.run.result.archived}
         newer, there = self.before.replaced(after), new.splitlines()
-        reasons = {same_key(one.text): one.reason for one in self.result.refused}
+        reasons = {same_key(one.text): one.reason for one in self.run.result.refused}
         said = dict(self.times(self.before.items))
         for old in ground([text for text in self.before.items if same_key(text) not in still], [("new", new)]):
             best, text = (old.supports[0] if old.supports else None), old.text
@@ -212,14 +234,46 @@ class Check:
         try:
             return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
         except Refused as error:
-            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
+            self.run.warn(f"The dreamer's account was left out: {error.message}")
             return ""
 
-    def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
-        """Refused text in a form safe to record, because it may be a secret."""
+    def _tell(self, name: str, gone: Sequence[Gone]) -> None:
+        """Record refused text in a form safe to record, because it may be a secret."""
         said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         pairs = zip(gone, said[::2], said[1::2], strict=True)
-        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]
+        self.run.note(**{name: [evolve(one, text=text, reason=reason) for one, text, reason in pairs]})
+
+
+#: Removing a line may cause another error, for example when a limit on the number of items applies.
+_ROUNDS: Final = 12
+
+
+def filter_lines(
+    gate: Gate, request: ValidationRequest, *, previous: str | None = None
+) -> tuple[str, list[tuple[str, Finding]]]:
+    """The text of ``request`` without the lines with an error, and these lines with their findings. Raises: Refused for
+    an error in the whole text, or when removing lines does not converge; PluginError."""
+    known = gate.known(previous, request.surface, request.name) if previous else frozenset()
+    gone: list[tuple[str, Finding]] = []
+    errors: list[Finding] = []
+    for _ in range(_ROUNDS):
+        text, found = request.text, gate.findings(request)
+        errors = [f for f in found if f.severity == "error" and not can_mask(f, text)]
+        line = lines_of(text, errors) if known else {}
+        errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
+        lines = text.splitlines()
+        if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
+            break
+        if errors:
+            said = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
+            gone += [(lines[number - 1], said[number]) for number in sorted(said)]
+            text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
+        elif any(can_mask(f, text) for f in found):
+            text = mask(text, found)
+        else:
+            return text, gone
+        request = request._replace(text=text)
+    raise refusal(request.surface, request.name, errors)
 
 
 def supported(before: consolidate.Before, after: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[Supported]:

@@ -119,21 +119,6 @@ class Before:
         return {old: text for text in new for old, _ in self._known.related(text)}
 
 
-def without_older(
-    items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], newest: datetime | None
-) -> list[Item]:
-    """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``, the
-    time of the newest statement."""
-    older = before.replaced(item.text for item in items)
-    kept = []
-    for item in items:
-        mine = record.get(key_of(item.text))
-        later = mine is not None and newest is not None and mine.last > newest
-        if item.text not in older or later:
-            kept.append(item)
-    return kept
-
-
 def within(
     items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from types import EllipsisType
 from typing import Final
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be_whole
@@ -28,7 +28,7 @@ from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, when
-from holdfast_app.dream.checking import Check, NotApplied, NothingLasting
+from holdfast_app.dream.checking import Check, NotApplied, NothingLasting, Run
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
 from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
@@ -71,7 +71,8 @@ def deep_dream(
     """See :meth:`holdfast.Holdfast.deep_dream`."""
     days = services.config.dream.lookback_days if lookback_days is ... else lookback_days
     must_be_whole(days, "lookback_days")
-    run = _Run(services=services, days=days, dry_run=dry_run, force=force, if_due=if_due)
+    result = DreamResult(id=new_id(), at=services.now(), status=Status.BEGUN, lookback_days=days, dry_run=dry_run)
+    run = _Run(services=services, result=result, days=days, dry_run=dry_run, force=force, if_due=if_due)
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(lock(services, timeout_s=WAIT_S))
@@ -112,21 +113,11 @@ def is_due(services: Services) -> bool:
 
 
 @define(kw_only=True)
-class _Run:
-    services: Services
+class _Run(Run):
     days: int
     dry_run: bool
     force: bool
     if_due: bool
-    result: DreamResult = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.result = DreamResult(
-            id=new_id(), at=self.services.now(), status=Status.BEGUN, lookback_days=self.days, dry_run=self.dry_run
-        )
-
-    def note(self, **changes: object) -> None:
-        self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
 
     def end(self, status: Status, reason: str = "", next_step: str = "") -> None:
         self.note(status=status, reason=admitted(self.services, reason), next_step=admitted(self.services, next_step))
@@ -212,7 +203,6 @@ class _Run:
         check, said = self._begun(name, old, notes)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = self._draft(old, check)
-        check.result = self.result
         report(2, _STAGES, "Checking each line against its sources")
         try:
             new = check.checked(draft.memory)
@@ -223,8 +213,6 @@ class _Run:
             if not self.dry_run:
                 when.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
-        finally:
-            self.result = check.result
         if self.dry_run:
             self.end(Status.PROPOSED, "This was a dry run. Nothing was written.")
             return
@@ -258,13 +246,10 @@ class _Run:
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
         if unread:
-            warning = (
-                f"{unread:,} older statements were not read, because a dream reads the newest {MOST_STATEMENTS:,}."
-            )
-            self.note(warnings=(*self.result.warnings, warning))
+            newest = f"because a dream reads the newest {MOST_STATEMENTS:,}"
+            self.warn(f"{unread:,} older statements were not read, {newest}.")
         check = Check(
-            services=self.services,
-            result=self.result,
+            run=self,
             heard=heard,
             name=name,
             title=memory.title or memorytext.TITLE,
@@ -330,7 +315,7 @@ class _Run:
             taken.append((source, self._masked(Surface.DAILY, source, text)))
             count += more
         if count:
-            self.note(warnings=(f"Left out {humanize.count(count, 'line')} of the notes: {REASON}.",))
+            self.warn(f"Left out {humanize.count(count, 'line')} of the notes: {REASON}.")
         if not taken:
             raise NotApplied(
                 f"MEMORY.md and the newest note are longer than {self.services.config.dream.max_chars:,} characters.",

@@ -8,7 +8,7 @@ a number, date, address, path, identifier, name, quotation or "not". Nothing els
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from attrs import frozen
 
@@ -36,30 +36,16 @@ _SAID: Final = {
 }
 
 
-class Support(NamedTuple):
-    """A source line near a line: ``line`` is 1-based, ``score`` 0 to 1 (1 is word for word)."""
-
-    document: str
-    line: int
-    score: float
-
-
-class Invention(NamedTuple):
-    """A claim without a source. ``kind``: number, date, time, url, email, path, identifier, name, quote, negation,
-    misattributed (no single source has all literals), or length (too long to read). ``token`` is its text."""
-
-    kind: str
-    token: str
-
-
 @frozen(kw_only=True)
 class Grounded:
-    """The result for one line. ``supports`` are at most three source lines, best first."""
+    """The result for one line. ``supports`` are at most three source lines, best first. ``inventions`` are claims
+    without a source: literals, and of the kinds misattributed (no single source has all literals), and length (too long
+    to read)."""
 
     number: int
     text: str
-    supports: tuple[Support, ...] = ()
-    inventions: tuple[Invention, ...] = ()
+    supports: tuple[Near, ...] = ()
+    inventions: tuple[Literal, ...] = ()
     #: A source has the line word for word, or it says nothing.
     is_quoted: bool = False
 
@@ -88,10 +74,10 @@ def _check(sources: Sources, number: int, text: str) -> Grounded:
     body = plain(statement(text))
     places = sources.quoted(text, _SUPPORTS)
     if places or not any(map(str.isalnum, body)):
-        found = tuple(Support(name, at, 1.0) for name, at in places)
+        found = tuple(Near(name, at, 1.0) for name, at in places)
         return Grounded(number=number, text=text, supports=found, is_quoted=True)
     if len(body) > MAX_CHARS:
-        return Grounded(number=number, text=text, inventions=(Invention("length", body[:40]),))
+        return Grounded(number=number, text=text, inventions=(Literal("length", body[:40]),))
     near = sources.nearest(body, _SUPPORTS * _SUPPORTS)
     is_heading = text.lstrip().startswith("#")
     wanted = [one for one in literals(body) if not (is_heading and one.kind in ("name", "negation"))]
@@ -100,13 +86,13 @@ def _check(sources: Sources, number: int, text: str) -> Grounded:
     return Grounded(
         number=number,
         text=text,
-        supports=tuple(Support(*one[:3]) for one in near[:_SUPPORTS]),
+        supports=tuple(near[:_SUPPORTS]),
         inventions=inventions,
         is_quoted=is_heading and not inventions,
     )
 
 
-def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple[tuple[Invention, ...], frozenset[str]]:
+def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple[tuple[Literal, ...], frozenset[str]]:
     """The literals that no source has, and the documents that have all of them."""
     denies = any(has_negation(plain(one.text)) for one in near[:1])
     missing = [one for one in wanted if one.kind == "negation" and not denies]
@@ -119,8 +105,8 @@ def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple
     documents = frozenset(sources.names).intersection(*having.values())
     if exact and not missing and not documents:
         rarest = min(exact, key=lambda one: len(having[one]))
-        return (Invention("misattributed", rarest.text),), documents
-    return tuple(Invention(*one) for one in missing), documents
+        return (Literal("misattributed", rarest.text),), documents
+    return tuple(missing), documents
 
 
 def findings(request: ValidationRequest, *, strict: bool) -> tuple[Finding, ...]:

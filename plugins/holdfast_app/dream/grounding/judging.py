@@ -13,12 +13,11 @@ from __future__ import annotations
 import random
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
-from holdfast.models import Finding
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
 from holdfast_app.base import Services
@@ -86,40 +85,6 @@ class Verdicts(NamedTuple):
     problem: str = ""
 
 
-class Filtered(NamedTuple):
-    """The ``text`` that passes, and the removed lines with their findings. ``proofs`` are the lines that only the judge
-    accepted, with its quotations. ``problem``: see :class:`Verdicts`."""
-
-    text: str
-    gone: list[tuple[str, Finding]]
-    proofs: Sequence[tuple[str, str]] = ()
-    problem: str = ""
-
-
-def filtered(
-    services: Services,
-    plugin: str,
-    filter_lines: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
-    sources: Sequence[tuple[str, str]],
-) -> Filtered:
-    """The draft after the gate, with lines in words of their own that the judge admitted.
-
-    ``filter_lines`` passes the draft through the gate with the given lines admitted. Raises: as ``filter_lines``.
-    """
-    left, gone = filter_lines(())
-    unproven = [line for line, finding in gone if finding.rule == OPEN]
-    if not unproven:
-        return Filtered(left, gone)
-    said, denied, problem = consult(services, plugin, unproven, sources)
-    if said:
-        left, gone = filter_lines(tuple(said))
-    kept = set(left.splitlines())
-    proofs = [(line, said[line]) for line in unproven if line in said and line in kept]
-    denial = Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
-    gone = [(line, denial if line in denied else finding) for line, finding in gone]
-    return Filtered(left, gone, proofs, problem)
-
-
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Verdicts:
     """Ask ``plugin`` about the ``lines``, a chunk at a time. The first failure ends it and is reported in the
     result. Lines with a secret are not asked about. Never raises HoldfastError."""
@@ -134,7 +99,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
-        cases = [case for line in clean if (case := _case(line, lines_of)) is not None][:MAX_LINES]
+        cases = [case for case in (_case(line, lines_of) for line in clean) if case.passages][:MAX_LINES]
         for at in range(0, len(cases), CHUNK):
             chunk = cases[at : at + CHUNK]
             answer = ask(services, plugin, chunk)
@@ -176,34 +141,27 @@ def question(codes: Mapping[str, Case]) -> str:
 def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
     """An answer's verdicts. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
     ``control``."""
-    table = last_object(answer, "verdicts", max_chars=_MAX_ANSWER)
-    rows: dict[str, list[tuple[str, str]]] = {}
-    for row in table["verdicts"]:
-        found = _row(row)
-        if found is not None and found[0] in codes:
-            rows.setdefault(found[0], []).append(found[1:])
+    rows: dict[str, set[tuple[str, str]]] = {}
+    for row in last_object(answer, "verdicts", max_chars=_MAX_ANSWER)["verdicts"]:
+        row = row if isinstance(row, Mapping) else {}
+        code, verdict, because = row.get("code"), row.get("verdict"), row.get("because", "")
+        if isinstance(code, str) and isinstance(verdict, str) and isinstance(because, str) and code in codes:
+            rows.setdefault(code, set()).add((verdict, because))
     if not rows:
         raise AnswerUnusable("The judge's answer holds no verdict on any of the statements.")
     said: dict[str, str] = {}
     denied: set[str] = set()
     for code, given in rows.items():
-        case, given_verdicts = codes[code], {verdict for verdict, _ in given}
-        if "supported" in given_verdicts and case is control:
-            raise AnswerUnusable("The judge accepted a statement that no source makes, so its answers do not count.")
-        if given_verdicts == {"not supported"} and case is not control:
+        case, kinds = codes[code], {verdict for verdict, _ in given}
+        if case is control:
+            if "supported" in kinds:
+                why = "The judge accepted a statement that no source makes, so its answers do not count."
+                raise AnswerUnusable(why)
+        elif kinds == {"not supported"}:
             denied.add(case.line)
-        elif len(set(given)) == 1 and given[0][0] == "supported" and _is_quoted(given[0][1], case):
-            said[case.line] = " ".join(given[0][1].split())
+        elif kinds == {"supported"} and len(given) == 1 and _is_quoted(because := given.pop()[1], case):
+            said[case.line] = " ".join(because.split())
     return Verdicts(said, frozenset(denied))
-
-
-def _row(row: Any) -> tuple[str, str, str] | None:
-    if not isinstance(row, Mapping):
-        return None
-    code, verdict, because = row.get("code"), row.get("verdict"), row.get("because", "")
-    if not (isinstance(code, str) and isinstance(verdict, str) and isinstance(because, str)):
-        return None
-    return code, verdict, because
 
 
 def _is_quoted(words: str, case: Case) -> bool:
@@ -217,23 +175,22 @@ def _flat(text: str) -> str:
     return " ".join(word for line in text.splitlines() for word in _WORD.findall(strip_marks(line).casefold()))
 
 
-def _case(line: Grounded, sources: Mapping[str, Sequence[str]]) -> Case | None:
-    """The line with the passages around its supports; None when there are none."""
+def _case(line: Grounded, sources: Mapping[str, Sequence[str]]) -> Case:
+    """The line with the passages around its supports."""
     passages: dict[str, str] = {}
     for support in line.supports:
         lines = sources[support.document]
         if not hostile.instructs(lines[support.line - 1]):  # text that addresses an agent proves nothing
             passages[f"{support.document}:{support.line}"] = _passage(lines, support.line - 1)
-    return Case(line.text, tuple(passages.items())) if passages else None
+    return Case(line.text, tuple(passages.items()))
 
 
 def _passage(lines: Sequence[str], cited: int) -> str:
     """The cited line, and the nearest lines around it that fit and do not instruct an agent."""
     shown = {cited: lines[cited][:CITED_CHARS]}
     room = PASSAGE_CHARS - len(shown[cited])
-    for at in sorted(
-        range(max(0, cited - AROUND), min(len(lines), cited + AROUND + 1)), key=lambda at: abs(at - cited)
-    ):
+    around = range(max(0, cited - AROUND), min(len(lines), cited + AROUND + 1))
+    for at in sorted(around, key=lambda at: abs(at - cited)):
         text = lines[at]
         if at != cited and text.strip() and len(text) <= room and not hostile.instructs(text):
             shown[at] = text

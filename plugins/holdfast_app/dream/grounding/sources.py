@@ -145,12 +145,13 @@ _SENTENCE: Final = re.compile(
 
 
 class Near(NamedTuple):
-    """A source line like another: ``score`` is that line's share of words in its block."""
+    """A source line like another: ``line`` is 1-based, ``score`` the other line's share of words in its block ``text``,
+    1 for word for word."""
 
     document: str
     line: int
     score: float
-    text: str
+    text: str = ""
 
 
 class _Block(NamedTuple):
@@ -195,20 +196,20 @@ class Sources:
     def nearest(self, text: str, most: int) -> list[Near]:
         """The source lines that share most words with ``text``, best first. Rare words count more."""
         shared: dict[int, float] = {}
-        total = 0.0
-        for word in words(text):
+        total, wanted = 0.0, words(text)
+        for word in wanted:
             places = self._with.get(word, ())
             weight = math.log(1 + (len(self._blocks) + 1) / (len(places) + 0.5)) if places else 1.0
             total += weight
             for at in places if len(places) <= _FREQUENT else ():
                 shared[at] = shared.get(at, 0.0) + weight
-        best = sorted(shared, key=lambda at: (-round(shared[at], 6), at))[:most]
-        return [self._near(self._blocks[at], words(text), round(shared[at] / total, 3)) for at in best]
-
-    def _near(self, block: _Block, wanted: set[str], score: float) -> Near:
-        """The block's line with most of the words."""
-        said = [len(words(line) & wanted) for line in block.text.split("\n")]
-        return Near(self.names[block.document], block.line + said.index(max(said)), score, block.text)
+        found = []
+        for at in sorted(shared, key=lambda at: (-round(shared[at], 6), at))[:most]:
+            block = self._blocks[at]
+            said = [len(words(line) & wanted) for line in block.text.split("\n")]
+            line = block.line + said.index(max(said))  # the block's line with most of the words
+            found.append(Near(self.names[block.document], line, round(shared[at] / total, 3), block.text))
+        return found
 
     def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
         """Document, line and key of each sentence, and of each whole line."""
