@@ -7,10 +7,6 @@ import sys
 
 from holdfast_memory import nested
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast_app.base import Services
-
 #: Value of ``[extract] when`` that extracts turns as they end.
 TURN = "turn"
 #: The command that extracts ended turns.
@@ -39,13 +35,6 @@ def after_turn(root: str, *, is_full: bool = False) -> None:
         is_full = any(name not in discovery.defaults() for name in plugins)
     if is_full or (isinstance(table, dict) and table.get("when") == TURN):
         start(root, *EXTRACT)
-
-
-def said(services: Services, role: str, tool: str) -> None:
-    """Handle a message journalled in this process. An answer ends its turn, and if no client is waiting, the process
-    that extracts it is started."""
-    if services.config.extract.when == TURN and role == "assistant" and not tool and not services.hurried:
-        start(services.root, *EXTRACT)
 
 
 def start(root: str, *words: str) -> None:

@@ -32,17 +32,6 @@ class Waiting(Protocol):
     def is_damaged(self) -> bool: ...
 
 
-class KeptFlush(Waiting, Protocol):
-    """A flush that the store's server did not take, of ``session`` for ``server``."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def session(self) -> str: ...
-    @property
-    def server(self) -> str: ...
-
-
 class Outbox(interfaces.Outbox, Protocol):
     """Items that plugins could not publish."""
 
@@ -53,7 +42,7 @@ class Outbox(interfaces.Outbox, Protocol):
 class Spool(Protocol):
     """Flushes that the store's server did not take."""
 
-    def items(self) -> Sequence[KeptFlush]:
+    def items(self) -> Sequence[Waiting]:
         """The waiting flushes, in order. Raises: Unavailable."""
 
     def send(self, *, limit_s: float = 60.0) -> object:

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
@@ -308,13 +308,10 @@ def _filled(text: str) -> Mapping[str, bool]:
     }
 
 
-_T = TypeVar("_T")
-
-
 def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
-    lost = list(unproved(services, receipts(services)))
+    lost = list(unproved(services, (receipt for receipt, _ in proofs(services))))
     others = _created(services, {loss.name for loss in lost})
     return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
 
@@ -334,14 +331,8 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
             yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
 
 
-def receipts(services: Services) -> list[Receipt]:
-    """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = (receipt_from(record["receipt"]) for record in _checkpoints(services))
-    return list({one.flush_id: one for one in found}.values())
-
-
 def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
-    """The same, each with its session's record of the flush. Raises: Unavailable."""
+    """All receipts that journals hold, each once with its session's record of the flush. Raises: Unavailable."""
     found: dict[str, dict[str, Any]] = {}
     for record in _checkpoints(services):  # a shipped flush has its last receipt in a second record, without the flush
         flush_id = record["receipt"]["flush_id"]
@@ -369,24 +360,19 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
     """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
-    found: dict[str, tuple[Receipt, Payload]] = {}
-    for record in _checkpoints(services):
-        receipt = receipt_from(record["receipt"])
-        if record.get("flush") and receipt.summary != notes.PURGED:
-            found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
-    return _oldest_first(found.values())
+    return [(receipt, flushed_payload(flush)) for receipt, flush in _oldest_first(proofs(services))]
 
 
-def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T]]:
-    """Flushes by time, those of one session as their journal has them, because its clock may have gone back."""
+def _oldest_first(found: Iterable[tuple[Receipt, dict[str, Any] | None]]) -> list[tuple[Receipt, dict[str, Any]]]:
+    """The recorded flushes that were not purged, by time; those of one session as their journal has them, because its
+    clock may have gone back."""
     reached: dict[str, datetime] = {}
-    times: dict[str, datetime] = {}
-    found = list(pairs)
-    for receipt, _ in found:
-        times[receipt.flush_id] = reached[receipt.session_id] = max(
-            receipt.at, reached.get(receipt.session_id, receipt.at)
-        )
-    return sorted(found, key=lambda pair: times[pair[0].flush_id])
+    timed: list[tuple[datetime, Receipt, dict[str, Any]]] = []
+    for receipt, flush in found:
+        if flush and receipt.summary != notes.PURGED:
+            reached[receipt.session_id] = max(receipt.at, reached.get(receipt.session_id, receipt.at))
+            timed.append((reached[receipt.session_id], receipt, flush))
+    return [(receipt, flush) for _, receipt, flush in sorted(timed, key=lambda one: one[0])]
 
 
 def open_work(services: Services) -> list[handoff.Work]:
@@ -411,15 +397,9 @@ def open_work(services: Services) -> list[handoff.Work]:
 def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
     """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
     Unavailable."""
-    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
-    gone: set[str] = set()
-    for record in _checkpoints(services):
-        receipt = receipt_from(record["receipt"])
-        if not receipt.spooled:
-            gone.add(receipt.flush_id.partition("-")[0])
-        elif record.get("flush") and receipt.summary != notes.PURGED:
-            found[receipt.flush_id] = receipt, record["flush"]
-    return _oldest_first(pair for key, pair in found.items() if key not in gone)
+    found = proofs(services)
+    stored = {receipt.flush_id.partition("-")[0] for receipt, _ in found if not receipt.spooled}
+    return _oldest_first(pair for pair in found if pair[0].flush_id not in stored)
 
 
 def tracked_names(state: str) -> list[str]:

@@ -125,10 +125,12 @@ class Services(base.Services):
             logger.warning("ended sessions could not be packed: %s", error.message)
 
     def said(self, role: str, tool: str) -> None:
-        """Extract the turn that an answer ends, if it is to be at once."""
+        """An answer ends its turn. If no client is waiting, start to extract it where the settings ask for it."""
         from holdfast_app import background
 
-        background.said(self, role, tool)
+        is_answer = role == "assistant" and not tool
+        if self.config.extract.when == background.TURN and is_answer and not self.hurried:
+            background.start(self.root, *background.EXTRACT)
 
     def room(
         self, surface: Surface, stored: Document | None, entries: Sequence[CuratedEntry], flush_id: str, at: datetime

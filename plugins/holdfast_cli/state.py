@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
-from holdfast_app.base import KeptFlush, Waiting
+from holdfast_app.base import Waiting
 from holdfast_app.records.lastbrief import Kept
 from holdfast_app.sessions.status import SessionStatus, Status
 from holdfast_cli.terminal import Cell, Term
@@ -67,7 +67,7 @@ def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
         out.next_step(step)
 
 
-def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
+def kept_table(items: Sequence[Waiting]) -> list[dict[str, Any]]:
     """Flushes kept on this machine, for programs."""
     keys = ("id", "session", "server", "error", "next_step")
     rows = ({key: getattr(one, key) for key in keys} for one in items)

@@ -10,21 +10,17 @@ check.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.hooks import LimitsItems, hookimpl
 from holdfast_app.curated import limits
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
+    from holdfast.plugin.discovery import PluginContext
     from holdfast.validation import ValidationRequest
 
 _SURFACES = ("memory", "user")
-
-
-class _Context(Protocol):
-    @property
-    def settings(self) -> Mapping[str, object]: ...
 
 
 class CuratedMemory(LimitsItems):
@@ -38,7 +34,7 @@ class CuratedMemory(LimitsItems):
         "max_chars": lambda value, own: _fits(value, own, 100, limits.Limits().max_chars),
     }
 
-    def __init__(self, *, context: _Context) -> None:
+    def __init__(self, *, context: PluginContext) -> None:
         self.limits = limits.of(context.settings)
         self.max_items = self.limits.max_items
 

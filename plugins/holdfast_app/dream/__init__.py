@@ -14,20 +14,16 @@ This module runs at every agent event, usually only to skip a document, so every
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
+    from holdfast.plugin.discovery import PluginContext
     from holdfast.validation import ValidationRequest
 
 _SURFACES = ("memory", "user", "profile")
-
-
-class _Context(Protocol):
-    @property
-    def settings(self) -> Mapping[str, object]: ...
 
 
 class Grounding:
@@ -39,8 +35,15 @@ class Grounding:
         "strict": lambda value, own: value is True or (value is False and not own)
     }
 
-    def __init__(self, *, context: _Context) -> None:
-        self.strict = _strict(context.settings)
+    def __init__(self, *, context: PluginContext) -> None:
+        settings = context.settings
+        self.strict = settings.get("strict", False)
+        if set(settings) - {"strict"} or not isinstance(self.strict, bool):
+            from holdfast.errors import ConfigError
+
+            name = next(iter(sorted(set(settings) - {"strict"})), "strict")
+            problem = f"plugins.grounding.{name} cannot be {settings[name]!r}."
+            raise ConfigError(problem, next_step="The one setting is: strict (true or false).")
 
     @hookimpl
     def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
@@ -49,17 +52,4 @@ class Grounding:
             return ()
         from holdfast_app.dream.grounding.check import findings
 
-        return findings(request, strict=self.strict)
-
-
-def _strict(settings: Mapping[str, object]) -> bool:
-    strict = settings.get("strict", False)
-    if set(settings) - {"strict"} or not isinstance(strict, bool):
-        from holdfast.errors import ConfigError
-
-        name = next(iter(sorted(set(settings) - {"strict"})), "strict")
-        raise ConfigError(
-            f"plugins.grounding.{name} cannot be {settings[name]!r}.",
-            next_step="The one setting is: strict (true or false).",
-        )
-    return strict
+        return findings(request, strict=bool(self.strict))

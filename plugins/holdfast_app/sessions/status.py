@@ -17,7 +17,7 @@ from holdfast.fs import paths, private
 from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
-from holdfast_app.base import KeptFlush, Services, Waiting
+from holdfast_app.base import Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
 from holdfast_app.records import journals
 from holdfast_app.sessions import pastgate
@@ -64,7 +64,7 @@ class Status:
     waiting: tuple[Waiting, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
-    spooled: tuple[KeptFlush, ...] = ()
+    spooled: tuple[Waiting, ...] = ()
     packed: int = 0
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast import Holdfast
-from holdfast.errors import Corrupt, NotFound, PluginNotFound, Unavailable
+from holdfast.errors import Corrupt, NotFound, Unavailable
 from holdfast.storage import Document
 from holdfast.text.humanize import count, nearest, size
 from holdfast_app.brief.brief import Brief
@@ -56,10 +56,7 @@ def load(call: Call) -> Answer:
 
 def _without_store(call: Call, error: Unavailable) -> Answer:
     """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
-    try:
-        spool = call.memory.services.spool
-    except PluginNotFound:
-        raise error from None
+    spool = call.memory.services.spool
     kept = lastbrief.read(call.memory.services)
     copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
     parts = [spool.sentence, spool.text(), state.copy_age(kept, call.memory.services.now()), kept.text if kept else ""]

@@ -10,7 +10,7 @@ from holdfast import Holdfast
 from holdfast.clock import local_now
 from holdfast.config import settings
 from holdfast.config.serde import moment, unstructure
-from holdfast.errors import HoldfastError, PluginNotFound
+from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
@@ -77,10 +77,9 @@ def _look(memory: Holdfast) -> tuple[Status, dict[str, str]]:
     told = dict.fromkeys(("withheld", "kept", "copy", "background", "model"), "")
     with suppress(HoldfastError):  # other commands report an unreadable store
         told["withheld"] = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
-    with suppress(PluginNotFound):  # then no package keeps briefs
-        told["kept"] = services.spool.sentence if now.spooled else ""
-        if services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
-            told["copy"] = state.copy_age(lastbrief.read(services), now.at)
+    told["kept"] = services.spool.sentence if now.spooled else ""
+    if services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
+        told["copy"] = state.copy_age(lastbrief.read(services), now.at)
     with suppress(HoldfastError):
         told |= {"background": upkeep.sentence(services), "model": upkeep.lacks_model(services)}
     return now, told

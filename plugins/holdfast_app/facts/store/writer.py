@@ -196,30 +196,33 @@ class FactWriter:
         for fact in self.services.store.known_facts(stored):
             known.add(fact, fact.content)
         together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
-        results, waiting, said = list[AddResult](), list[_Placed | AddResult](), Known[int]()
-        for value in values:
+        results: dict[int, AddResult] = {}
+        waiting, said = dict[int, _Placed](), Known[int]()
+        for at, value in enumerate(values):
             if isinstance(value, Value) and any(said.related(value.content)):
-                results += self._store_together(waiting, known)
-                waiting, said = [], Known()
+                self._store_together(waiting, known, results)
+                said = Known()
             placed = _placed(value, known, together) if isinstance(value, Value) else value
             if isinstance(placed, _Placed):
-                said.add(len(waiting), placed.value.content)
-            waiting.append(placed)
-        return results + self._store_together(waiting, known)
+                said.add(at, placed.value.content)
+                waiting[at] = placed
+            else:
+                results[at] = placed
+        self._store_together(waiting, known, results)
+        return [results[at] for at in range(len(values))]
 
-    def _store_together(self, waiting: Sequence[_Placed | AddResult], known: Known[Fact]) -> list[AddResult]:
-        """The results, in order; ``known`` gets the new facts."""
-        placed = [one for one in waiting if isinstance(one, _Placed)]
+    def _store_together(self, waiting: dict[int, _Placed], known: Known[Fact], results: dict[int, AddResult]) -> None:
+        """Move what is ``waiting`` to the ``results``; ``known`` gets the new facts."""
+        placed = list(waiting.values())
         added = self.add_all([one.value for one in placed], older=[one.leaving for one in placed])
         for fact in (result.fact for result in added if result.fact is not None):
             known.add(fact, fact.content)
-        for at, one in enumerate(placed):
-            if not self._cosign(one.value, added[at]):  # who stated it first has just taken it back
-                added[at] = self.add_all([one.value])[0]
+        for (at, one), result in zip(waiting.items(), added, strict=True):
+            # Without the fact to cosign, who stated it first has just taken it back.
+            results[at] = result if self._cosign(one.value, result) else self.add_all([one.value])[0]
             for fact in one.shared:
                 self.sign(fact.id, partial(origins.left, other=one.value.source))
-        new = iter(added)
-        return [next(new) if isinstance(one, _Placed) else one for one in waiting]
+        waiting.clear()
 
     def _cosign(self, value: Value, result: AddResult) -> bool:
         """Add another origin to a value already stored by someone else. Returns False when the fact is gone."""
