@@ -56,7 +56,8 @@ def with_judge(plugin: str) -> Counter[tuple[str, str]]:
         if opinion.problem:
             print(f"{path.stem}: {opinion.problem}", file=sys.stderr)
         for line in ground(lines, sources):
-            decided = "judge accepts" if line.text in opinion.said else "judge refuses" if line.text in opinion.denied else line.answer
+            decided = "judge refuses" if line.text in opinion.denied else line.answer
+            decided = "judge accepts" if line.text in opinion.said else decided
             count[labels[line.text], decided] += 1
     return count
 
