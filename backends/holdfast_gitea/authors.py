@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
@@ -74,11 +76,6 @@ class Member:
         span = self.spans[-1]
         return self.state != "out" and span.since_at <= one.created_at <= (span.until_at or one.created_at)
 
-    def edited_since(self, one: Comment) -> bool:
-        """Whether the text was changed after the invitation ended. Its author could still do that on the server."""
-        ended = self.spans[-1].until_at
-        return ended is not None and one.was_edited and one.updated_at >= ended
-
 
 def too_long(url: str) -> Corrupt:
     """The error for a comment too long to read, by a user whose records count. It may be an edited record."""
@@ -103,7 +100,6 @@ class Authors:
         #: Whether the token's user may invite: not where the owner or a named user keeps a list.
         self.own_invites = True
         self._asked = False
-        self._organization: bool | None = None
 
     @property
     def own(self) -> str:
@@ -151,7 +147,7 @@ class Authors:
                 f"The invitation of {member.login} to {self._repo.name} was revoked, so its records do not count.",
                 next_step=f"Ask {member.by} to run `holdfast gitea invite {member.login}`.",
             )
-        if not self.named and not elder and self._is_organizations():
+        if not self.named and not elder and self._is_organizations:
             return  # no one can be its owner, and all machines use this user's token
         raise Refused(
             f"Nothing was written, because the records of {self.own} do not count in {self._repo.name} yet.",
@@ -188,18 +184,18 @@ class Authors:
             if one.unread:
                 raise too_long(one.url)
             member = self.members.get(one.author_id)
-            counted.append(evolve(one, doubted=True) if member and member.edited_since(one) else one)
+            ended = member.spans[-1].until_at if member else None
+            # After the invitation ended, its author could still change the text on the server.
+            is_doubted = ended is not None and one.was_edited and one.updated_at >= ended
+            counted.append(evolve(one, doubted=is_doubted))
         return tuple(counted), tuple(foreign)
 
+    @cached_property
     def _is_organizations(self) -> bool:
         """Whether the server shows that the repository's owner is an organization."""
-        if self._organization is None:
-            try:
-                self._repo.outside(f"/orgs/{quote(self.owner, safe='')}")
-                self._organization = True
-            except (Absent, Closed):
-                self._organization = False
-        return self._organization
+        with suppress(Absent, Closed):
+            return bool(self._repo.outside(f"/orgs/{quote(self.owner, safe='')}"))
+        return False
 
     def _is_named(self, one: Comment | Issue) -> bool:
         """Whether the owner or a named user wrote it, with the account that this machine first saw under that name."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from attrs import asdict, fields_dict, frozen
 
@@ -26,7 +26,12 @@ from holdfast_keys.transport import find_token
 
 @frozen(kw_only=True)
 class Options:
-    """The keys of ``[storage]`` for this backend."""
+    """The keys of ``[storage]`` for this backend.
+
+    ``timeout_s`` limits one wait for the server, ``patience_s`` one call with its retries, and ``lock_timeout_s`` the
+    wait for another process on this machine, all in seconds. ``authors`` are logins of further users whose records
+    count, besides the token's user and the owner of ``repository`` (``owner/name``).
+    """
 
     server: str
     repository: str
@@ -37,48 +42,34 @@ class Options:
     authors: tuple[str, ...] = ()
 
 
-def from_options(
-    root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
-) -> GiteaBackend:
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     given = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
     if not all(map(str.strip, made.authors)):
         raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
-    token = find_token(env, service=GITEA, server=made.server, root=root, insecure_http=made.insecure_http)
+    token = find_token(GITEA, made.server, root, insecure_http=made.insecure_http)
     return GiteaBackend(root, token=token, path=path, **asdict(made))
 
 
 class GiteaBackend(ComposedBackend[Documents, Facts]):
-    """Documents and facts as comments in ``repository`` (``owner/name``) on ``server``, written as the token's user.
+    """Documents and facts as comments in a repository on a server, written as the token's user. ``options`` are those
+    of :class:`Options`.
 
-    ``path`` is the folder under ``root`` whose ``state/`` holds this machine's lock and index. ``timeout_s`` limits one
-    wait for the server, ``patience_s`` one call with its retries, and ``lock_timeout_s`` the wait for another process
-    on this machine, all in seconds. ``authors`` are logins of further users whose records count, besides the token's
-    user and the repository's owner. No request is sent before the first call.
+    ``path`` is the folder under ``root`` whose ``state/`` holds this machine's lock and index. No request is sent
+    before the first call.
     """
 
     name: ClassVar[str] = "gitea"
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.REMOTE})
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
-        server: str,
-        repository: str,
-        token: str,
-        path: str = ".holdfast",
-        timeout_s: float = 10.0,
-        patience_s: float = 20.0,
-        lock_timeout_s: float = 60.0,
-        insecure_http: bool = False,
-        authors: Collection[str] = (),
-    ) -> None:
-        self._gitea = Gitea(server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http)
-        repo = self._gitea.repo(repository)
-        place = Place(root, path=path, timeout_s=lock_timeout_s)
-        whose = Authors(repo, authors)
+    def __init__(self, root: str | os.PathLike[str], *, token: str, path: str = ".holdfast", **options: Any) -> None:
+        given = Options(**options)
+        same: dict[str, Any] = {name: getattr(given, name) for name in ("timeout_s", "patience_s", "insecure_http")}
+        self._gitea = Gitea(given.server, token, **same)
+        repo = self._gitea.repo(given.repository)
+        place = Place(root, path=path, timeout_s=given.lock_timeout_s)
+        whose = Authors(repo, given.authors)
         self.log = Log(repo, whose, Index(repo, whose, place.index), place)
         invitations.attach(self.log)
         super().__init__(Documents(self.log), Facts(self.log))

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from logging import INFO, WARNING
 from typing import Any, Final
 
 from attrs import evolve
@@ -23,7 +24,7 @@ from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.place import Place
 from holdfast_gitea.replay import BLOCK, NEXT, OPERATIONS, VERSION, Replay, Segment
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.models import Comments, level
+from holdfast_gitea.wire.models import Comments
 from holdfast_keys.faults import Closed
 
 logger = logging.getLogger(__name__)
@@ -94,7 +95,11 @@ class Log:
                 self.index.refresh(whole=True)
             try:
                 view = self._load(title)
-                if self._lags(view):
+                # A record or issue that seems to be gone may only be late to show. A deleted issue that the server
+                # still shows looks like a second beginning of the log.
+                lost = [view.lost.record] if view.lost else []
+                seeming = (one.id for one in (*view.replay.gaps, *view.replay.forks))
+                if self._is_new({*seeming, *view.absent, *lost}):
                     view = self._load(title)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
@@ -108,13 +113,6 @@ class Log:
         if title != AUTHORS:
             self.index.check_members()
         return self.load_from(title, entries)
-
-    def _lags(self, view: LogView) -> bool:
-        """Whether a record or issue that seems to be gone may only be late to show, so that the log must be read again.
-        A deleted issue that the server still shows looks like a second beginning of the log."""
-        records = (*view.replay.gaps, *view.replay.forks)
-        lost = {view.lost.record} if view.lost else set()
-        return self._is_new({*(record.id for record in records), *view.absent, *lost})
 
     def _is_new(self, seeming: set[str | int]) -> bool:
         """Whether any of these seems to be missing for the first time in this process. Gives the server time."""
@@ -186,17 +184,14 @@ class Log:
 
     def describe_store(self, store: Entry, **changes: int) -> bool:
         """Change fields in the store's own issue. It is a safeguard: errors are only logged."""
-        try:
+        with _dispensable("issue", store.number, "was not changed"):
             issue = self.repo.issue(store.number)
             framed = marker.framed(issue.body) if issue else None
-            if issue is None or framed is None or framed.text is None:
-                return False
-            body = index.store_body(framed.text, **(index.store_fields(store) | changes))
-            self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
-        except (StorageError, Refused) as error:
-            logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
-            return False
-        return True
+            if issue and framed and framed.text is not None:
+                body = index.store_body(framed.text, **(index.store_fields(store) | changes))
+                self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
+                return True
+        return False
 
     def _segment(self, number: int, title: str) -> Segment:
         """The issue as it is now."""
@@ -330,7 +325,7 @@ class Log:
         said = marker.line(kind="copy", log=encoded(view.title), head=record_id, comment=record.comment)
         body = f"{marker.readable(text)}\n\n{note}\n\n{said}"
         entry = next((e for e in self.index.known(view.title) if e.number == record.segment), None)
-        try:
+        with _dispensable("the copy in issue", record.segment, "was not made"):
             for _ in range(TRIES):
                 version = entry.version if entry else None
                 try:
@@ -346,17 +341,13 @@ class Log:
                         # Another writer was here: based on this record, or without seeing it.
                         return self.load(view.title)
             return self.load(view.title)
-        except (StorageError, Refused) as error:
-            logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return view
 
     def tell(self, view: LogView, text: str) -> None:
         """Show ``text`` to people in the body of a log without versions. Errors are only logged."""
-        try:
-            if view.active is not None:
+        if view.active is not None:
+            with _dispensable("the copy in issue", view.active, "was not made"):
                 self._edit_body(view.active, f"{text}\n\n{_about(view.title)}")
-        except (StorageError, Refused) as error:
-            logger.log(level(error), "the copy in issue #%d was not made: %s", view.active, error)
 
     def mark_deleted(self, view: LogView) -> None:
         """Mark this log's document as deleted in the list of issues, so that listing names checks it.
@@ -379,10 +370,8 @@ class Log:
 
     def close(self, number: int) -> None:
         """Close an issue, as a signal to people. Errors are only logged."""
-        try:
+        with _dispensable("issue", number, "was not closed"):
             self.index.saw(self.repo.edit_issue(number, state="closed"))
-        except StorageError as error:
-            logger.log(level(error), "issue #%d was not closed: %s", number, error)
 
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.transport.patiently(lambda: self.repo.edit_issue(number, body=body)))
@@ -418,6 +407,16 @@ class Log:
             return issue.number
 
         return self.repo.transport.patiently(attempt)
+
+
+@contextmanager
+def _dispensable(what: str, number: int, problem: str) -> Iterator[None]:
+    """For an edit that can be done without: an error is only logged."""
+    try:
+        yield
+    except (StorageError, Refused) as error:
+        # Invited users may lack the right to it.
+        logger.log(INFO if isinstance(error, Closed) else WARNING, "%s #%d %s: %s", what, number, problem, error)
 
 
 def _about(title: str, prev: int | str = "") -> str:

@@ -80,7 +80,11 @@ _APPEND: Final = (
 
 @frozen(kw_only=True)
 class Options:
-    """The keys of ``[storage]`` for this backend."""
+    """The keys of ``[storage]`` for this backend.
+
+    ``server`` is a URL without a password. ``timeout_s`` limits connecting and one call, in seconds. ``connections`` is
+    this process's maximum number of connections, and further threads wait.
+    """
 
     server: str
     namespace: str
@@ -88,41 +92,34 @@ class Options:
     connections: int = 4
 
 
-def from_options(
-    root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
-) -> PostgresBackend:
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> PostgresBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     given = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/teams.md.")
-    find = partial(_password, dict(os.environ if env is None else env), made.server, root)
-    return PostgresBackend(root, password=find, **asdict(made))
+    return PostgresBackend(root, password=partial(_password, made.server, root), **asdict(made))
 
 
-def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str]) -> str:
+def _password(server: str, root: str | os.PathLike[str]) -> str:
     """The password for the server, read when connecting, from the environment or otherwise the keyring. Empty when
     libpq should look for one (PGPASSWORD, a password file). Raises: KeyringUnusable; AddressNotTrusted."""
-    own = env.get("HOLDFAST_POSTGRES_PASSWORD", "")
-    usual = os.path.join(os.path.expanduser("~"), ".pgpass")
-    if own or env.get("PGPASSWORD") or env.get("PGPASSFILE") or os.path.exists(usual):
+    own, usual = os.environ.get("HOLDFAST_POSTGRES_PASSWORD", ""), os.path.expanduser("~/.pgpass")
+    if own or os.environ.get("PGPASSWORD") or os.environ.get("PGPASSFILE") or os.path.exists(usual):
         return own
     try:
         origin = origins.of(server, "storage.server")
-    except ConfigError:
-        return ""  # a socket has no origin
-    try:
-        return secrets.get("postgres", env, origin=origin, root=root, settings=("storage.server",)) or ""
+        return secrets.get("postgres", origin=origin, root=root, settings=("storage.server",)) or ""
     except secrets.AddressNotTrusted:
         raise
-    except secrets.KeyNotSent:
-        return ""  # the stored passwords are for other servers
+    except ConfigError:
+        return ""  # a socket has no origin, or the stored passwords are for other servers
 
 
 class PostgresBackend(StorageBackend):
-    """Documents and facts of ``namespace`` in the database that ``server`` names.
+    """Documents and facts of a namespace in the database that a server's address names. ``options`` are those of
+    :class:`Options`.
 
-    ``server`` is a URL without a password, which calling ``password`` supplies when connecting. ``timeout_s`` limits
-    connecting and one call, in seconds. ``connections`` is this process's maximum number of connections, and further
-    threads wait. No request is sent before the first call, and reading creates nothing.
+    Calling ``password`` supplies the password when connecting. No request is sent before the first call, and reading
+    creates nothing.
     """
 
     name: ClassVar[str] = "postgres"
@@ -131,23 +128,18 @@ class PostgresBackend(StorageBackend):
     )
 
     def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
-        server: str,
-        namespace: str,
-        password: Callable[[], str] | None = None,
-        timeout_s: float = 10.0,
-        connections: int = 4,
+        self, root: str | os.PathLike[str], *, password: Callable[[], str] | None = None, **options: Any
     ) -> None:
         """Raises: ConfigError."""
-        if connections < 1 or timeout_s <= 0:
+        given = Options(**options)
+        namespace = given.namespace
+        if given.connections < 1 or given.timeout_s <= 0:
             raise ConfigError("storage.connections and storage.timeout_s must be above 0.", next_step="Correct them.")
         if not namespace.strip() or len(namespace) > _MOST_CHARS or not namespace.isprintable():
             raise ConfigError(
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
-        self.database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
+        self.database = Database(password=password, **asdict(given))
 
     def __repr__(self) -> str:
         return f"PostgresBackend({self.database.server!r}, {self.database.namespace!r})"

@@ -63,19 +63,13 @@ class Address:
                 " HOLDFAST_POSTGRES_PASSWORD or in a password file (~/.pgpass).",
             )
         self.given = given
-        self.user = parts.username or ""
         #: For people, receipts and error messages.
         self.shown = f"{parts.scheme}://{places}{parts.path}"
 
     @property
-    def origin(self) -> str:
-        """The servers that a stored password is for: hosts and ports, without user and database."""
-        return self.shown.partition("://")[2].partition("/")[0] or ",".join(self._hosts)
-
-    @property
     def is_local(self) -> bool:
         """Whether every host is this machine, through a socket or the loopback."""
-        return all(_is_local(host) for host in self._hosts)
+        return all(map(_is_local, self._hosts))
 
     def encryption(self) -> dict[str, str]:
         """TLS parameters for an address that names none: another machine's server must prove its name, by the system's
@@ -108,13 +102,7 @@ class Database:
     """
 
     def __init__(
-        self,
-        server: str,
-        namespace: str,
-        *,
-        password: Callable[[], str] | None = None,
-        timeout_s: float = 10.0,
-        connections: int = 4,
+        self, server: str, namespace: str, *, password: Callable[[], str] | None, timeout_s: float, connections: int
     ) -> None:
         """Raises: ConfigError for an address that cannot be one."""
         self.address = Address(server)

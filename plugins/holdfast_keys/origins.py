@@ -105,42 +105,36 @@ def http_options(origin: str) -> dict[str, Any]:
     return options
 
 
-def named_by_user(
-    settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
-) -> list[str]:
+def named_by_user(settings: Sequence[str], root: str | os.PathLike[str]) -> list[str]:
     """The origins that the user names for ``settings`` (keys like ``storage.server``), in order of precedence.
 
     The user's word is the environment, the user's own settings file, and this project's settings that the user
     trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
     """
-    env = os.environ if env is None else env
-    return list(dict.fromkeys(one for table in _tables_of_user(root, env) for one in _named(table, settings)))
+    return list(dict.fromkeys(one for table in _tables_of_user(root) for one in _named(table, settings)))
 
 
-def only_project_names(
-    origin: str, settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
-) -> bool:
+def only_project_names(origin: str, settings: Sequence[str], root: str | os.PathLike[str]) -> bool:
     """Whether the project's own file names ``origin`` for any of ``settings`` and the user names it nowhere.
 
     False for an address that neither names, because the program that uses holdfast chose it.
     """
     with suppress(HoldfastError):
-        table, _ = files.raw(os.fspath(root), env)
-        return origin in _named(table, settings) and origin not in named_by_user(settings, root, env)
+        table, _ = files.raw(os.fspath(root))
+        return origin in _named(table, settings) and origin not in named_by_user(settings, root)
     return False
 
 
-def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+def _tables_of_user(root: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
     root = os.fspath(root)
-    yield files.overrides(env)
+    yield files.overrides()
     with suppress(HoldfastError):
-        yield files.user_raw(env)[0]
-    found = trust.record_of(root, env)
-    if found is not None:
+        yield files.user_raw()[0]
+    if found := trust.record_of(root):
         yield found.settings
     with suppress(HoldfastError):
-        asked = resolved.portable(root, env)
-        if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+        asked = resolved.portable(root)
+        if os.environ.get(trust.VARIABLE, "").strip() == trust.digest(asked):
             yield asked
 
 

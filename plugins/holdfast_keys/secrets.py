@@ -69,10 +69,9 @@ def variables(name: str) -> tuple[str, ...]:
     return (*ours, own, *(variable for variable in usual if variable not in ours))
 
 
-def variable_in_use(name: str, env: Mapping[str, str] | None = None) -> str | None:
+def variable_in_use(name: str) -> str | None:
     """The variable that holds the key, or None."""
-    env = os.environ if env is None else env
-    return next((v for v in variables(name) if env.get(v, "").strip()), None)
+    return next((v for v in variables(name) if os.environ.get(v, "").strip()), None)
 
 
 def address_settings(name: str) -> Sequence[str]:
@@ -81,12 +80,7 @@ def address_settings(name: str) -> Sequence[str]:
 
 
 def get(
-    name: str,
-    env: Mapping[str, str] | None = None,
-    *,
-    origin: str = "",
-    root: str | os.PathLike[str] | None = None,
-    settings: Sequence[str] = (),
+    name: str, *, origin: str = "", root: str | os.PathLike[str] | None = None, settings: Sequence[str] = ()
 ) -> str | None:
     """The key of ``name`` for ``origin``, or None when there is none. A machine without a keyring has no stored keys.
 
@@ -97,15 +91,14 @@ def get(
     there is a stored key, but not for this address; KeyringUnusable when there is a keyring and it does not answer
     (locked, say).
     """
-    env = os.environ if env is None else env
-    variable = variable_in_use(name, env)
+    variable = variable_in_use(name)
     distrusted = (
         origin not in ("", OWN_ORIGINS.get(name))
         and root is not None
-        and origins.only_project_names(origin, settings or address_settings(name), root, env)
+        and origins.only_project_names(origin, settings or address_settings(name), root)
     )
     if variable is not None and not distrusted:
-        return env[variable].strip()
+        return os.environ[variable].strip()
     keys = stored(name) if has_keyring() else {}
     wanted = origin or OWN_ORIGINS.get(name, "")
     if wanted in keys:

@@ -146,13 +146,15 @@ class Transport:
             reason = f"cannot be reached, or broke off its answer ({type(error).__name__})"
             raise self.service.unreachable(self.server, reason) from error
         headers = response.headers
-        data, is_json = _parsed(body)
+        data, is_json = None, True
+        try:
+            data = untrusted.from_json(body) if body else None
+        except ValueError:
+            is_json = False
         if not 200 <= response.status_code < 300:
             said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
-            raise self.service.refused(
-                response.status_code, headers, said, repository=_named(path), is_json=is_json or not body
-            )
-        if body and not is_json:
+            raise self.service.refused(response.status_code, headers, said, repository=_named(path), is_json=is_json)
+        if not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
         total, at = _told(headers)
         # The rest of the next page's address is ignored, so the token goes nowhere else.
@@ -240,14 +242,7 @@ def check_server(server: str, what: str, *, insecure_http: bool = False) -> str:
     return server.rstrip("/")
 
 
-def find_token(
-    env: Mapping[str, str] | None = None,
-    *,
-    service: faults.Service,
-    server: str,
-    root: str | os.PathLike[str] | None = None,
-    insecure_http: bool = False,
-) -> str:
+def find_token(service: faults.Service, server: str, root: str | os.PathLike[str], *, insecure_http: bool) -> str:
     """The token for ``server``, which the service's settings table names in the project ``root``.
 
     Raises: ConfigError when there is none for this server, or when only the project names the server; KeyringUnusable
@@ -256,7 +251,7 @@ def find_token(
     setting = f"{service.table}.server"
     origin = origins.of(check_server(server, setting, insecure_http=insecure_http))
     name = service.key
-    token = secrets.get(name, env, origin=origin, root=root, settings=(setting,))
+    token = secrets.get(name, origin=origin, root=root, settings=(setting,))
     if not token:
         raise ConfigError(
             f"There is no token for the {service.title} server {origin}.",
@@ -283,16 +278,6 @@ def _content(send: Mapping[str, object] | None, *, token: bool = True) -> dict[s
     if b"\\u0000" in data and "\0" in "".join(v for v in send.values() if isinstance(v, str)):
         raise Refused("The text holds a NUL character.", next_step="Remove it.")
     return {"content": data, "headers": {"Content-Type": "application/json"}}
-
-
-def _parsed(body: bytes) -> tuple[Any, bool]:
-    """The JSON in an answer, and whether it is JSON."""
-    if not body:
-        return None, False
-    try:
-        return untrusted.from_json(body), True
-    except ValueError:
-        return None, False
 
 
 def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:

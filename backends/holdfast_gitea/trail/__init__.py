@@ -71,6 +71,6 @@ class GiteaTrail(IssueForge):
         from holdfast_keys.transport import find_token
 
         service, insecure = GITEA._replace(table=f"plugins.{self.name}"), self._insecure_http
-        token = find_token(service=service, server=self._server, root=self._root, insecure_http=insecure)
+        token = find_token(service, self._server, self._root, insecure_http=insecure)
         options = {"timeout_s": self._timeout_s, "patience_s": PATIENCE_S, "insecure_http": insecure}
         return Gitea(self._server, token, service=service, **options)

@@ -8,7 +8,6 @@ server sends its number, author and address before its text.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, Final, TypeVar
 from attrs import frozen
 
 from holdfast.text import untrusted
-from holdfast_keys.faults import Closed, Service, TooLong
+from holdfast_keys.faults import Service, TooLong
 from holdfast_keys.transport import Answer
 
 T = TypeVar("T")
@@ -284,8 +283,3 @@ def since_of(moment: datetime | None) -> dict[str, str | int]:
 def stamp(moment: datetime) -> str:
     """``moment`` as the server takes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def level(error: Exception) -> int:
-    """The level at which to log an edit that failed and can be done without. Invited users may lack the right to it."""
-    return logging.INFO if isinstance(error, Closed) else logging.WARNING

@@ -84,7 +84,7 @@ def are_trusted(
     return found is not None and digest(found.settings) == digest(settings)
 
 
-def projects_of(env: Mapping[str, str] | None) -> dict[str, Any]:
+def projects_of(env: Mapping[str, str] | None = None) -> dict[str, Any]:
     path = userdir.path(userdir.TRUST_FILE, env)
     try:
         with open(path, "rb") as file:

@@ -123,7 +123,7 @@ class Forge(ABC):
 
         fields = {"title": self.title, "key": self.name, "table": f"plugins.{self.name}", "path": path, **service}
         kind = Service(**fields)
-        token = find_token(service=kind, server=server, root=self._root, insecure_http=insecure_http)
+        token = find_token(kind, server, self._root, insecure_http=insecure_http)
         return Transport(
             server, token, service=kind, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http
         )

@@ -13,39 +13,37 @@ from holdfast.config.trust import VERSION, Record, digest, projects_of
 from holdfast.fs import durable, userdir
 
 
-def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> Record:
+def record(root: str, settings: Mapping[str, object]) -> Record:
     """Record the user's trust in the project at ``root`` for exactly ``settings``, durably, and return the record.
 
     Raises: Corrupt, Unavailable.
     """
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     made = Record(os.path.realpath(root), digest(settings), dict(settings), at)
-    with _changing(env) as projects:
+    with _changing() as projects:
         projects[made.root] = {"digest": made.digest, "settings": made.settings, "at": at}
     return made
 
 
-def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
+def revoke(root: str) -> bool:
     """Remove the record for the project at ``root``, which may no longer exist; False when there was none.
 
     Raises: Corrupt, Unavailable.
     """
     real = os.path.realpath(root)
-    if real not in projects_of(env):
+    if real not in projects_of():
         return False
-    with _changing(env) as projects:
+    with _changing() as projects:
         return projects.pop(real, None) is not None
 
 
 @contextmanager
-def _changing(env: Mapping[str, str] | None) -> Iterator[dict[str, Any]]:
+def _changing() -> Iterator[dict[str, Any]]:
     """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
-    folder = userdir.folder(env)
-    durable.make_private_dir(folder)
-    with durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock")):
-        projects = projects_of(env)
+    path = userdir.path(userdir.TRUST_FILE)
+    durable.make_private_dir(os.path.dirname(path))
+    with durable.lock(f"{path}.lock"):
+        projects = projects_of()
         yield projects
-        text = json.dumps(
-            {"v": VERSION, "projects": projects}, ensure_ascii=True, indent=1, sort_keys=True, default=str
-        )
-        durable.replace(userdir.path(userdir.TRUST_FILE, env), (text + "\n").encode())
+        text = json.dumps({"v": VERSION, "projects": projects}, indent=1, sort_keys=True, default=str)
+        durable.replace(path, (text + "\n").encode())

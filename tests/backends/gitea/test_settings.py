@@ -23,8 +23,9 @@ UNSAFE = (
         ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "insecure_http"),
     ],
 )
-def test_from_options__not_usable__config_error_names_the_key(tmp_path, options, named):
+def test_from_options__not_usable__config_error_names_the_key(tmp_path, monkeypatch, options, named):
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", "t")
     with pytest.raises(ConfigError, match=named) as caught:
-        from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
+        from_options(tmp_path, ".holdfast", options)
     assert caught.value.next_step
     assert "pw" not in str(caught.value)

@@ -46,7 +46,7 @@ def test_prepare__two_processes_at_once__one_makes_the_tables(cluster):
     )
     both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("a", "b")]
     assert [process.wait(60) for process in both] == [0, 0]
-    database = Database(url, "a")
+    database = Database(url, "a", password=None, timeout_s=10.0, connections=1)
     assert database.version() == schema.LATEST
     database.close()
 

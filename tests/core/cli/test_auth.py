@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 import keyring
 import keyring.backends.fail
@@ -73,11 +74,11 @@ def test_auth_set__origin_that_is_none__exit_2(run, kept, origin):
 
 
 def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_project_names(project, run):
-    env = {"OPENAI_API_KEY": "k"}
     setting, address = "plugins.openai.base_url", "https://gateway.example.org"
 
     def get(**more):
-        return secrets.get("openai", {**os.environ, **env, **more}, origin=address, root=project, settings=(setting,))
+        with patch.dict(os.environ, {"OPENAI_API_KEY": "k", **more}):
+            return secrets.get("openai", origin=address, root=project, settings=(setting,))
 
     assert get() == "k"  # the calling program chose it
     (project / "holdfast.toml").write_text(f'[plugins.openai]\nmodel = "m"\nbase_url = "{address}/v1"\n')
