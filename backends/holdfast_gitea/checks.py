@@ -98,16 +98,16 @@ def _log(log: Log, title: str) -> Iterator[Check]:
     except HoldfastError as error:
         yield _fail(error)
         return
-    for record in (one for one in view.replay.accepted if one.was_edited or not one.intact):
+    for record in (one for one in view.replay.accepted if one.source.was_edited or not one.intact):
         approved = view.approves(record)
-        where = f"{shown(title)}: {record.url} was edited"
+        where = f"{shown(title)}: {record.source.url} was edited"
         if not record.intact:
             step = "" if approved else "Restore the earlier version, or accept this one; see docs/forges.md."
             yield _warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
         elif not approved:
             step = "The server shows the edit history. Users with write access can do this."
             yield _warn(f"{where} on the server, and its checksum fits the new text.", step)
-    late = [record.url for record in view.replay.late if record.kind == VERSION]
+    late = [record.source.url for record in view.replay.late if record.kind == VERSION]
     if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
         yield _ok(f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})")

@@ -38,7 +38,13 @@ def compact(log: Log, facts: Facts) -> None:
         if title.startswith(DOCUMENT) or title == FACTS:
             view = log.load(title)
             has_past = _has_past(view)
-            _remove_older(log, _repeat(log, facts, view) if has_past else view, all_of_them=has_past)
+            view = _repeat(log, facts, view) if has_past else view
+            active = view.active or 0
+            # Without a past, an issue that is still read stays.
+            needed = set() if has_past else {segment.number for segment in view.segments}
+            for entry in log.index.known(title):
+                if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
+                    _empty(log, entry, active)
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
@@ -67,7 +73,7 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
         elif title.startswith(DOCUMENT) or title == FACTS:
             view = log.load(title)
             used = {segment.number for segment in view.segments}
-            if not (theirs & used or any(one.author == user_id for one in view.replay.accepted)):
+            if not (theirs & used or any(one.source.author_id == user_id for one in view.replay.accepted)):
                 continue
             count += 1
             if title == FACTS or state_of(view).text is not None:  # of a deleted document nothing is read
@@ -107,17 +113,6 @@ def _has_past(view: LogView) -> bool:
 def _is_fresh(view: LogView) -> bool:
     """Whether the newest issue needs none before it. Another machine may have been the first to write to it."""
     return any(starts_whole(segment) for segment in view.segments if segment.number == view.active)
-
-
-def _remove_older(log: Log, view: LogView, *, all_of_them: bool = False) -> None:
-    """Remove the log's issues that are no longer read; with ``all_of_them`` all but the newest."""
-    active = view.active
-    if active is None:
-        return
-    needed = {active} if all_of_them else {segment.number for segment in view.segments}
-    for entry in log.index.known(view.title):
-        if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
-            _empty(log, entry, active)
 
 
 def _removed(log: Log, number: int) -> bool:

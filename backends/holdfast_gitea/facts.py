@@ -165,14 +165,14 @@ def replayed(view: LogView) -> tuple[FactTable, dict[str, list[Outcome]]]:
     for place, record in enumerate(view.replay.accepted):
         if record.kind == OPERATIONS:
             text = view.check_text(record)
-            outcomes[record.id] = [_applied(table, one) for one in _read(text, record.url, _operation)]
+            outcomes[record.id] = [_applied(table, one) for one in _read(text, record.source.url, _operation)]
         elif place == 0 and record.kind == SNAPSHOT:
             if len(parts[record.id]) < number(record.fields.get("parts", "1")):
                 raise Corrupt(
-                    f"A part of the facts that {record.url} begins is gone from the server.",
+                    f"A part of the facts that {record.source.url} begins is gone from the server.",
                     next_step="Restore the server's database from a copy.",
                 )
-            table = FactTable(fact for part in parts[record.id] for fact in _read(part, record.url, _fact))
+            table = FactTable(fact for part in parts[record.id] for fact in _read(part, record.source.url, _fact))
     return table, outcomes
 
 

@@ -187,9 +187,9 @@ def _invited(view: LogView) -> Sequence[Member]:
         return ()
     last = view.replay.accepted[-1]
     text = view.check_text(last)
-    if last.was_edited and not view.approves(last):
-        raise Corrupt(f"The list of invited users was edited manually: {last.url}", next_step=RESTORE)
+    if last.source.was_edited and not view.approves(last):
+        raise Corrupt(f"The list of invited users was edited manually: {last.source.url}", next_step=RESTORE)
     try:
-        return members_in(text, last.comment, last.edited_at)
+        return members_in(text, last.comment, last.source.updated_at)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Corrupt(f"The list of invited users at {last.url} cannot be read.", next_step=RESTORE) from error
+        raise Corrupt(f"The list of invited users at {last.source.url} cannot be read.", next_step=RESTORE) from error

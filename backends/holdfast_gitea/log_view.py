@@ -71,38 +71,32 @@ class LogView:
 
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""
+        name, found = shown(self.title), self.replay
+        problems = []
         if self.lost:
-            raise Corrupt(
-                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
-                "is gone from the server.",
-                next_step=_MISSING,
-            )
-        for old, new in self.replay.sealed.items():
-            if new in self.absent:
-                raise Corrupt(
-                    f"{shown(self.title)} continues from issue #{old} in #{new}, which is gone from the server.",
-                    next_step=_MISSING,
-                )
-        for record in self.replay.forks:
-            first = self.replay.accepted[0].segment
-            raise Corrupt(
-                f"{shown(self.title)} is in two issues without links to each other: #{first} and #{record.segment}.",
-                next_step=_MISSING,
-            )
-        for record in self.replay.gaps:
-            raise Corrupt(
-                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
-            )
+            place = f"comment {self.lost.comment} in issue #{self.lost.segment}"
+            problems.append(f"The newest entry of {name} ({place}) is gone from the server.")
+        gone = ((old, new) for old, new in found.sealed.items() if new in self.absent)
+        problems += [
+            f"{name} continues from issue #{old} in #{new}, which is gone from the server." for old, new in gone
+        ]
+        pairs = ((found.accepted[0].segment, fork.segment) for fork in found.forks)
+        problems += [f"{name} is in two issues without links to each other: #{one} and #{two}." for one, two in pairs]
+        problems += [f"An entry of {name} before {gap.source.url} is gone from the server." for gap in found.gaps]
+        if problems:
+            raise Corrupt(problems[0], next_step=_MISSING)
 
     def check_text(self, record: Record) -> str:
         """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
         if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited manually: {record.url}", next_step=RESTORE)
+            raise Corrupt(
+                f"An entry of {shown(self.title)} was edited manually: {record.source.url}", next_step=RESTORE
+            )
         return record.text
 
     def approves(self, record: Record) -> bool:
         """Whether a person has accepted an edit of the record."""
-        return self.replay.is_approved(record.segment, record.comment, record.edited_at)
+        return self.replay.is_approved(record.segment, record.comment, record.source.updated_at)
 
 
 def shown(title: str) -> str:

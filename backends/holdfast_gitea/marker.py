@@ -47,10 +47,6 @@ class Framed:
     text: str | None
     intact: bool
 
-    @property
-    def id(self) -> str:
-        return self.fields.get("id", "")
-
 
 def digest(text: str) -> str:
     """Hex SHA-256 of the text's UTF-8."""

@@ -64,7 +64,7 @@ class Segment:
 @frozen(kw_only=True)
 class Record:
     """A record and its position. ``text`` is None when the frame is broken. A ``root`` makes earlier records moot.
-    ``author`` is a user's id; ``was_edited``: the comment was changed, even if its text fits its checksum."""
+    ``source`` is the comment with the id ``comment``."""
 
     id: str
     kind: str
@@ -74,12 +74,9 @@ class Record:
     root: bool
     fields: Mapping[str, str]
     comment: int
-    edited_at: datetime
     segment: int
     size: int
-    url: str
-    author: int
-    was_edited: bool
+    source: Comment
 
 
 @frozen(kw_only=True)
@@ -125,51 +122,47 @@ def number(text: str) -> int:
 def record_in(comment: Comment, segment: int) -> Record | None:
     """The record in a comment, None if it has none. Raises: Unsupported for a record from a newer holdfast."""
     framed = marker.framed(comment.body)
-    if framed is None or framed.fields.get("kind") in _COPIES or not framed.id:
+    fields = framed.fields if framed else {}
+    kind = fields.get("kind", "")
+    if framed is None or kind in _COPIES or not fields.get("id"):
         return None
-    kind = framed.fields.get("kind", "")
     if kind not in KINDS:
         raise Unsupported(
             f"A record at {comment.url} has a kind that this version of holdfast does not know.",
             next_step="Upgrade holdfast. It changed nothing.",
         )
     return Record(
-        id=framed.id,
+        id=fields["id"],
         kind=kind,
-        base=framed.fields.get("base", ""),
+        base=fields.get("base", ""),
         text=framed.text,
         intact=framed.intact and not comment.doubted,
-        root=framed.fields.get("root") == "1",
-        fields=framed.fields,
+        root=fields.get("root") == "1",
+        fields=fields,
         comment=comment.id,
-        edited_at=comment.updated_at,
         segment=segment,
-        size=number(framed.fields.get("n", "")),
-        url=comment.url,
-        author=comment.author_id,
-        was_edited=comment.was_edited,
+        size=number(fields.get("n", "")),
+        source=comment,
     )
-
-
-def records(segments: Iterable[Segment]) -> list[Record]:
-    """All records by ascending comment id. Raises: Unsupported."""
-    comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
-    return [record for record in (record_in(comment, segment) for comment, segment in comments) if record is not None]
 
 
 def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:
     """Apply the rules to ``segments``, either the whole log or its end, beginning at a segment with a root.
 
-    ``heads`` are the records that these issues' guarded bodies name as the newest.
+    ``heads`` are the records that these issues' guarded bodies name as the newest. Raises: Unsupported.
     """
-    found = records(segments)
+    comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
+    found = [record for one in comments if (record := record_in(*one)) is not None]
     overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
-    foreign = _foreign_ids(segments)
+    foreign: dict[str, int] = {}
+    for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
+        foreign.setdefault((marker.fields(comment.body) or {}).get("id", ""), comment.id)
     bases = known
     if found and found[0].root:
         bases = known | {record.base for record in found if record.root}  # their bases are in an issue before
-    approved = {s.number: _approved(s) for s in segments}
+    accepting = {s.number: [(c.id, c.created_at) for c in s.comments if is_accept(c)] for s in segments}
+    approved = {segment: found[-1] if found else _NEVER for segment, found in accepting.items()}
     accepted: dict[str, Record] = {}
     late: dict[str, Record] = {}
     gaps: list[Record] = []
@@ -261,20 +254,6 @@ def is_accept(comment: Comment) -> bool:
     """Whether a person accepts the issue's state with this comment. An edited one does not, because users with write
     access can edit any comment into this."""
     return not comment.was_edited and comment.body.strip().casefold() == ACCEPT
-
-
-def _approved(segment: Segment) -> tuple[int, datetime]:
-    """The id and time of the last comment in which a person accepted the issue's state."""
-    said = [(c.id, c.created_at) for c in segment.comments if is_accept(c)]
-    return said[-1] if said else _NEVER
-
-
-def _foreign_ids(segments: Iterable[Segment]) -> dict[str, int]:
-    """The ids in other users' records, with the first comment that holds each."""
-    found: dict[str, int] = {}
-    for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
-        found.setdefault((marker.fields(comment.body) or {}).get("id", ""), comment.id)
-    return found
 
 
 def _joined(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[Comment, ...]:

@@ -8,7 +8,7 @@ from tests.support.growth import grows_less_than
 from holdfast.text.plain import normalized
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship import hostile
-from holdfast_app.privacy.transforms import Needle
+from holdfast_app.privacy.transforms import Needle, any_in_bytes
 
 PILE = "\u0301\u0316"
 
@@ -25,6 +25,6 @@ def test_normalized__megabytes_of_marks__take_time_in_proportion():
         text = "use a" + PILE * (size // 2)
         duplicate_key(text)
         hostile.instructs(text)
-        Needle("Zelda Quimby").in_bytes(text.encode())
+        any_in_bytes([Needle("Zelda Quimby")], text.encode())
 
     assert grows_less_than(16, work, 8_000, 64_000, noise_s=0.1)

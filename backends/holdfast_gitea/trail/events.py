@@ -57,7 +57,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     ``operator`` is the report reader's login, empty if unknown; ``me`` the token's. Raises: Unavailable.
     """
     # Anyone can write such a title. Only the token's own issues are the store's.
-    changed = repo.issues(kind="all", since=since)[0]
+    changed = repo.issues(since=since, pulls=True)[0]
     yield from _deleted(repo, [one for one in changed if since <= one.created_at <= until])
     issues = [one for one in changed if not (one.title.startswith(_STORE) and me in ("", one.author))]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}

@@ -160,14 +160,10 @@ class Repo:
             self.check()  # the issue may be missing because the repository is
             return None
 
-    def issues(
-        self, *, kind: Literal["issues", "all"] = "issues", since: datetime | None = None
-    ) -> tuple[list[Issue], datetime | None]:
-        """All issues, by ascending number; with ``since`` those changed at or after that second. The second value is
-        the server's time as it began to answer, from which the next list can go on."""
-        params: dict[str, str | int] = {"state": "all", **since_of(since)}
-        if kind != "all":
-            params["type"] = kind
+    def issues(self, *, since: datetime | None = None, pulls: bool = False) -> tuple[list[Issue], datetime | None]:
+        """All issues, by ascending number, also ``pulls``; with ``since`` those changed at or after that second. The
+        second value is the server's time as it began to answer, from which the next list can go on."""
+        params = {"state": "all", **since_of(since), **({} if pulls else {"type": "issues"})}
         for _ in range(3):
             found: dict[int, Issue] = {}
             began: datetime | None = None
@@ -204,12 +200,8 @@ class Repo:
 
         Raises: Conflict when ``content_version`` is not the stored one (only where the server has it); NotFound.
         """
-        given = {"body": body, "state": state, "title": title}
-        send: dict[str, object] = {key: value for key, value in given.items() if value is not None}
-        if len(send) != 1:
-            raise ValueError("change exactly one field in a call")
-        if content_version is not None:
-            send["content_version"] = content_version
+        given = {"body": body, "state": state, "title": title, "content_version": content_version}
+        send = {key: value for key, value in given.items() if value is not None}
         with self._in_issue(number):
             return models.issue(self._once("PATCH", f"/issues/{number}", send).data)
 

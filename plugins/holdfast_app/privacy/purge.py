@@ -12,7 +12,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, date
 from hashlib import blake2s
 from typing import Any
@@ -101,20 +101,17 @@ def git_history(services: Services) -> tuple[str, ...]:
 def published(services: Services, edit: Edit) -> tuple[str, ...]:
     """Published items affected by the edit, from flush receipts. Only a user can delete them."""
     edit.begin(services)
-    found: list[str] = []
+    found: dict[str, None] = {}
     for path in journal.session_files(services.state, packed=True):
         session_id = journal.session_id_of(path) or ""
-        try:
+        with suppress(HoldfastError):  # the walk reports it
             for entry in journal.Journal(services.state, session_id).entries():
                 evidence = (entry.record.get("receipt") or {}).get("evidence") or ()
                 if evidence and (edit.session(session_id, None) or edit.record(entry.record) != entry.record):
                     # Items queued then may have been published since. Their address is unknown, but not their target.
-                    found += [
-                        item["pointer"] or item["target"] for item in evidence if item["pointer"] or item["pending"]
-                    ]
-        except HoldfastError:
-            continue  # the walk reports it
-    return tuple(dict.fromkeys(found))
+                    listed = (item for item in evidence if item["pointer"] or item["pending"])
+                    found |= {item["pointer"] or item["target"]: None for item in listed}
+    return tuple(found)
 
 
 def bury(services: Services, kind: str, report: Report, **more: object) -> None:
@@ -205,11 +202,10 @@ class _Masking(Edit):
         source = self._masked(fact.source, Surface.FACT, "") if fact.source else ""
         return evolve(fact, content=content, source=source)
 
-    def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        return self._mapped(row, "private files")
-
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         return self._mapped(table, "private files")
+
+    row = table  # type: ignore[assignment]  # always called by position
 
     def other(self, path: str, data: bytes) -> bytes | None:
         name = os.path.basename(path)

@@ -20,7 +20,7 @@ from holdfast.models import Fact
 from holdfast.storage import block_ids
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
-from holdfast_app.privacy.transforms import Edit, Needle, edit_bytes, fold, is_temporary, map_texts
+from holdfast_app.privacy.transforms import Edit, Needle, any_in_bytes, edit_bytes, fold, is_temporary, map_texts
 from holdfast_app.records import blocks
 
 #: Replaces removed text in a kept record.
@@ -91,17 +91,18 @@ class BySubject(Edit):
     def other(self, path: str, data: bytes) -> bytes | None:
         if self._holds(os.path.basename(path)):
             return None
-        if not self._needle.in_bytes(data):
+        if not any_in_bytes(self.traces(), data):
             return data
         new = edit_bytes(data, self._lines)
-        if not self._needle.in_bytes(new):
+        if not any_in_bytes(self.traces(), new):
             return new
         # Not line-based. A private leftover is removed, but a user's file in the store stays.
         return None if not path or path.startswith(self._private) or is_temporary(path) else new
 
     def _holds(self, text: str) -> bool:
-        needle = self._needle
-        return needle.in_text(text) or ("\\" in text and needle.in_bytes(text.encode("utf-8", "surrogateescape")))
+        if self._needle.in_text(text):
+            return True
+        return "\\" in text and any_in_bytes(self.traces(), text.encode("utf-8", "surrogateescape"))
 
     def _text(self, text: str) -> str:
         return (self._lines(text).strip("\n") or PURGED) if self._holds(text) else text

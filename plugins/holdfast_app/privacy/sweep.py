@@ -46,7 +46,6 @@ _WITHOUT_CONTENT: Final = frozenset(
     {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
 )
 
-_SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: Maximum wait, in seconds, for a session being flushed.
 _WAIT_S: Final = 20.0
 _ROUNDS: Final = 3
@@ -72,30 +71,25 @@ def carry_out(services: Services, edit: Edit, forget: Callable[[], None], *, dry
         walk.run()
         return Report(dry_run=True, changed=tuple(walk.changed), left=tuple(walk.left), elsewhere=tuple(walk.foreign))
     held = services.private("dream.lock") if os.path.isdir(services.state) else ""
-    with durable.lock(held, timeout_s=_WAIT_S) if held else nullcontext():
-        return _carried_out(services, edit, forget, held)
-
-
-def _carried_out(services: Services, edit: Edit, forget: Callable[[], None], held: str) -> Report:
     changed: list[Changed] = []
     failed: dict[str, Left] = {}  # also what is gone now, because a failing disk can bring it back
-    for _ in range(_ROUNDS):
-        walk = Walk(services=services, edit=edit, held=held, forget=forget)
-        walk.run()
-        changed += walk.changed
-        check = Walk(services=services, edit=edit, dry_run=True)
-        check.run()
-        holding, files, size = check.search()
-        foreign = {*check.foreign, *filter(check.is_foreign, holding)}
-        why, step = "It still holds data that should have been removed.", "Remove it manually."
-        names = [*(one.name for one in check.changed), *(name for name in holding if name not in foreign)]
-        left = {name: Left(name=name, why=why, next_step=step) for name in names}
-        left |= {one.name: one for one in check.left}
-        failed |= {one.name: one for one in walk.left}
-        if not left and not walk.left:
-            break
-    left, elsewhere = failed | left, tuple(sorted(foreign))
-    kept = tuple(left.values())
+    why, step = "It still holds data that should have been removed.", "Remove it manually."
+    with durable.lock(held, timeout_s=_WAIT_S) if held else nullcontext():
+        for _ in range(_ROUNDS):
+            walk = Walk(services=services, edit=edit, held=held, forget=forget)
+            walk.run()
+            changed += walk.changed
+            check = Walk(services=services, edit=edit, dry_run=True)
+            check.run()
+            holding, files, size = check.search()
+            foreign = {*check.foreign, *filter(check.is_foreign, holding)}
+            names = [*(one.name for one in check.changed), *(name for name in holding if name not in foreign)]
+            left = {name: Left(name=name, why=why, next_step=step) for name in names}
+            left |= {one.name: one for one in check.left}
+            failed |= {one.name: one for one in walk.left}
+            if not left and not walk.left:
+                break
+    kept, elsewhere = tuple((failed | left).values()), tuple(sorted(foreign))
     return Report(dry_run=False, changed=tuple(changed), left=kept, elsewhere=elsewhere, files=files, size=size)
 
 
@@ -401,6 +395,6 @@ def last_said(one: Journal) -> datetime | None:
 
 
 def _is_database(path: str) -> bool:
-    for side in _SQLITE_SIDES:
+    for side in ("-wal", "-shm", "-journal"):
         path = path.removesuffix(side)
     return is_database(path)

@@ -73,10 +73,6 @@ class Needle:
         letters = _letters(self._text)
         return bool(letters) and letters in _letters(fold(key))
 
-    def in_bytes(self, data: bytes) -> bool:
-        """Whether ``data`` holds the string as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
-        return any_in_bytes((self,), data)
-
     def _is_cut_in(self, folded: str) -> bool:
         parts = folded.split(_CUT)
         sizes = range(self._least, len(self._text))
@@ -88,7 +84,7 @@ class Needle:
 
 
 def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:
-    """Whether ``data`` holds any of the needles, see :meth:`Needle.in_bytes`."""
+    """Whether ``data`` holds any of the needles as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
     needles = tuple(needles)
     return any(needle.in_folded(folded) for folded in map(fold, _readings(data)) for needle in needles)
 

@@ -384,7 +384,7 @@ def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut):
     text = "Zelda Quimby"
     excerpt = f"first {text[:cut]}\n[… 9 of 99 characters left out; sha256 00 …]\n{text[cut:]} last"
     needle = Needle(text)
-    assert needle.in_text(excerpt) == needle.in_bytes(excerpt.encode()) == (cut not in range(5, 8))
+    assert needle.in_text(excerpt) == any_in_bytes([needle], excerpt.encode()) == (cut not in range(5, 8))
 
 
 def test_in_file__of_2_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path):
