@@ -116,10 +116,10 @@ class Services(base.Services):
     def ended(self) -> None:
         """Pack sessions that ended long ago, and index them in the background, so that no question waits for it."""
         from holdfast_app import background
-        from holdfast_app.records import packing
+        from holdfast_app.records import packs
 
         try:
-            if packing.tidy(self.state):
+            if packs.tidy(self.state):
                 background.start(self.root, *background.INDEX)
         except HoldfastError as error:  # the next session's end tries again
             logger.warning("ended sessions could not be packed: %s", error.message)

@@ -20,7 +20,7 @@ from holdfast.models import Outcome
 from holdfast_app.checkup import adoption, mending
 from holdfast_app.checkup import examine as doctor
 from holdfast_app.checkup.verify import verify_all
-from holdfast_app.records import packing
+from holdfast_app.records import packs
 from holdfast_app.sessions.status import status
 
 CLOSED = {**WHOLE, "handoff": None, "work_open": False}
@@ -35,10 +35,10 @@ def end(memory: Holdfast, *names: str) -> None:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch) -> None:
-    monkeypatch.setattr(packing, "KEPT", 2)
-    monkeypatch.setattr(packing, "_MORE", 1)
+    monkeypatch.setattr(packs, "KEPT", 2)
+    monkeypatch.setattr(packs, "_MORE", 1)
     late = itertools.count()  # on a busy machine a second passes between any two steps
-    monkeypatch.setattr(packing, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
+    monkeypatch.setattr(packs, "time", SimpleNamespace(monotonic=lambda: next(late), thread_time=time.thread_time))
 
 
 @pytest.fixture
@@ -179,17 +179,17 @@ def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_ne
 
 @pytest.mark.req("R070")
 def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "KEPT", 1)
+    monkeypatch.setattr(packs, "KEPT", 1)
     for n in range(1, 500, 11):
         root = tmp_path / str(n)
         state = root / ".holdfast" / "state"
         root.mkdir()
         with Holdfast.open(root) as memory:
             end(memory, "a", "b")
-            monkeypatch.setattr(packing, "_MORE", 9)
+            monkeypatch.setattr(packs, "_MORE", 9)
             end(memory, "c")
-        monkeypatch.setattr(packing, "_MORE", 1)
-        is_killed = dies(n, partial(packing.tidy, str(state), limit_s=60))
+        monkeypatch.setattr(packs, "_MORE", 1)
+        is_killed = dies(n, partial(packs.tidy, str(state), limit_s=60))
         with Holdfast.open(root) as memory:
             assert memory.sessions() == ["a", "b", "c"]
             for name in "abc":

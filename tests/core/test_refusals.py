@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import FlushRefused
-from holdfast_app.sessions import refusals
+from holdfast_app.records.journals import incidents
 
 
 def test_flush__refused_again_for_the_same_reason__is_recorded_once(opened, project):
@@ -17,7 +17,7 @@ def test_flush__refused_again_for_the_same_reason__is_recorded_once(opened, proj
             opened().session("s1").flush(reason=reason)
         if reason == "compaction":
             size = journal.size()
-    assert [one.reason for one in refusals.of(journal)] == ["compaction", "manual"]
+    assert [one.reason for one in incidents(journal)] == ["compaction", "manual"]
     assert journal.size() > size
     notes.unlink()
     opened().session("s1").flush()
@@ -26,4 +26,4 @@ def test_flush__refused_again_for_the_same_reason__is_recorded_once(opened, proj
     opened().session("s1").add("user", "And the logout test")
     with pytest.raises(FlushRefused):
         opened().session("s1").flush()
-    assert len(list(refusals.of(journal))) == 3
+    assert len(list(incidents(journal))) == 3

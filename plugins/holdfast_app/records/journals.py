@@ -1,16 +1,20 @@
-"""The journals of a project in the order of their last change, and the ends of journals of flushed sessions."""
+"""The journals of a project in the order of their last change, the ends of journals of flushed sessions, and past
+refusals and overrides, which stay visible after a later success."""
 
 from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from holdfast.config.serde import moment
 from holdfast.errors import Corrupt
 from holdfast.fs.records import decode
 from holdfast.journal.beginning import opened
-from holdfast.journal.journal import CHECKPOINT, MESSAGE, Hint, hint_of, session_files
+from holdfast.journal.journal import CHECKPOINT, MESSAGE, Hint, Journal, hint_of, session_files
 
 
 def by_age(state: str) -> list[str]:
@@ -45,3 +49,31 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     except (OSError, ValueError, Corrupt):
         return None
     return None if any(line.startswith(MESSAGE) for line in since.split(b"\n")) else record
+
+
+class Incident(NamedTuple):
+    """A refused flush, or an operator's override, which lets context go unsaved. Nothing left the context after a
+    refusal, unless an override had just ``let_through`` that flush.
+
+    ``reason`` is the refused flush's reason (compaction, end, ...). ``why`` is the part that failed, or the operator's
+    reason; mask it before it is shown.
+    """
+
+    session: str
+    at: datetime
+    overridden: bool
+    reason: str
+    why: str
+    let_through: bool
+
+
+def incidents(journal: Journal) -> Iterator[Incident]:
+    """A session's refused flushes and overrides, oldest first, without damaged records. Attempts that failed alike left
+    one record. Raises: Unavailable."""
+    session, before = journal.session_id, False
+    for entry in journal.of_kinds("refused", "override"):
+        row, overridden = entry.record, entry.record["kind"] == "override"
+        with suppress(KeyError, TypeError, ValueError):
+            reason, why = ("", row["reason"]) if overridden else (row["reason"], row["target"])
+            yield Incident(session, moment(row["at"]), overridden, str(reason), str(why), before and not overridden)
+            before = overridden

@@ -17,8 +17,8 @@ from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import calls_today
-from holdfast_app.sessions import refusals
-from holdfast_app.sessions.refusals import Refusal
+from holdfast_app.records import journals
+from holdfast_app.records.journals import Incident
 
 _CHARS_PER_TOKEN: Final = 4
 
@@ -41,7 +41,7 @@ class Cost:
 
     since: datetime | None
     events: tuple[Event, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Incident, ...]
     said: int
     calls: int
 
@@ -60,10 +60,10 @@ def cost(services: Services) -> Cost:
                 events.append(Event(name.removesuffix(".json"), str(event), int(times), float(seconds), tokens))
         except (ValueError, TypeError, KeyError, AttributeError):
             continue  # of an earlier holdfast, or edited
-    refused: list[Refusal] = []
+    refused: list[Incident] = []
     chars = 0
     for one in journal.every(services.state, packed=True):
-        refused += refusals.of(one)
+        refused += (incident for incident in journals.incidents(one) if not incident.overridden)
         chars += sum(len(str(entry.record.get("text", ""))) for entry in one.of_kinds("message"))
     return Cost(
         since=min(since, default=None),

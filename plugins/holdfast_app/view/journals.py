@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -18,7 +16,7 @@ from holdfast.journal.journal import Journal
 from holdfast.models import Message, Payload, Receipt
 from holdfast_app.authorship import sources
 from holdfast_app.base import Services
-from holdfast_app.sessions import refusals
+from holdfast_app.records.journals import Incident, incidents
 
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (
@@ -54,21 +52,6 @@ class Passage:
             return flushed_payload(self.flushed) if self.flushed else None
         except (HoldfastError, KeyError, TypeError):
             return None
-
-
-@frozen(kw_only=True)
-class Incident:
-    """A refused flush, after which nothing left the context, or an operator's override, which lets context go unsaved.
-
-    ``reason`` is the refused flush's reason (compaction, end, ...). ``why`` is the part that failed, or the operator's
-    reason; mask it before it is shown.
-    """
-
-    session: str
-    at: datetime
-    overridden: bool = False
-    reason: str = ""
-    why: str = ""
 
 
 @frozen(kw_only=True)
@@ -119,24 +102,8 @@ def story(services: Services, session: str) -> Story:
             if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
                 override = ""
     found = tuple(messages.values())
-    return Story(messages=found, passages=passages, incidents=list(incidents(journal)), kept_from=kept_from)
-
-
-def incidents(journal: Journal) -> Iterator[Incident]:
-    """A session's refused flushes and overrides, oldest first. The first refusal after an override is the flush that it
-    let through. Raises: Unavailable."""
-    session = journal.session_id
-    is_let_through = False
-    for entry in journal.of_kinds(refusals.KIND, "override"):
-        row = entry.record
-        if row["kind"] == "override":
-            with suppress(KeyError, ValueError):
-                yield Incident(session=session, at=moment(row["at"]), overridden=True, why=str(row["reason"]))
-                is_let_through = True
-        elif is_let_through:
-            is_let_through = False
-        elif refusal := refusals.read(session, row):
-            yield Incident(session=session, at=refusal.at, reason=refusal.reason, why=refusal.target)
+    blocked = [one for one in incidents(journal) if not one.let_through]
+    return Story(messages=found, passages=passages, incidents=blocked, kept_from=kept_from)
 
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:

@@ -21,10 +21,11 @@ from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.facts.rejected import Departure
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.printable import in_one_line
+from holdfast_app.records import journals
 from holdfast_app.records.blocks import Block, blocks
+from holdfast_app.records.journals import Incident
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import Status, status
-from holdfast_app.view import journals
 
 T = TypeVar("T")
 
@@ -297,19 +298,20 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
     return days[max(0, min(first, len(days) - least)) :]
 
 
-def incidents(project: Project, now: Status, first: date) -> list[journals.Incident]:
+def incidents(project: Project, now: Status, first: date) -> list[Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
-    found: list[journals.Incident] = []
+    found: list[Incident] = []
     for one in now.sessions:
         if one.last_turn_at and project.day(one.last_turn_at) >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
                 found.extend(journals.incidents(Journal(project.services.state, one.id)))
-    return sorted((one for one in found if project.day(one.at) >= first), key=lambda one: one.at, reverse=True)
+    found = [one for one in found if project.day(one.at) >= first and not one.let_through]
+    return sorted(found, key=lambda one: one.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
-    groups: dict[tuple[date, str, bool], list[journals.Incident]] = {}
+    groups: dict[tuple[date, str, bool], list[Incident]] = {}
     for one in incidents(project, now, first):
         groups.setdefault((project.day(one.at), one.session, one.overridden), []).append(one)
     reasons = project.masked(*(group[0].why for group in groups.values()))

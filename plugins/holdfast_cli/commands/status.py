@@ -51,7 +51,10 @@ def status(call: Call) -> Answer:
     memory = call.memory
     if call.args.cost:
         spent = cost_of(memory.services)
-        refused = [one._asdict() | {"at": one.at.isoformat()} for one in spent.refusals]
+        refused = [
+            {"session": one.session, "at": one.at.isoformat(), "reason": one.reason, "target": one.why}
+            for one in spent.refusals
+        ]
         return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
     now, told = _look(memory)
     table = {
@@ -135,7 +138,7 @@ def _show_cost(out: Term, spent: Cost) -> None:
     out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
     zone = local_now().tzinfo
     for one in spent.refusals[-5:]:
-        out.fill(f"{one.at.astimezone(zone):%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.target}", "- ", "  ")
+        out.fill(f"{one.at.astimezone(zone):%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.why}", "- ", "  ")
 
 
 sessions = Command(

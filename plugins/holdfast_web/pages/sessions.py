@@ -61,7 +61,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         title=f"Session {session}",
         session=session,
         heading=project.titles([session]).get(session, ""),
-        incidents=[evolve(one, why=why) for one, why in zip(story.incidents, reasons, strict=True)],
+        incidents=[one._replace(why=why) for one, why in zip(story.incidents, reasons, strict=True)],
         story=story,
         status=status,
         passages=passages,

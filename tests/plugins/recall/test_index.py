@@ -18,7 +18,7 @@ from tests.support.forget import holding
 from holdfast import Holdfast
 from holdfast.fs import private
 from holdfast.models import Message
-from holdfast_app.records import packing
+from holdfast_app.records import packs
 from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
@@ -189,7 +189,7 @@ def test_search__much_is_new__answers_from_the_newest_and_the_background_adds_th
     begun: list[tuple[str, ...]] = []
     monkeypatch.setattr("holdfast_app.background.start", lambda _, *words: begun.append(words))
     monkeypatch.setattr(index, "MOST", 20)
-    monkeypatch.setattr(packing, "KEPT", 10)
+    monkeypatch.setattr(packs, "KEPT", 10)
     memory = opened()
     for number in range(50):
         with memory.session(f"talk-{number:02}") as session:
