@@ -10,7 +10,10 @@ from holdfast_app.config import IdentityConfig
 def origin_of(settings: IdentityConfig, agent: str = "") -> str:
     """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
     before the ``@`` is used."""
-    person, machine = settings.person or _login(), settings.machine or _host()
+    import platform
+
+    machine = settings.machine or platform.node().partition(".")[0] or "unknown"
+    person = settings.person or _login()
     return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
 
 
@@ -26,9 +29,3 @@ def _login() -> str:
         return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
     except (OSError, KeyError, ImportError):
         return "unknown"
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node().partition(".")[0] or "unknown"

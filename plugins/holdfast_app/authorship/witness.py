@@ -74,7 +74,9 @@ class Witness:
         if not others:
             return False
         is_unsaid = (is_rule or is_users) and not self._may_be_users(text)
-        return self._evidence(text) + _UNSAID * is_unsaid > 0
+        # A planted clause may follow a true one.
+        evidence = max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
+        return evidence + _UNSAID * is_unsaid > 0
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -97,7 +99,8 @@ class Witness:
         for line in text.split("\n"):
             body = hostile.body_of(line)
             if not hostile.is_marked(body) and not is_filler(line):
-                said = (one for one in strangers.sentences(body) if _may_direct(one) and self.is_hostile(one))
+                parts = (one for one in strangers.sentences(body) if strangers.directs(one) or len(_forms(one)) > 1)
+                said = filter(self.is_hostile, parts)
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
@@ -107,10 +110,6 @@ class Witness:
         if text not in self._weights:
             self._weights[text] = weighing.weigh(text, self._heard_before(text))
         return self._weights[text]
-
-    def _evidence(self, text: str) -> float:
-        """The largest evidence of ``text`` and its clauses, because a planted clause may follow a true one."""
-        return max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
 
     def _may_be_users(self, text: str) -> bool:
         """Whether the user said a third of what ``text`` says, in this session or where its longest words are, or is
@@ -145,10 +144,10 @@ class Witness:
                 text = brief.text if brief else ""
             elif handoff := self._services.store.read(self._services.layout.name(Surface.HANDOFF)):
                 text = handoff.text
-        results = (
-            (source.removeprefix("a result of "), found) for source, found in dict.fromkeys(hostile.quoted(text))
+        made = (
+            Message(role="tool", text=found, at=_FIRST, id="", tool=source.removeprefix("a result of "))
+            for source, found in dict.fromkeys(hostile.quoted(text))
         )
-        made = (Message(role="tool", text=found, at=_FIRST, id="", tool=tool) for tool, found in results)
         return Turn(messages=tuple(made))
 
 
@@ -196,10 +195,6 @@ def _forms(text: str) -> list[str]:
     label, _, rest = text.partition(": ")
     is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
     return [text, rest] if is_label and rest.strip() else [text]
-
-
-def _may_direct(text: str) -> bool:
-    return strangers.directs(text) or len(_forms(text)) > 1
 
 
 def _newest(state: str) -> list[tuple[bytes, bytes]]:

@@ -34,7 +34,7 @@ NO_TEXT: Final = "(the session holds no text)"
 NOT_SUMMARISED: Final = "_Not summarised. What was said, shortened:_"
 MORE: Final = "- … {number} more in the journal"
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS, *_FORMER = QUOTING = (
+SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS = QUOTING = (
     "The agent said last",
     "Task list",
     "The last request, where it goes on",
@@ -43,12 +43,6 @@ SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER,
     "The client's own summary at its compaction, older than the lines above",
     "The agent said earlier, newest first",
     "Commits",
-    # of notes written before
-    "Asked before",
-    "The user said",
-    "The agent said at the end of other turns",
-    "The agent said along the way",
-    "Checks whose last run failed",
 )
 
 FIELDS: Final = (

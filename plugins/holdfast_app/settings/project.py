@@ -253,15 +253,20 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     else:
         resolved.load(root)  # an invalid file is reported, not extended
         settled = resolved.resolve(root).data
-        _refuse_other(wanted, settled)
+        there = dict(resolved.leaves(settled))
+        for key, value in resolved.leaves(wanted):
+            if there.get(key) != value:
+                raise Refused(
+                    f"The project is already set up, and its {key} is {there.get(key) or 'the default'}, not {value}.",
+                    next_step=f"Change it with `holdfast config {key} {value}`.",
+                )
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
     statefolders.take_along(root, settings.preset(settled))
     state = statefolder.path(root, settings.preset(settled))
     folder = os.path.relpath(state, root).replace(os.sep, "/")
     private.check(state)
-    there = os.path.isdir(state) and private.ignores_itself(state)
+    (kept if os.path.isdir(state) and private.ignores_itself(state) else made).append(folder + "/")
     private.make(state)
-    (kept if there else made).append(folder + "/")
     return Done(root=root, made=tuple(made), kept=tuple(kept), notices=notices)
 
 
@@ -278,13 +283,3 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
     except (NotTrusted, PluginNotFound):
         return tuple(notices)  # the notices include the store's place
     return (*notices, (told, provenance.NEXT_STEP)) if told else tuple(notices)
-
-
-def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
-    there = dict(resolved.leaves(settled))
-    for key, value in resolved.leaves(wanted):
-        if there.get(key) != value:
-            raise Refused(
-                f"The project is already set up, and its {key} is {there.get(key) or 'the default'}, not {value}.",
-                next_step=f"Change it with `holdfast config {key} {value}`.",
-            )

@@ -29,7 +29,6 @@ from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
 from holdfast_app import progress
-from holdfast_app.base import Services
 from holdfast_app.privacy.transforms import is_database, map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
@@ -67,16 +66,11 @@ def export(memory: Holdfast, path: str, *, force: bool = False) -> Exported:
     return done
 
 
-@define
 class _Export:
-    _memory: Holdfast
-    _out: zipfile.ZipFile
-    _done: Exported = field(factory=Exported)
-    _members: dict[str, dict[str, object]] = field(factory=dict)
-
-    @property
-    def _services(self) -> Services:
-        return self._memory.services
+    def __init__(self, memory: Holdfast, out: zipfile.ZipFile) -> None:
+        self._memory, self._services, self._out = memory, memory.services, out
+        self._done = Exported()
+        self._members: dict[str, dict[str, object]] = {}
 
     def run(self) -> Exported:
         names, journals = self._services.store.names(), session_files(self._services.state, packed=True)
@@ -220,20 +214,14 @@ def import_archive(memory: Holdfast, path: str, *, replace: bool = False) -> Imp
         services = memory.services
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            return _Import(memory, given, replace).run()
+            return _Import(memory, given, replace=replace).run()
 
 
-@define
 class _Import:
-    _memory: Holdfast
-    _given: Archive | Database
-    _replace: bool
-    _seen: int = 0
-    _done: Imported = field(factory=Imported)
-
-    @property
-    def _services(self) -> Services:
-        return self._memory.services
+    def __init__(self, memory: Holdfast, given: Archive | Database, *, replace: bool) -> None:
+        self._memory, self._services, self._given, self._replace = memory, memory.services, given, replace
+        self._seen = 0
+        self._done = Imported()
 
     def run(self) -> Imported:
         for row in self._given.rows(archive.DOCUMENTS):

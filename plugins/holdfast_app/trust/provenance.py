@@ -99,7 +99,7 @@ class Provenance(Trusting):
         digests, cost = list[str](), 0
         for name, text in documents:
             cost += 1_000 + len(text) + 100 * text.count("\n")
-            digests += [self._digest(name, _EVERYTHING)] if cost > 5 * _MOST_FOREIGN else self._digests(name, text)
+            digests += [self._seen.digest(name, _EVERYTHING)] if cost > 5 * _MOST_FOREIGN else self._digests(name, text)
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
@@ -115,7 +115,7 @@ class Provenance(Trusting):
             self._seen.add(OWN, [*self._digests(name, _added(before, after)), self._whole(name, after)], flush=flush)
             return
         old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
-        foreign = {self._digest(name, one.key) for one in withheld}
+        foreign = {self._seen.digest(name, one.key) for one in withheld}
         tainted = foreign | _changed(list(old), list(new), foreign)
         same = {part for one in withheld for part in (one.text, one.identity) if part}
         tainted |= {digest for digest, one in new.items() if one.text in same or one.identity in same}
@@ -132,14 +132,14 @@ class Provenance(Trusting):
 
     def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
         facts = tuple(facts)
-        digests = [self._digest(n, part.key) for n, found in documents.items() for one in found for part in _parts(one)]
+        digests = [self._seen.digest(n, part.key) for n in documents for one in documents[n] for part in _parts(one)]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts), *map(self._exact_digest, facts)])
 
     # judging
 
     @property
     def stamp(self) -> str:
-        return f"{self._seen.stamp} {self._trusts_all}"
+        return f"{self._seen.stamp} {trusts_all(self._root)}"
 
     def file_stamp(self, name: str) -> str:
         with suppress(OSError):
@@ -149,7 +149,7 @@ class Provenance(Trusting):
 
     def sift(self, name: str, text: str) -> Sifted:
         is_whole = sum(self._costs.values()) - self._costs.get(name, 0) > _MOST_FOREIGN
-        shown = withheld = [] if not text or self._trusts_all else self._withheld(name, text, is_whole=is_whole)
+        shown = withheld = [] if not text or trusts_all(self._root) else self._withheld(name, text, is_whole=is_whole)
         if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
             end = text.find(_FENCE, 1) + len(_FENCE)
             text = text[:end] + _blank(text[end:])
@@ -163,14 +163,17 @@ class Provenance(Trusting):
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         listed = self._seen.listed(OWN, TRUSTED)
         unknown = [(fact, digest) for fact in facts if (digest := self._fact_digest(fact)) not in listed]
-        if not unknown or self._trusts_all:
+        if not unknown or trusts_all(self._root):
             return []
         withheld = [fact for fact, _ in unknown]
         foreign = self._seen.listed(FOREIGN)
         pending = {digest for _, digest in unknown if self._foreign_digest(digest) not in foreign}
         if not pending or not self._facts or not self._seen.has_begun:
             return withheld
-        lines = self._file_lines(self._facts)
+        data = b""
+        with suppress(OSError):
+            data = safeopen.read(os.path.join(self._root, self._facts), private=False)
+        lines = [line.rstrip() for line in data.decode("utf-8", "replace").split("\n")]
         sealed: list[_Pending] = []
         typed: list[_Pending] = []
         for number, line in enumerate(lines, 1):
@@ -193,14 +196,14 @@ class Provenance(Trusting):
     def _withheld(self, name: str, text: str, *, is_whole: bool = False) -> list[Passage]:
         """The passages that are neither recorded nor the user's own, or ``is_whole`` all of it where there are any.
         Those below a heading that the user accepted need only lines of their own."""
-        allowed, whole = self._seen.listed(OWN, TRUSTED), _as_one(text)
+        allowed, own, whole = self._seen.listed(OWN, TRUSTED), self._seen.listed(OWN), _as_one(text)
         self._costs.pop(name, None)
-        if not text or self._whole(name, text) in self._seen.listed(OWN) or self._digest(name, whole.key) in allowed:
+        if not text or self._whole(name, text) in own or self._seen.digest(name, whole.key) in allowed:
             return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
         for one in _passages(text):
-            digest = self._digest(name, one.key)
+            digest = self._seen.digest(name, one.key)
             if digest in allowed:
                 known.add(one.line)
             elif is_whole:
@@ -217,7 +220,7 @@ class Provenance(Trusting):
         began = time.monotonic()
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
         self._costs[name] += len(text) + int(1_000_000 * (time.monotonic() - began))
-        if found and self._digest(name, _EVERYTHING) in self._seen.listed(BEFORE):
+        if found and self._seen.digest(name, _EVERYTHING) in self._seen.listed(BEFORE):
             found = found._replace(here=())
         rows: list[_Pending] = [
             (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
@@ -226,8 +229,8 @@ class Provenance(Trusting):
         if found and found.shared:
             keys = [one.key if one.above else "" for one, _ in pending]
             rows = [_unless_rearranged(found, *both) for both in zip(keys, rows, strict=True)]
-        own = self._settle(rows, found)
-        return [one for one, digest in unknown if digest not in own]
+        settled = self._settle(rows, found)
+        return [one for one, digest in unknown if digest not in settled]
 
     def _settle(self, rows: Sequence[_Pending], found: Origins | None) -> set[str]:
         """Record and return the digests whose lines are all the user's own; record the others as foreign."""
@@ -249,13 +252,6 @@ class Provenance(Trusting):
 
         return gitlines.origins(self._root, os.path.normpath(path), lines, self._trusted_authors)
 
-    def _file_lines(self, path: str) -> list[str]:
-        try:
-            data = safeopen.read(os.path.join(self._root, path), private=False)
-        except OSError:
-            return []
-        return [line.rstrip() for line in data.decode("utf-8", "replace").split("\n")]
-
     @cached_property
     def _trusted_authors(self) -> tuple[str, ...]:
         """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
@@ -268,15 +264,8 @@ class Provenance(Trusting):
         authors = table.get("authors") if isinstance(table, dict) else None
         return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
 
-    @property
-    def _trusts_all(self) -> bool:
-        return trusts_all(self._root)
-
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
-
-    def _digest(self, name: str, key: str) -> str:
-        return self._seen.digest(name, key)
 
     def _whole(self, name: str, text: str) -> str:
         """A whole document's digest when nothing of it is withheld, so that its passages are not judged again."""
@@ -284,7 +273,7 @@ class Provenance(Trusting):
 
     def _digests(self, name: str, text: str) -> dict[str, Passage]:
         """The document's passages by their digests, in order."""
-        return {self._digest(name, passage.key): passage for passage in _passages(text)}
+        return {self._seen.digest(name, passage.key): passage for passage in _passages(text)}
 
     def _fact_digest(self, fact: Fact) -> str:
         return self._seen.digest(FACTS, *(str(getattr(fact, key)) for key in _STATED))
@@ -311,27 +300,23 @@ class Provenance(Trusting):
 
     # documents that must still exist
 
-    def _names(self) -> dict[str, int]:
-        """The recorded names, and those marked as deleted, each with its last position."""
-        lines = self._stored.read().data.decode("utf-8", "replace").split("\n")
-        return {line: at for at, line in enumerate(lines) if line}
-
     def stored(self) -> list[str]:
-        lines = self._names()
-        return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
+        there: dict[str, bool] = {}
+        for line in filter(None, self._stored.read().data.decode("utf-8", "replace").split("\n")):
+            there[line.removeprefix(_DELETED)] = not line.startswith(_DELETED)
+        return sorted(name for name, is_there in there.items() if is_there)
 
     def confirm(self, name: str, text: str) -> None:
         """Record a document created here. After a power cut the record can be gone."""
-        lines = self._names()
-        if name in lines and not _is_deleted(name, lines):
+        if name in self.stored():
             return
         first, own = next(iter(_passages(text)), None), self._seen.listed(OWN)
-        if first is None or self._digest(name, first.key) in own or self._whole(name, text) in own:
+        if first is None or self._seen.digest(name, first.key) in own or self._whole(name, text) in own:
             private.make(self._state)
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
-        if name in self._names():
+        if name in self.stored():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
 
@@ -365,10 +350,6 @@ def _added(before: str, after: str) -> str:
         return after
     title = before[before.rfind("\n# ") + 1 :] if "\n# " in before else before
     return (title.partition("\n")[0] + "\n\n" if title.startswith("# ") else "") + added
-
-
-def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
-    return lines.get(f"{_DELETED}{name}", -1) > lines[name]
 
 
 def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
