@@ -213,7 +213,7 @@ class World:
             (atexit, "register", lambda function: function),
             (atexit, "unregister", lambda function: None),
             (functools.cached_property, "__get__", _without_lock),
-            (calls._Batch, "start", calls._Batch.run),
+            (calls._Call, "wait", lambda call, limit_s: call.run()),
         ]
         _forget()
         real = [(where, name, getattr(where, name)) for where, name, _ in patches]

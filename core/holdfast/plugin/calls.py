@@ -24,8 +24,6 @@ AT_ONCE_S = 5.0
 #: Maximum number of steps in which a validator searches a string. Each has its own time limit.
 _MAX_STEPS = 100_000
 _ENDED = object()
-#: How long to wait, in seconds, before asking again whether a call has begun or is late.
-_BETWEEN_S, _MOST_WAIT_S = 0.02, 0.5
 #: Limit for a plugin's own message about a failure. Longer ones quote data, and masking them would outlast deadlines.
 _DETAIL_CHARS = 2_000
 
@@ -68,13 +66,10 @@ class CallFailed(Exception):
         return "/".join(own[-1].filename.split(os.sep)[-2:]) + f":{own[-1].lineno}" if own else ""
 
 
-class _Batch(threading.Thread):
-    """Calls made one after another in a thread of their own. ``until`` is when the running call is late, 0 between
-    calls. A late call cannot be stopped, only abandoned. No call follows it, and its result is not awaited."""
+class _Call(threading.Thread):
+    """One call in a thread of its own, because a late call cannot be stopped, only abandoned."""
 
     is_late = False
-    until = 0.0
-    running: tuple[Caller, str, float]
     result: Any = None
     error: BaseException | None = None
 
@@ -83,37 +78,20 @@ class _Batch(threading.Thread):
         self._job = job
 
     def run(self) -> None:
-        outer, _own.batch = getattr(_own, "batch", None), self
         try:
             self.result = self._job()
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             self.error = error
-        _own.batch = outer
 
-
-_own = threading.local()
-
-
-def together(job: Callable[[], Any]) -> Any:
-    """The result of ``job``, run in a thread of its own, in which each :func:`call` has its own time limit. Raises: as
-    ``job``; CallFailed for a late call."""
-    batch = _Batch(job)
-    try:
-        batch.start()
-    except RuntimeError:  # the interpreter is shutting down and starts no thread, so its calls have no limit
-        batch.run()
-    with ToStderr():
-        while batch.ident is not None and batch.is_alive():
-            left = batch.until - time.monotonic() if batch.until else _BETWEEN_S
-            if left <= 0:
-                batch.is_late = True
-                caller, hook, limit_s = batch.running
-                _trace(caller, hook, "failed (TimeoutError)", limit_s)
-                raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError())
-            batch.join(min(left, _MOST_WAIT_S))
-    if batch.error is not None:
-        raise batch.error
-    return batch.result
+    def wait(self, limit_s: float) -> None:
+        """Run, for ``limit_s`` seconds at most."""
+        try:
+            self.start()
+        except RuntimeError:  # the interpreter is shutting down and starts no thread, so the call has no limit
+            self.run()
+        else:
+            self.join(limit_s)
+            self.is_late = self.is_alive()
 
 
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
@@ -122,34 +100,21 @@ def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | Non
     With ``HOLDFAST_TRACE=hooks`` a line on stderr shows the outcome and the time. It never contains memory text, or an
     exception's message, which may quote it.
     """
-    batch: _Batch | None = getattr(_own, "batch", None)
-    if limit_s is not None and (batch is None or batch.until):
-        return together(partial(call, caller, hook, job, limit_s))
-    began, outcome = time.perf_counter(), "failed"
-    if limit_s is None or batch is None:
-        batch = None
-    elif batch.is_late:
+    if getattr(threading.current_thread(), "is_late", False):  # of a wrapper's call, whose result nobody awaits
         raise CallFailed(caller, hook, "an earlier call is late")
-    else:
-        batch.running, batch.until = (caller, hook, limit_s), time.monotonic() + limit_s
-    try:
-        with ToStderr():
-            result = job()
-        results = len(result) if isinstance(result, list | tuple) else -1
-        outcome = "nothing" if result is None else type(result).__name__ if results < 0 else f"{results} results"
-        return result
-    except CallFailed:  # of another plugin, within a wrapper
-        raise
-    except BaseException as error:
-        outcome = f"failed ({type(error).__name__})"
-        raise CallFailed(
-            caller, hook, "" if isinstance(error, HoldfastError) else type(error).__name__, error
-        ) from error
-    finally:
-        if batch is not None:
-            batch.until = 0.0
-        if batch is None or not batch.is_late:
-            _trace(caller, hook, outcome, time.perf_counter() - began)
+    began, one = time.perf_counter(), _Call(job)
+    with ToStderr():
+        one.run() if limit_s is None else one.wait(limit_s)
+    error = TimeoutError() if one.is_late else one.error
+    results = f"{len(one.result)} results" if isinstance(one.result, list | tuple) else type(one.result).__name__
+    outcome = f"failed ({type(error).__name__})" if error else "nothing" if one.result is None else results
+    _trace(caller, hook, outcome, time.perf_counter() - began)
+    if error is None:
+        return one.result
+    if isinstance(error, CallFailed):  # of another plugin, within a wrapper
+        raise error
+    reason = "" if isinstance(error, HoldfastError) else type(error).__name__
+    raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s" if one.is_late else reason, error) from error
 
 
 def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:

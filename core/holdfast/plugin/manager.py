@@ -276,8 +276,7 @@ class PluginManager:
         return [calls.checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
 
     def _findings(self, request: ValidationRequest) -> list[Finding]:
-        answers = calls.together(partial(self._pluggy.hook.on_validate, request=request))
-        return [finding for found in answers for finding in found]
+        return [finding for found in self._pluggy.hook.on_validate(request=request) for finding in found]
 
     def _hook_failed(self, failed: CallFailed, step: str = "") -> HookFailed:
         cause = failed.cause

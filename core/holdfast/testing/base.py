@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-import attrs
 import pytest
 
 from holdfast.models import Fact
 from holdfast.storage import StorageBackend, block_marker
+from holdfast.testing.worker import open_store
 
 Open = Callable[[], StorageBackend]
-
-
-def open_store(factory: str, root: Path) -> StorageBackend:
-    """Call the factory ``"package.module:callable"`` with the project folder."""
-    module, _, name = factory.partition(":")
-    store = getattr(importlib.import_module(module), name)(root)
-    assert isinstance(store, StorageBackend), f"{factory} returned {store!r}, not a StorageBackend"
-    return store
 
 
 class ContractBase:
@@ -90,54 +77,6 @@ def make_block(block_id: str, text: str = "- something was decided") -> str:
     return f"\n## 14:30\n{block_marker(block_id)}\n{text}\n"
 
 
-class Workers:
-    """Processes that each open the store and run a script of calls, all starting at the same moment."""
-
-    def __init__(self, factory: str, root: Path, scripts: Sequence[Sequence[dict[str, Any]]]) -> None:
-        paths = os.pathsep.join(p for p in sys.path if p)
-        self.processes: list[subprocess.Popen[str]] = []
-        for script in scripts:
-            process = subprocess.Popen(  # noqa: S603 - this interpreter, and arguments from the test
-                [sys.executable, "-m", "holdfast.testing.worker", factory, str(root)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                env={**os.environ, "PYTHONPATH": paths},
-            )
-            assert process.stdin
-            process.stdin.write(json.dumps(script) + "\n")
-            process.stdin.flush()
-            self.processes.append(process)
-        for process in self.processes:
-            assert process.stdout
-            assert process.stdout.readline() == "ready\n"
-
-    def go(self) -> None:
-        """Let them run."""
-        for process in self.processes:
-            assert process.stdin
-            process.stdin.write("go\n")
-            process.stdin.close()
-            process.stdin = None
-
-    def finish(self) -> list[list[dict[str, Any]]]:
-        """Wait, and return for each worker the answers that it got, in order."""
-        answers = []
-        for process in self.processes:
-            out, _ = process.communicate(timeout=60)
-            lines = [line for line in out.split("\n") if line.endswith("}")]
-            answers.append([json.loads(line) for line in lines])
-        return answers
-
-
-def run(factory: str, root: Path, scripts: Sequence[Sequence[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
-    """Run the scripts at the same time, one process each; returns their answers."""
-    workers = Workers(factory, root, scripts)
-    workers.go()
-    return workers.finish()
-
-
 def append_call(name: str, block_id: str, header: str, text: str = "- something was decided") -> dict[str, Any]:
     """A line of a worker's script: append a block."""
     return {"call": "append", "name": name, "block": make_block(block_id, text), "header": header, "block_id": block_id}
@@ -145,8 +84,4 @@ def append_call(name: str, block_id: str, header: str, text: str = "- something 
 
 def add_call(fact: Fact, limit: int = 10_000) -> dict[str, Any]:
     """A line of a worker's script: add a fact."""
-    return {
-        "call": "add_fact",
-        "limit": limit,
-        "fact": attrs.asdict(fact) | {"created_at": fact.created_at.isoformat()},
-    }
+    return {"call": "add_fact", "fact": fact, "limit": limit}

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import pytest
@@ -19,7 +19,7 @@ from holdfast.errors import Conflict, DuplicateFact, NotFound
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import FactOrder, StorageBackend, delete_fact, update_fact
 from holdfast.testing import strategies
-from holdfast.testing.base import open_store
+from holdfast.testing.worker import open_store
 
 
 def same(content: str) -> str:
@@ -112,32 +112,21 @@ class FactMachine(RuleBasedStateMachine):
             content = form(list(self.model.facts.values())[known].content).strip()
             self.create(which, attrs.evolve(fact, content=content or fact.content))
 
-    @rule(
-        which=st.integers(0, 1),
-        fact_id=strategies.ids(),
-        known=st.integers(0, 7),
-        content=st.none() | strategies.contents(),
-        category=st.none() | strategies.categories(),
-        confidence=st.none() | strategies.confidences(),
-    )
-    def update(
-        self, which: int, fact_id: str, known: int, content: str | None, category: str | None, confidence: float | None
-    ) -> None:
-        """Change a known fact, mostly, or an unknown one."""
+    @rule(which=st.integers(0, 1), fact_id=strategies.ids(), known=st.integers(0, 7), changes=strategies.changes())
+    def update(self, which: int, fact_id: str, known: int, changes: dict[str, Any]) -> None:
+        """Change any fields of a known fact, mostly, or of an unknown one."""
         if known < len(self.model.facts):
             fact_id = list(self.model.facts)[known]
         store, old = self.stores[which], self.model.facts.get(fact_id)
         if old is None:
             with pytest.raises(NotFound):
-                update_fact(store, fact_id, content=content, category=category, confidence=confidence)
-        elif content is not None and self.model.twin(content, but=fact_id):
+                update_fact(store, fact_id, **changes)
+        elif "content" in changes and self.model.twin(changes["content"], but=fact_id):
             with pytest.raises(DuplicateFact):
-                update_fact(store, fact_id, content=content, category=category, confidence=confidence)
+                update_fact(store, fact_id, **changes)
         else:
-            given = {"content": content, "category": category, "confidence": confidence}
-            new = Fact(**{**attrs.asdict(old), **{k: v for k, v in given.items() if v is not None}})
-            assert update_fact(store, fact_id, content=content, category=category, confidence=confidence) == new
-            self.model.facts[fact_id] = new
+            new = self.model.facts[fact_id] = attrs.evolve(old, **changes)
+            assert update_fact(store, fact_id, **changes) == new
 
     @rule(which=st.integers(0, 1), fact_id=strategies.ids(), known=st.integers(0, 12))
     def delete(self, which: int, fact_id: str, known: int) -> None:
@@ -145,7 +134,9 @@ class FactMachine(RuleBasedStateMachine):
         if known < len(self.model.facts):
             fact_id = list(self.model.facts)[known]
         if fact_id in self.model.facts:
+            listing = self.stores[which].facts()
             assert delete_fact(self.stores[which], fact_id) == self.model.facts.pop(fact_id)
+            assert len(list(listing)) == len(self.model.facts) + 1  # as of the call
         else:
             with pytest.raises(NotFound):
                 delete_fact(self.stores[which], fact_id)
@@ -167,7 +158,7 @@ class FactMachine(RuleBasedStateMachine):
         wanted = list(self.model.facts.values())
         for store in self.stores:
             assert list(store.facts()) == wanted
-            assert len(list(store.facts())) == len(wanted)
+            assert [list(store.facts(limit=limit)) for limit in (0, 2)] == [[], wanted[:2]]
             ranked = sorted(wanted, key=lambda fact: -fact.confidence)
             assert list(store.facts(FactOrder.CONFIDENCE, 3)) == ranked[:3]
             newest_first = wanted[::-1]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from holdfast.models import AddOutcome
 from holdfast.storage import StorageBackend
-from holdfast.testing.base import ContractBase, Open, Workers, add_call, append_call, make_block, make_fact, run
+from holdfast.testing.base import ContractBase, Open, add_call, append_call, make_block, make_fact
 from holdfast.testing.documents import DAY, HEADER, DocumentContract, text_of
 from holdfast.testing.facts import FactContract
 from holdfast.testing.optional import OptionalContract
+from holdfast.testing.worker import Workers, run
 
 _BLOCK = re.compile(r"\n## 14:30\n<!-- holdfast:block id=(\w+) -->\n(.*)\n")
 
@@ -42,7 +43,7 @@ class ProcessContract(ContractBase):
             [add_call(make_fact(w * 100 + n, f"shared {n}" if n % 2 else "")) for n in range(12)] for w in range(4)
         ]
         answers = run(self.factory, root, scripts)
-        outcomes = Counter(answer["ok"]["outcome"] for worker in answers for answer in worker)
+        outcomes = Counter(answer["ok"].outcome for worker in answers for answer in worker)
         assert outcomes == {AddOutcome.ADDED: 4 * 6 + 6, AddOutcome.DUPLICATE: 3 * 6}
         contents = Counter(fact.content for fact in store.facts())
         assert set(contents.values()) == {1}
@@ -52,7 +53,7 @@ class ProcessContract(ContractBase):
         """C4, F4, F5"""
         scripts = [[add_call(make_fact(w * 100 + n), limit=7) for n in range(10)] for w in range(4)]
         answers = [answer["ok"] for worker in run(self.factory, root, scripts) for answer in worker]
-        evicted = [fact_id for answer in answers for fact_id in answer["evicted"]]
+        evicted = [fact_id for answer in answers for fact_id in answer.evicted]
         left = [fact.id for fact in store.facts()]
         assert len(left) == 7
         assert sorted(evicted + left) == sorted(make_fact(w * 100 + n).id for w in range(4) for n in range(10))
@@ -103,7 +104,7 @@ class ProcessContract(ContractBase):
                 if call["call"] == "append":
                     assert call["block_id"] in blocks
                 else:
-                    assert call["fact"]["id"] in facts
+                    assert call["fact"].id in facts
         assert len(set(blocks)) == len(blocks)
         for script, got in zip(scripts, answers, strict=True):  # an interrupted call can be sent again
             for call in script[max(len(got) - 2, 0) : len(got) + 4]:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
@@ -136,3 +136,9 @@ def facts() -> st.SearchStrategy[Fact]:
         created_at=moments(),
         source=texts(max_size=10),
     )
+
+
+def changes() -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments of :func:`holdfast.storage.update_fact`."""
+    fields = {"content": contents(), "category": categories(), "confidence": confidences(), "source": texts(max_size=9)}
+    return st.fixed_dictionaries({}, optional=fields)
