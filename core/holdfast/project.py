@@ -76,10 +76,34 @@ class Project:
         A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
         Warns: SettingsIgnored for settings of the project's file that are not in force.
         """
-        services, found = _opened(
-            root, config=config, clock=clock, plugins=plugins, lenient=lenient, kind=cls.services_type
+        if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
+            raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
+        if config is not None:
+            must_be(Config, config, "config")
+        plugins = list(plugins)
+        for number, pair in enumerate(plugins):
+            must_be(tuple, pair, f"plugins[{number}]")
+        folder = settings.find_root(os.fspath(root) if root is not None else None)
+        settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
+        state = statefolder.path(folder, settled.layout.preset)
+        private.check(state)
+        cls.services_type.check_state(folder, state)
+        found = discovery.scan()
+        manager = _loaded(settled, found, folder, state)
+        for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
+            manager.register(plugin, name)
+        services = cls.services_type(
+            root=folder,
+            state=state,
+            config=settled,
+            plugins=manager,
+            store=cls.services_type.store_of(folder, state, settled, manager.storage_backend(settled.storage, folder)),
+            clock=clock or local_now,
+            notices=notices,
         )
-        for notice in services.notices:
+        with suppress(StorageError, Refused):  # unrecorded passages stay withheld, and the first use reports the error
+            services.store.begin()
+        for notice in notices:
             warnings.warn(notice, SettingsIgnored, stacklevel=2)
         return cls(services, found)
 
@@ -177,51 +201,13 @@ class Project:
                 logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400
 
 
-def _opened(
-    root: str | os.PathLike[str] | None,
-    *,
-    config: Config | None,
-    clock: Callable[[], datetime] | None,
-    plugins: Iterable[tuple[str, object]],
-    lenient: bool,
-    kind: type[Services],
-) -> tuple[Services, tuple[discovery.Found, ...]]:
-    """Services, of the class ``kind``, for the project at ``root``, and the installed plugins. See
-    :meth:`holdfast.Holdfast.open`."""
-    if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
-        raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
-    if config is not None:
-        must_be(Config, config, "config")
-    plugins = list(plugins)
-    for number, pair in enumerate(plugins):
-        must_be(tuple, pair, f"plugins[{number}]")
-    folder = settings.find_root(os.fspath(root) if root is not None else None)
-    settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
-    state = statefolder.path(folder, settled.layout.preset)
-    private.check(state)
-    kind.check_state(folder, state)
-    found = tuple(discovery.scan())
+def _loaded(config: Config, found: Sequence[discovery.Found], root: str, state: str) -> PluginManager:
+    """The configured backend and the enabled plugins."""
     manager = PluginManager()
-    _register_backend(settled, manager, found)
-    enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
-    manager.load(
-        [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root=folder, state=state
-    )
-    for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
-        manager.register(plugin, name)
-    backend = manager.storage_backend(settled.storage, folder)
-    services = kind(
-        root=folder,
-        state=state,
-        config=settled,
-        plugins=manager,
-        store=kind.store_of(folder, state, settled, backend),
-        clock=clock or local_now,
-        notices=notices,
-    )
-    with suppress(StorageError, Refused):  # unrecorded passages stay withheld, and the first use reports the error
-        services.store.begin()
-    return services, found
+    _register_backend(config, manager, found)
+    enabled = [(name, config.plugin(name)) for name in config.enabled_plugins]
+    manager.load([PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root, state)
+    return manager
 
 
 def _register_backend(config: Config, manager: PluginManager, found: Iterable[discovery.Found]) -> None:

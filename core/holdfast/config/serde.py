@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
@@ -34,7 +34,8 @@ _KINDS: Mapping[type, str] = {
 }  # fmt: skip
 
 T = TypeVar("T")
-_Reader: TypeAlias = Callable[[Any, str], Any]
+#: What reads a type gets a value, its path, and the list of mistakes, to which it adds those in the value's parts.
+_Reader: TypeAlias = Callable[[Any, str, list[str]], Any]
 
 
 def structure(
@@ -126,46 +127,39 @@ def fact_out(fact: Fact) -> dict[str, object]:
     return {"createdAt" if key == "created_at" else key: value for key, value in unstructure(fact).items()}
 
 
-# reading: what reads a type gets a value and its path
-
-
-class _Mistakes(ValueError):
-    """All mistakes in a value, one line each, with their paths."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
+# reading
 
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """What reads a ``kind``, a type of settings or records. It raises _Mistakes, or HoldfastError, TypeError or
-    ValueError for one mistake. Raises: TypeError for another type."""
+    """What reads a ``kind``, a type of settings or records. It raises HoldfastError, TypeError or ValueError for a
+    mistake in the value itself. Raises: TypeError for another type."""
     origin, kinds = get_origin(kind), get_args(kind)
     if kind in (Any, object):
-        return lambda value, _: value
+        return lambda value, *_: value
     if kind in _KINDS:
-        return lambda value, _: value if type(value) is kind else _exactly(value, kind)
+        return lambda value, *_: value if type(value) is kind else _exactly(value, kind)
     if kind is datetime:
-        return lambda value, _: moment(value)
+        return lambda value, *_: moment(value)
     if origin is Literal:
-        return lambda value, _: kinds[kinds.index(value)]
+        return lambda value, *_: kinds[kinds.index(value)]
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return lambda value, _: kind(value)
+        return lambda value, *_: kind(value)
+    if attrs.has(kind):
+        return partial(_instance, kind)
     if origin is UnionType and kinds[1:] == (NoneType,):
         inner = _reader(kinds[0])
-        return lambda value, path: None if value is None else inner(value, path)
+        return lambda value, path, mistakes: None if value is None else inner(value, path, mistakes)
     if origin in (tuple, list):
         inner = _reader(kinds[0])
-        return lambda value, path: origin(
-            _each(inner, [(f"{path}[{number}]", one) for number, one in enumerate(_exactly(value, list))])
+        return lambda value, path, mistakes: origin(
+            [_tried(inner, one, f"{path}[{at}]", mistakes) for at, one in enumerate(_exactly(value, list))]
         )
     if origin in (dict, Mapping):
         inner = _reader(kinds[1])
-        return lambda value, path: dict(
-            zip(value, _each(inner, [(_at(path, key), one) for key, one in _exactly(value, dict).items()]), strict=True)
-        )
-    if attrs.has(kind):
-        return partial(_instance, kind)
+        return lambda value, path, mistakes: {
+            key: _tried(inner, one, _at(path, key), mistakes) for key, one in _exactly(value, dict).items()
+        }
     raise TypeError(kind)
 
 
@@ -177,24 +171,14 @@ def _exactly(value: Any, kind: Any) -> Any:
     return value
 
 
-def _each(read: _Reader, entries: Iterable[tuple[str, Any]]) -> list[Any]:
-    """The values, each with its path, as read. Raises: _Mistakes."""
-    mistakes: list[str] = []
-    made = [_tried(read, value, path, mistakes) for path, value in entries]
-    if mistakes:
-        raise _Mistakes(mistakes)
-    return made
-
-
-def _instance(cls: Any, value: Any, path: str) -> Any:
-    """A table as a ``cls``, or a string as a value whose first field is ``text``. Raises: as :func:`_reader`."""
-    fields = _fields(cls)
+def _instance(cls: Any, value: Any, path: str, mistakes: list[str]) -> Any:
+    """A table as a ``cls``, or a string as a value whose first field is ``text``. None with a mistake in it."""
+    fields, before = _fields(cls), len(mistakes)
     if isinstance(value, str) and next(iter(fields)) == "text":
         return cls(text=value)
     table, rest = dict(_exactly(value, dict)), _rest(cls)
     if rest:
         table[rest] = {key: table.pop(key) for key in list(table) if key == rest or key not in fields}
-    mistakes: list[str] = []
     made: dict[str, Any] = {}
     for name, field in fields.items():
         if name in table:
@@ -204,17 +188,13 @@ def _instance(cls: Any, value: Any, path: str) -> Any:
     for key in sorted(table.keys() - fields):
         near = nearest(key, list(fields))
         mistakes.append(f"{_at(path, key)}: unknown key" + (f" (did you mean `{near}`?)" if near else ""))
-    if mistakes:
-        raise _Mistakes(mistakes)
-    return cls(**made)
+    return cls(**made) if len(mistakes) == before else None
 
 
 def _tried(read: _Reader, value: Any, path: str, mistakes: list[str]) -> Any:
     """The value as read, or None, with the mistakes in it added to ``mistakes``."""
     try:
-        return read(value, path)
-    except _Mistakes as error:
-        mistakes += error.lines
+        return read(value, path, mistakes)
     except BadValue as error:
         problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
@@ -234,13 +214,13 @@ def _member(cls: Any, name: str) -> _Reader:
     kind: Any = field.type
     is_enum = isinstance(kind, type) and issubclass(kind, Enum)
     if "raw" in field.metadata or (is_enum and field.converter is not None):
-        return lambda value, _: value  # the class converts it, and lists the choices if it cannot
+        return lambda value, *_: value  # the class converts it, and lists the choices if it cannot
     read = _reader(kind)
     if ABOUT not in field.metadata:
         return read
 
-    def checked(value: Any, path: str) -> Any:
-        made = read(value, path)
+    def checked(value: Any, path: str, mistakes: list[str]) -> Any:
+        made = read(value, path, mistakes)
         field.metadata[ABOUT].check(made)
         return made
 

@@ -136,23 +136,13 @@ class Context:
         """
         with self._lock:
             before = self._unrecorded, self.override_reason, self._flushed_to, self.last_receipt, self.last_flush
-            self._set_flush([], "", upto, receipt, flushed)
+            self._unrecorded, self.override_reason = [], ""
+            self._flushed_to, self.last_receipt, self.last_flush = upto, receipt, flushed
             try:
                 self._checkpoint(*([summary] if summary else []))
             except HoldfastError:  # or the next flush would answer with a receipt that is in no journal
-                self._set_flush(*before)
+                self._unrecorded, self.override_reason, self._flushed_to, self.last_receipt, self.last_flush = before
                 raise
-
-    def _set_flush(
-        self,
-        unrecorded: list[str],
-        override: str,
-        flushed_to: int,
-        receipt: Receipt | None,
-        flushed: dict[str, Any] | None,
-    ) -> None:
-        self._unrecorded, self.override_reason, self._flushed_to = unrecorded, override, flushed_to
-        self.last_receipt, self.last_flush = receipt, flushed
 
     def _load(self) -> None:
         self._first_line = self.journal.first_line()

@@ -35,47 +35,29 @@ def message_record(
 
     Raises: ValueError for an unknown role; BadValue for another unusable value; Refused, PluginError from the gate.
     """
-    _check(role, text, message_id or "", tool, at, tokens or 0)
-    text = gate.admit(paths.rewrite(_seen(role, text), root), surface="journal")
-    if tool:
-        tool = gate.admit(paths.rewrite(tool, root), surface="journal")
-    message_id = gate.identifier(message_id) if message_id else os.urandom(8).hex()
-    return _record(message_id, at, role, text, tool, failed, tokens)
+    return _admitted(gate, root, [_record(role, text, message_id or "", at, tool, failed, tokens)])[0]
 
 
 def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The records of many messages, with as few validator calls as possible. Raises: as the function above."""
-    for message in messages:
-        _check(message.role, message.text, message.id, message.tool, message.at, message.tokens)
-    rewritten = paths.rewriter(root)
-    given = [rewritten(text) for message in messages for text in (_seen(message.role, message.text), message.tool)]
-    strings = gate.admit_all(given, surface="journal")
-    ids = gate.identifiers([message.id for message in messages])
-    return [
-        _record(message_id, m.at, m.role, text, tool, m.failed, m.tokens or None)
-        for m, message_id, text, tool in zip(messages, ids, strings[::2], strings[1::2], strict=True)
-    ]
+    return _admitted(
+        gate, root, [_record(m.role, m.text, m.id, m.at, m.tool, m.failed, m.tokens or None) for m in messages]
+    )
 
 
-def _seen(role: str, text: str) -> str:
-    """What a model sees in a message. What hides in a result is evidence of who said it, and is kept."""
-    return untagged(text) if role == "tool" else text
-
-
-def _check(role: str, text: str, message_id: str, tool: str, at: datetime, tokens: int) -> None:
+def _record(
+    role: str, text: str, message_id: str, at: datetime, tool: str, failed: bool, tokens: int | None
+) -> dict[str, Any]:
+    """A message in its journal form, without empty fields, as it was given."""
     if role not in ROLES:
         raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
     for name, value in (("text", text), ("message_id", message_id), ("tool", tool)):
         must_be(str, value, name)
     must_be_moment(at)
-    must_be_whole(tokens, "tokens")
-
-
-def _record(
-    message_id: str, at: datetime, role: str, text: str, tool: str, failed: bool, tokens: int | None
-) -> dict[str, Any]:
-    """A message in its journal form, without empty fields."""
-    record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": text}
+    must_be_whole(tokens or 0, "tokens")
+    # What a model sees. What hides in a result is evidence of who said it, and is kept.
+    seen = untagged(text) if role == "tool" else text
+    record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": seen}
     if tool:
         record["tool"] = tool
     if failed:
@@ -83,3 +65,15 @@ def _record(
     if tokens is not None:
         record["tokens"] = tokens
     return record
+
+
+def _admitted(gate: Gate, root: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records as they may be stored, those without an id with a new one."""
+    rewritten = paths.rewriter(root)
+    fields = [(one, key) for one in records for key in ("text", "tool") if key in one]
+    strings = gate.admit_all([rewritten(one[key]) for one, key in fields], surface="journal")
+    for (one, key), text in zip(fields, strings, strict=True):
+        one[key] = text
+    for one, message_id in zip(records, gate.identifiers([one["id"] for one in records]), strict=True):
+        one["id"] = message_id or os.urandom(8).hex()
+    return records

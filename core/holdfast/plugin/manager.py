@@ -52,7 +52,7 @@ class PluginManager:
 
     # loading
 
-    def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], *, root: str, state: str) -> None:
+    def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], root: str, state: str) -> None:
         """Load the enabled plugins. A plugin that cannot be loaded is recorded without raising. Code that needs it
         (every gate) fails closed, and the rest works.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Layout
@@ -109,18 +109,12 @@ class Store:
         """
         check_name(name)
         with self.turn(name):
-            attempt, until = 0, time.monotonic() + PATIENCE_S
-            while attempt < TRIES or time.monotonic() < until:
-                if attempt:
-                    pause(attempt)
-                attempt += 1
+            for _ in tries(name):
                 before = self.backend.read(name)
                 text = change(before.text if before else None)
-                try:
+                with suppress(Conflict):
                     return self._replace(surface, name, text, before)
-                except Conflict:
-                    continue
-        raise conflicting(name, attempt)
+        raise AssertionError(name)
 
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
@@ -162,18 +156,19 @@ class Store:
         self.backend.delete(check_name(name))
 
 
-def pause(attempt: int) -> None:
-    """Wait before another try, for a random time that grows with the number of tries made."""
-    import random
+def tries(name: str) -> Iterator[int]:
+    """The numbers of the tries to change what others change too, from 0. Raises: Conflict after the last."""
+    attempt, until = 0, time.monotonic() + PATIENCE_S
+    while attempt < TRIES or time.monotonic() < until:
+        if attempt:
+            import random
 
-    longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
-    time.sleep(random.random() * longest)  # noqa: S311 - not a secret
-
-
-def conflicting(name: str, attempts: int) -> Conflict:
-    """The error after too many conflicts."""
-    return Conflict(
-        f"{name} was changed by another writer {attempts} times in a row.",
+            longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
+            time.sleep(random.random() * longest)  # noqa: S311 - not a secret
+        yield attempt
+        attempt += 1
+    raise Conflict(
+        f"{name} was changed by another writer {attempt} times in a row.",
         next_step="Close the editor or stop the other writer, then try again.",
     )
 

@@ -6,15 +6,14 @@ all of them, and another writes them in one transaction and reads them back.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from attrs import evolve, frozen
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
-from holdfast.services.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
+from holdfast.services.store import Store, proof_of, silent, tries
 from holdfast.storage import ABSENT, Append, Document, Write, check_name
 
 
@@ -71,23 +70,18 @@ class Transaction:
         """
         steps = [one for one in parts if isinstance(one, Step)]
         changed = sorted({step.name for step in steps if step.change})
+        if not steps:
+            return [one for one in parts if isinstance(one, Written)]
         with ExitStack() as turns:
             for name in changed:  # in the same order everywhere, so that no two processes wait for each other
                 turns.enter_context(self._store.turn(name))
-            attempt, until = 0, time.monotonic() + PATIENCE_S
-            while steps:
-                attempt += 1
-                try:
+            for attempt in tries(", ".join(changed)):
+                if attempt:
+                    self._stored.update(self._store.fetch(changed).documents)
+                    steps = list(map(self._changed, steps))
+                with suppress(Conflict):
                     after = self._store.backend.commit(list(map(self._as_change, steps)), listing=listing)
                     break
-                except Conflict:
-                    if attempt >= TRIES and time.monotonic() >= until:
-                        raise conflicting(", ".join(changed), attempt) from None
-                pause(attempt)
-                self._stored.update(self._store.fetch(changed).documents)
-                steps = list(map(self._changed, steps))
-        if not steps:
-            return [one for one in parts if isinstance(one, Written)]
         self._stored.update(after.documents)
         self.facts = after.facts if listing else None
         proofs = iter(list(map(self._proved, steps)))
