@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import threading
 import time
 
 import pytest
@@ -97,8 +96,8 @@ def test_plugin__error_without_a_usable_message__is_named_at_once(opened, said):
 
 
 @pytest.mark.req("R166")
-def test_validators__several__share_one_thread_and_none_follows_a_late_one():
-    called: list[tuple[str, int]] = []
+def test_validators__several__none_follows_a_late_one():
+    called: list[str] = []
 
     class Validator:
         def __init__(self, name: str) -> None:
@@ -106,7 +105,7 @@ def test_validators__several__share_one_thread_and_none_follows_a_late_one():
 
         @hookimpl
         def on_validate(self, request):
-            called.append((self.name, threading.get_ident()))
+            called.append(self.name)
             time.sleep(0.3 if request.text == self.name else 0)
             return []
 
@@ -114,8 +113,7 @@ def test_validators__several__share_one_thread_and_none_follows_a_late_one():
     for name in ("third", "late", "first"):  # the last registered is called first
         manager.register(Validator(name), name, deadline_s=0.1)
     Gate(manager).admit("text", surface="daily")
-    assert [name for name, _ in called] == ["first", "late", "third"]
-    assert len({thread for _, thread in called} - {threading.get_ident()}) == 1
+    assert called == ["first", "late", "third"]
     with pytest.raises(HookFailed, match=r"'late'.*longer than 0\.1 s"):
         Gate(manager).admit("late", surface="daily")
     time.sleep(0.4)

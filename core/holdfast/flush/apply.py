@@ -131,8 +131,9 @@ class Documents:
     def entries(self) -> tuple[handoff.Work, ...]:
         """The handoff's entries, without withheld ones, because a clone's must not become our own."""
         name = self.services.layout.name(Surface.HANDOFF)
-        text = self._known_text(name)
-        return handoff.parse(text, name) if text and text.strip() else ()
+        stored = self._store.read(name)  # no receipt may quote a withheld passage, and no archive vouch for it
+        text = self.services.store.sifted(stored).text if stored else ""
+        return handoff.parse(text, name) if text.strip() else ()
 
     # one document each
 
@@ -232,8 +233,3 @@ class Documents:
         self._change(surface, name, change)
         self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
         self.warnings += room.warnings
-
-    def _known_text(self, name: str) -> str | None:
-        """A document without withheld passages, which no receipt may quote and no archive may vouch for."""
-        stored = self._store.read(name)
-        return self.services.store.sifted(stored).text if stored else None

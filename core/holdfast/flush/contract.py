@@ -52,7 +52,8 @@ def missing(payload: Payload) -> tuple[str, ...]:
             names.append("handoff")
         else:
             names += [f"handoff.{n}" for n in HANDOFF_FIELDS if _is_blank(getattr(payload.handoff, n))]
-    return tuple(sorted(names, key=_rank))
+    order = {name: number for number, name in enumerate(REQUIRED)}
+    return tuple(sorted(names, key=lambda name: order.get(name, len(order))))
 
 
 def _is_blank(text: str) -> bool:
@@ -79,11 +80,6 @@ def without_blanks(payload: Payload) -> Payload:
     """``payload`` with its blank answers as unanswered, so that they can be derived."""
     names = {name.partition(".")[0] for name in missing(payload)}
     return payload.evolve(**dict.fromkeys(names))
-
-
-def _rank(name: str) -> int:
-    head = name.split(".", 1)[0]
-    return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
 
 
 def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:

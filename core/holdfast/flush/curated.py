@@ -55,7 +55,8 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     """
     mark = BOM if text and text.startswith(BOM) else ""
     text = text.removeprefix(BOM) if text else ""
-    body = _with_plain_ends(text if text.strip() else TITLES[surface])
+    body = text if text.strip() else TITLES[surface]
+    body = "\n".join(line for _, line in lines(body)) if _OTHER_END.search(body) else body.removesuffix("\n")
     for entry in entries:
         wanted = "- " + item(entry.text)
         key = same_key(wanted[2:])
@@ -84,13 +85,6 @@ def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] |
             if span is None and found == old:
                 span = at, at + len(line)
     return there, span
-
-
-def _with_plain_ends(text: str) -> str:
-    """``text`` with newlines between its lines and none at its end."""
-    if _OTHER_END.search(text):
-        return "\n".join(line for _, line in lines(text))
-    return text.removesuffix("\n")
 
 
 def without(text: str, gone: Sequence[str]) -> str:
