@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.processes import finished
 
-from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.errors import Corrupt, Refused
 from holdfast.storage import Add, delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
@@ -168,19 +168,6 @@ BLOCK = make_block("two", "- caf\u00e9").encode()
 
 
 @pytest.mark.req("R096", "R016")
-@pytest.mark.parametrize(
-    "tail",
-    [b"", BLOCK[:1], BLOCK[:20], BLOCK[:-1], BLOCK[:-2], b"\0" * 30, BLOCK[:10] + b"\0" * 20, b"\0" * len(BLOCK)],
-)
-def test_append__torn_tail__unseen_by_readers_and_cut_by_the_next_writer(store, home, tail):
-    torn(home, store, tail)
-    assert store.read(DAY).text == HEADER + make_block("one")
-    store.append(DAY, make_block("three"), HEADER, "three")
-    assert store.read(DAY).text == HEADER + make_block("one") + make_block("three")
-    assert (home / "state" / "append.intent").read_bytes() == b""
-
-
-@pytest.mark.req("R096", "R016")
 @pytest.mark.parametrize("tail", [b"typed by hand", b"\n## 14:3 typed by hand", BLOCK + b"typed by hand", b"\n\n"])
 def test_append__intent_but_hand_written_tail__kept(store, home, tail):
     torn(home, store, tail)
@@ -310,27 +297,6 @@ def test_facts__bad_line_in_the_middle__corrupt_naming_it(store, home, bad, why)
     assert len(list(store.facts())) == 3
 
 
-@pytest.mark.parametrize("cut", [1, 2, 10, 60, -2, -1])
-@pytest.mark.parametrize("zeros", [False, True])
-def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(store, home, cut, zeros):
-    store.add_fact(make_fact(1), 5)
-    path = home / "facts.jsonl"
-    kept = path.read_bytes()
-    mark = (home / "state" / "facts.mark").read_bytes()  # a crash comes before the new one
-    store.add_fact(make_fact(2), 5)
-    line = path.read_bytes()[len(kept) :]
-    tail = line[:cut] + (b"\0" * (len(line) - len(line[:cut])) if zeros else b"")
-    path.write_bytes(kept + tail)
-    (home / "state" / "facts.mark").write_bytes(mark)
-    whole = tail == line[:-1]  # only the newline is missing: all that was said is there
-    for view in (FileBackend(home.parent), store):
-        assert [fact.id for fact in view.facts()] == ["fact_00000001"] + ["fact_00000002"] * whole
-    FileBackend(home.parent).add_fact(make_fact(3), 5)
-    wanted = ["fact_00000001"] + ["fact_00000002"] * whole + ["fact_00000003"]
-    assert [fact.id for fact in store.facts()] == wanted
-    assert len(lines(home)) == len(wanted)
-
-
 @pytest.mark.parametrize(
     "tail",
     ["todo: add more", '{"i": 1', "\0\n\0x", '{"id": "\0\0todo', '\0\0todo"}\n'],
@@ -408,24 +374,6 @@ def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(tmp_
         # A whole line without a checksum is what a person may write.
         by_hand = any(b'"crc"' not in line for line in path.read_bytes().splitlines())
         assert list(view.facts()) == stored or by_hand or view.check().lost
-
-
-def test_facts__failed_flush__next_addition_goes_to_a_new_file(store, home, monkeypatch):
-    """A second fsync of the same file proves nothing: the kernel may have dropped the pages and called them clean."""
-    store.add_fact(make_fact(1), 5)
-    inode = (home / "facts.jsonl").stat().st_ino
-
-    def fails(fd: int) -> None:
-        raise OSError(5, os.strerror(5))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fails)
-        with pytest.raises(Unavailable, match=os.strerror(5)):
-            store.add_fact(make_fact(2), 5)
-        assert len(list(store.facts())) == 1
-    store.add_fact(make_fact(2), 5)
-    assert (home / "facts.jsonl").stat().st_ino != inode
-    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
