@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from holdfast.errors import HoldfastError
 from holdfast.models import Fact
 from holdfast.storage import StorageBackend, block_marker
 from holdfast.testing.worker import open_store
@@ -21,6 +22,8 @@ class ContractBase:
     """Fixtures and the author's switches. ``factory`` is ``"package.module:callable"``."""
 
     factory: ClassVar[str] = ""
+    #: How many times a model is compared, each time by 25 calls. Fewer suit a slow server.
+    machine_examples: ClassVar[int] = 25
 
     def corrupt_document(self, root: Path, name: str) -> None:
         """Make the stored document unreadable. Without it E1 is not checked for documents."""
@@ -58,6 +61,14 @@ class ContractBase:
     def store(self, reopen: Open) -> StorageBackend:
         """The store under test, new."""
         return reopen()
+
+
+def fails(error: type[HoldfastError], *touches: Callable[[], object]) -> None:
+    """Check that each call raises the error, with a next step."""
+    for touch in touches:
+        with pytest.raises(error) as caught:
+            touch()
+        assert caught.value.next_step
 
 
 def make_fact(number: int, content: str = "", *, confidence: float = 0.8, age_s: float = 0.0, **more: Any) -> Fact:

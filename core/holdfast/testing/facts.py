@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import pytest
-from hypothesis import settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import StorageBackend, delete_fact, get_fact, update_fact
-from holdfast.testing.base import ContractBase, Open, make_block, make_fact
-from holdfast.testing.machine import FactMachine
+from holdfast.testing.base import ContractBase, Open, fails, make_block, make_fact
+from holdfast.testing.machine import FactMachine, agree
 
 LIMIT = 500
 
@@ -28,9 +27,6 @@ def ids(store: StorageBackend) -> list[str]:
 
 class FactContract(ContractBase):
     """Facts."""
-
-    #: How many times the model is compared, each time by 25 steps. Fewer suit a slow server.
-    machine_examples: ClassVar[int] = 25
 
     def test_f1_add__time_of_another_zone__same_instant_in_utc(self, store: StorageBackend, reopen: Open) -> None:
         """F1"""
@@ -66,14 +62,9 @@ class FactContract(ContractBase):
         assert list(store.facts()) == [old]
 
     def test_f4_facts__calls_in_any_order__agree_with_a_model(self) -> None:
-        """F1, F2, F3, F4, F5, F6, F7, F8, F10, F11, F12, F14, C2: see :class:`holdfast.testing.machine.FactMachine`. A
-        loaded Hypothesis profile that asks for more examples decides how many."""
-        machine = type("FactMachine", (FactMachine,), {"factory": self.factory})
-        loaded, usual = settings().max_examples, settings.get_profile("default").max_examples
-        examples = loaded if loaded > usual else self.machine_examples
-        run_state_machine_as_test(
-            machine, settings=settings(max_examples=examples, stateful_step_count=25, deadline=None)
-        )
+        """F1, F2, F3, F4, F5, F6, F7, F8, F10, F11, F12, F14, F15, F16, C2: see
+        :class:`holdfast.testing.machine.FactMachine`."""
+        agree(FactMachine, self.factory, self.machine_examples)
 
     @pytest.mark.parametrize("unknown", ["fact_ffffffff", "", "' OR 1=1", "../x"])
     def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:
@@ -96,11 +87,11 @@ class FactContract(ContractBase):
         """F12, E3"""
         store.add_fact(make_fact(1), LIMIT)
         half: dict[str, Any] = {field: "half \ud800 of it"}
-        with pytest.raises(Refused) as caught:
-            store.add_fact(attrs.evolve(make_fact(2), **half), LIMIT)
-        assert caught.value.next_step
-        with pytest.raises(Refused):
-            update_fact(store, "fact_00000001", **half)
+        fails(
+            Refused,
+            lambda: store.add_fact(attrs.evolve(make_fact(2), **half), LIMIT),
+            lambda: update_fact(store, "fact_00000001", **half),
+        )
         for view in (store, reopen()):
             assert list(view.facts()) == [make_fact(1)]
 
@@ -111,17 +102,9 @@ class FactContract(ContractBase):
         for number in (1, 2, 3):
             store.add_fact(make_fact(number), LIMIT)
         self.corrupt_facts(root)
-        touches: tuple[Callable[[StorageBackend], object], ...] = (
-            lambda s: list(s.facts()),
-            lambda s: len(list(s.facts())),
-            lambda s: s.add_fact(make_fact(4), LIMIT),
-            lambda s: delete_fact(s, "fact_00000001"),
-        )
         for view in (store, reopen()):
-            for touch in touches:
-                with pytest.raises(Corrupt) as caught:
-                    touch(view)
-                assert caught.value.next_step
+            add = partial(view.add_fact, make_fact(4), LIMIT)
+            fails(Corrupt, partial(ids, view), add, partial(delete_fact, view, "fact_00000001"))
 
     def test_e2_facts__store_unwritable__unavailable_and_unchanged(
         self, store: StorageBackend, reopen: Open, root: Path
@@ -130,15 +113,13 @@ class FactContract(ContractBase):
         for number in (1, 2):
             store.add_fact(make_fact(number), LIMIT)
         with self.unwritable(root):
-            for touch in (
+            fails(
+                Unavailable,
                 lambda: store.add_fact(make_fact(3), LIMIT),
                 lambda: store.add_fact(make_fact(3), 2),
                 lambda: update_fact(store, "fact_00000001", confidence=0.1),
                 lambda: delete_fact(store, "fact_00000001"),
-            ):
-                with pytest.raises(Unavailable) as caught:
-                    touch()
-                assert caught.value.next_step
+            )
         for view in (store, reopen()):
             assert list(view.facts()) == [make_fact(1), make_fact(2)]
         assert store.add_fact(make_fact(3), LIMIT).outcome is AddOutcome.ADDED

@@ -10,8 +10,9 @@ from pathlib import Path
 from holdfast.models import AddOutcome
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import ContractBase, Open, add_call, append_call, make_block, make_fact
-from holdfast.testing.documents import DAY, HEADER, DocumentContract, text_of
+from holdfast.testing.documents import DAY, DocumentContract, text_of
 from holdfast.testing.facts import FactContract
+from holdfast.testing.machine import HEADER
 from holdfast.testing.optional import OptionalContract
 from holdfast.testing.worker import Workers, run
 
