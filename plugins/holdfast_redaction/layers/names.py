@@ -69,66 +69,13 @@ _NOT_TOKEN = frozenset("""
     output pad page pagination parser per position prev previous prompt reasoning resume row scroll sep special
     start stop sync syntax thinking total unk watch
 """.split())  # fmt: skip  # noqa: SIM905
-#: Words before ``key`` that make it a secret: kinds of keys, and services that give them out. ``key`` alone may be any.
+#: Words before ``key`` that make it a secret. After another word, like the name of a service, only a value that is
+#: random or an id is one.
 _SECRET_KEYS = frozenset("""
-    abstractapi abuseipdb access account accuweather activecampaign adafruit admin adobe adyen aes aftership agora
-    ahrefs airbrake aircall airtable airvisual akamai akismet alchemy algolia alibaba aliyun alphavantage amadeus
-    amplitude anthropic anyscale api apiflash apify apilayer apollo app appcenter appdynamics appfollow application
-    appsflyer aqicn arcgis artifactory asana assemblyai atlassian auth auth0 authentication autodesk avalara aws axiom
-    azure backblaze baidu bamboohr bandwidth baremetrics basecamp beamer besttime betterstack bigcommerce bigml bing
-    birdeye bitbucket bitfinex bitget bitly bitmex bitpanda bitrise blockchair blockcypher blockfrost blocknative
-    bluesky bot braintree branchio braze brevo brex browserless browserstack browshot buddy bugsnag buildkite bunny
-    bunnycdn buttercms bybit calendarific calendly capsulecrm carbone cartes cf chargebee chartmogul checkly chromatic
-    cicero circleci clarifai clearbit clerk clicksend clicktime clickup client clockify cloudant cloudconvert
-    cloudflare cloudinary cloudmersive cloudsmith cloudways coda codacy codeclimate codecov codemagic cohere coinapi
-    coinbase coingecko coinlayer coinmarketcap commercetools confluent consumer contentful contentstack convertkit
-    cookie coralogix couchbase coveralls crawlbase crisp crowdin crunchbase crypt crypto cryptocompare currencycloud
-    currencylayer currencyscoop customerio dailyco databox databricks datadog datagov dbt dd debounce decryption deepai
-    deepgram deepl deepseek delighted deno deploy detectify developer dialpad digicert digitalocean discogs discord
-    disqus dnsimple docparser docraptor docusign doppler doubleclick drift drip dropbox druva dynatrace dyspatch
-    easypost ebay elasticemail elevenlabs emailoctopus enc encrypt encryption enigma envoy eodhd etherscan etsy
-    eventbrite everhour exa exchangerate faceplusplus fastforex fastly fauna fernet fibery figma filestack finicity
-    finnhub firebase firecrawl fireworks fixer flatio flickr flightaware flightstats flutterwave foursquare freshbooks
-    freshdesk freshsales fullstory fxmarket gateway gcp geckoboard gemini genderize geoapify geocodify geocodio
-    geoipify getresponse ghost giphy gitbook gitea github gitlab gitter glassnode gocardless godaddy google gotify
-    grafana graphcms graphhopper groq guardian gumroad guru hackerone happi harvest hasura headspin helius helpscout
-    helpspot hereapi heroku hetzner hf hmac holidayapi honeybadger honeycomb hootsuite host hotjar hubspot huggingface
-    humanloop hunter hygraph hyperbrowser ibmcloud imagekit imgbb imgur influx influxdb infobip infura insightly
-    instatus integration integromat intercom intrinio invoiceninja ipapi ipdata ipgeolocation ipify ipinfo ipinfodb
-    ipqualityscore ipregistry ipstack iterable jetbrains jfrog jina jira jotform jumpcloud jwt kagi keycdn kickbox
-    kickstarter klaviyo kontent kraken kucoin lambdatest langfuse langsmith lastfm launchdarkly leadfeeder lemlist
-    lemonsqueezy lessannoyingcrm licence license lineapi linear linkedin linkpreview linode live liveagent livechat
-    livekit llamaindex locationiq logdna loggly loginradius logrocket logtail logzio lokalise looker lunchmoney
-    mailboxlayer mailchimp mailerlite mailersend mailgun mailjet mailmodo mailtrap management mandrill mapbox mapquest
-    maps marketstack master matomo mattermost maxmind mediastack meilisearch mem0 meraki mercury messagebird metaapi
-    metabase midjourney miro mistral mixpanel mollie monkeylearn moonclerk moosend morningstar mux nasa neo4j neon
-    netdata netlify newrelic newsapi newscatcher nexmo nftport ngrok nightfall nitro noticeable notion novu nozbe npm
-    nuget nutshell nylas nytimes oanda octopus okta onedrive onelogin onepassword onesignal onfleet openai opencage
-    openexchangerates openrouter opensea opentok openuv openweather openweathermap opsgenie optimizely ovh owlbot
-    packagecloud paddle pagarme pagerduty pandadoc parseur partnerstack passbase paypal paystack pdflayer pdfshift
-    pepipost percy perplexity pexels pinata pinecone pingdom pinterest pipedream pipedrive pivotaltracker pixabay plaid
-    planetscale planyo plausible playht plivo portkey posthog postman postmark powerbi prefect printful printify
-    private prod prodpad productboard production project promptlayer proxycrawl pubnub pulumi pushbullet pusher
-    pushover pypi qase qdrant qualaroo qualtrics qualys quandl quickbase quickbooks quicknode rapid7 rapidapi rawg
-    raygun razorpay read readme recaptcha recharge recurly reddit refiner replicate resend rest restpack retell retool
-    revenuecat rewardful ringcentral riot roboflow rocketreach rollbar root rootly rudderstack runpod runway sage
-    salesblink salesforce salesloft samsara sanity saucelabs scaleway scrapeapi scrapedo scraperapi scrapestack
-    scrapfly scrapingant scrapingbee screenshotapi screenshotlayer sdk secret secure securitytrails semaphore semgrep
-    semrush sendbird sendgrid sendinblue sentry serpapi serper serpstack server service session shared shippo shodan
-    shopify shortcutapi sightengine sign signalwire signing signnow simplesat simvoly sinch sirv skyscanner slack
-    smartling smartsheet smtp2go snipcart snowflake snyk solscan sonarcloud sonarqube sonatype sourcegraph sparkpost
-    speechtext splunk spoonacular spotify square squarespace squareup ssh ssl stability statuscake statuspage stockdata
-    storage storecove storyblok strapi strava streak stripe stripo stytch subscription sumologic supabase surveymonkey
-    surveysparrow swell swiftype tableau tailscale tally tatum tavily teamwork telegram telnyx tenderly test testrail
-    textmagic theguardian thingspeak ticketmaster tickettailor tidb tiktok timecamp timescale tinybird tinypng tls tmdb
-    tmetric todoist toggl tolgee tomorrowio tomtom transifex travis trello trustpilot turso twelvedata twilio twitch
-    twitter typeform typesense uclassify unsplash upcloud uploadcare uploadthing upstash uptimerobot upwave urlscan
-    userflow userstack vatlayer vbout vercel veriff verifone verimail veriphone vero versioneye viewneo virustotal
-    visualcrossing voiceflow vonage voyage voyageai vultr wakatime walkscore wandb weather weatherapi weatherbit
-    weatherstack weaviate webflow webhook webhookrelay webscraper whatsapp wifi wistia wiza wlan woocommerce wordnik
-    workable workato workos worldcoin wpa wrike write x xata xero yahoo yandex yelp youneedabudget yousign youtube
-    zapier zapierwebhook zendesk zenhub zenrows zenscrape zenserp zeplin zerobounce zeroheight zilliz zipcodeapi
-    zipcodebase zipwhip zoho zonka zoom zoominfo zulip
+    access account admin aes api app application auth authentication client consumer cookie crypt crypto decryption
+    deploy developer enc encrypt encryption fernet gateway hf hmac host jwt licence license management master private
+    prod production project read rest root sdk secret secure server service session shared sign signing ssh ssl storage
+    subscription test tls webhook wifi wlan wpa write
 """.split())  # fmt: skip  # noqa: SIM905
 #: Words after the noun that do not change its meaning.
 _QUALIFIERS = frozenset("""
@@ -145,17 +92,19 @@ _WEAK_NAMES = frozenset("""
 _PLAIN_KEYS = frozenset("""
     answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
     config content control correlation cursor data dedup deduplication delete dict digest dimension document down
-    encoded enter entity entry env escape etag event every extra fact feature field file filter fingerprint flag
+    encoded enter entity entry env escape etag every extra fact feature field file filter fingerprint flag
     foreign free function golden group hash header home host hot hotkey id idempotency image index item job join
     json keyboard known label language last layer left locale lock lookup major map marker message meta metadata
     minor missing model natural next node object option order page parent part partition path pk press pressed
-    previous primary prop property protobuf public query queue range react record redis ref region registry remote
-    request resource result return right route row s3 search segment serial setting shard shift short sort sorted
-    source space stable state storage store stream sub subject surrogate tab tag task that the this thread topic
+    previous primary prop property protobuf public queue range react record redis ref region registry remote
+    request resource result return right route row s3 segment serial setting shard shift short sort sorted
+    space stable state store stream sub subject surrogate tab tag task that the this thread topic
     trace translation translations tree type unique up url user value verification verifying version which
 """.split())  # fmt: skip  # noqa: SIM905
-#: ... of them those that some services sell.
-_SERVED = frozenset(("event", "query", "search", "source", "storage"))
+#: ... and words that leave it open: some services sell such keys.
+_OPEN = frozenset("""
+    dsa ecdsa eddsa event gpg pgp query recv rsa search source storage
+""".split())  # fmt: skip  # noqa: SIM905
 
 
 def words(identifier: str) -> list[str]:
@@ -184,10 +133,10 @@ def strength(identifier: str) -> int:
     last, before = parts[-1], parts[:-1]
     if last in _ABOUT:
         return 0
-    return _of_word(last, before, identifier)
+    return _of_word(last, before, low)
 
 
-def _of_word(last: str, before: list[str], identifier: str) -> int:
+def _of_word(last: str, before: list[str], low: str) -> int:
     glued = "".join(before[-2:]) + last if before else last
     if last.endswith(_PASSWORDS) or glued.endswith(("motdepasse",)):
         return (
@@ -209,23 +158,20 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
         if (before and before[-1] in _NOT_TOKEN) or any(b in ("max", "num", "count") for b in before):
             return 0
         return STRONG if before else WEAK
-    if last in ("key", "keys"):
-        return (
-            STRONG
-            if before and (before[-1] in _SECRET_KEYS or "secret" in before or "api" in before)
-            else _key_of(identifier, before)
-        )
+    if last in ("key", "keys") and before:
+        return _of_key(before)
     if last == "seed" and before and before[-1] in ("otp", "totp", "hotp", "fa", "mfa"):
         return STRONG
-    if last in _WEAK_NAMES or identifier.lower() in LOGINS:
+    if last in _WEAK_NAMES or low in LOGINS:
         return WEAK
     return 0
 
 
-def _key_of(identifier: str, before: list[str]) -> int:
-    """The confidence for a key with an unknown word before it. ``FOO_KEY`` is an environment variable."""
-    if before and before[-1] in _SERVED and not _SECRET_KEYS.isdisjoint(before[:-1]):  # "azure search key"
+def _of_key(before: list[str]) -> int:
+    """The confidence for a key with these words before it."""
+    last = before[-1]
+    if last in _SECRET_KEYS or "secret" in before or "api" in before:
+        return STRONG
+    if last in _OPEN:
         return FAINT
-    if not before or before[-1] in _PLAIN_KEYS:
-        return 0
-    return WEAK if identifier.isupper() else FAINT
+    return 0 if last in _PLAIN_KEYS else WEAK

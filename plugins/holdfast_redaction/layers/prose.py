@@ -13,7 +13,7 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, values
 from holdfast_redaction.layers.assign import SCRIPT, Value
-from holdfast_redaction.layers.values import PASSWORD, STRONG
+from holdfast_redaction.layers.values import FAINT, PASSWORD
 
 # All of these read lower-case text, because an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|[「『]([^」』\n]{2,200})[」』]|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
@@ -244,7 +244,7 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
     named = (
         (noun in names.PINS and value.isdigit() and 4 <= len(value) <= 10)
         or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
-        or (((sure and strength == STRONG) or noun.endswith("secret")) and _ID.fullmatch(value))
+        or (((sure and strength > FAINT) or noun.endswith("secret")) and _ID.fullmatch(value))
     )
     if not named and not sure and strength < PASSWORD and len(value) < 12:
         return None

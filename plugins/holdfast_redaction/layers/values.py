@@ -236,10 +236,10 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     if bare[0] in "$%<{" or ((not quoted and bare[0] in "@&*!?|>([\\") and is_reference(bare)):
         return _odd_password(bare, strength, quoted=quoted)
     if _ID.fullmatch(bare) or (not quoted and strength < PASSWORD and _PREFIXED_ID.fullmatch(bare)):
+        prefixed = _PREFIXED_ID.fullmatch(bare) and not bare.startswith(("sk_", "sk-"))  # a secret key
         if strength > WEAK:  # a strong name decides, unless the value names itself an id
-            prefixed = _PREFIXED_ID.fullmatch(bare) and not bare.startswith(("sk_", "sk-"))  # a secret key
             return strength == PASSWORD or (len(bare) >= 8 and not prefixed)
-        return bare.isalnum() and (len(bare) == 32 if strength == FAINT else len(bare) >= 32)
+        return bare.isalnum() and len(bare) == 32 if strength == FAINT else len(bare) >= 16 and not prefixed
     if _SHAPE.fullmatch(bare):
         return strength == PASSWORD and ((bare.isdigit() and len(bare) >= 4) or ("#" in bare[3:] and "/" not in bare))
     if is_reference(bare):
