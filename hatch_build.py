@@ -45,6 +45,6 @@ class Rules(BuildHookInterface[Any]):
 
         path = plugins / "holdfast_redaction" / "rules" / "rules.toml"
         source = path.read_bytes()
-        compiled = {"source": crc32(source), "tables": tables(source.decode())}
+        compiled = {"source": crc32(source), "rows": tables(source.decode())}
         path.with_suffix(".json").write_text(json.dumps(compiled), encoding="utf-8")
         build_data["artifacts"].append("plugins/holdfast_redaction/rules/rules.json")

@@ -9,7 +9,7 @@ from itertools import islice
 
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import blocks, context, pii, values
-from holdfast_redaction.layers.exact import Formats, Words
+from holdfast_redaction.layers.exact import Formats
 from holdfast_redaction.layers.plain import plain_forms
 from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import SECONDS, Budget, Hit, RedactionFailed
@@ -105,9 +105,8 @@ class Scanner:
 
     def _search(self, text: str, budget: Budget, heads: list[int]) -> list[Hit]:
         lower = _lower(text)
-        words = Words(text)
-        hits = self._formats.find(text, lower, words, budget)
-        hits += context.find(text, lower, budget, words.lower, heads)
+        hits = self._formats.find(text, lower, set(text.split()), budget)
+        hits += context.find(text, lower, budget, heads)
         return hits + pii.find(text, lower, budget)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:

@@ -27,15 +27,13 @@ _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.
 _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
 
 
-def find(text: str, lower: str, budget: Budget, words: str, heads: list[int]) -> list[Hit]:
-    """All values of secrets' names. ``lower`` is ``text`` in lower case, of the same length, and ``words`` its words.
-    Adds the offsets of names that may head a column to ``heads``."""
+def find(text: str, lower: str, budget: Budget, heads: list[int]) -> list[Hit]:
+    """All values of secrets' names. ``lower`` is ``text`` in lower case, of the same length. Adds the offsets of names
+    that may head a column to ``heads``."""
     hits: list[Hit] = []
     seen: set[int] = set()
     cells: dict[tuple[int, int], list[int]] = {}
     for hint in names.HINTS if text.isascii() else (*names.HINTS, *names.FOREIGN_HINTS):
-        if hint not in (lower if " " in hint else words):
-            continue
         at = lower.find(hint)
         while at >= 0:
             first, after = _name_around(text, at, at + len(hint))

@@ -11,25 +11,6 @@ from holdfast_redaction.layers import values
 from holdfast_redaction.patterns import Budget, Hit, Rule, entropy
 from holdfast_redaction.rules import table
 
-#: The shortest word that can contain a keyword of ``table.WORDS``.
-LONG_WORD = 16
-#: The shortest word that can contain a format without a keyword.
-_ANYWHERE = min([min_word for _, min_word in table.ANYWHERE])
-
-
-class Words:
-    """A text's distinct words, several times shorter than a long text."""
-
-    __slots__ = ("exact", "long", "lower")
-
-    def __init__(self, text: str) -> None:
-        words = set(text.split())
-        #: Each with a blank before and after, and the same in lower case.
-        self.exact = f" {' '.join(words)} "
-        self.lower = self.exact.lower()
-        #: The long words, unchanged.
-        self.long = [word for word in words if len(word) >= LONG_WORD]
-
 
 class Formats:
     """The table, with expressions compiled on first use. ``disabled`` names rules to leave out."""
@@ -38,21 +19,17 @@ class Formats:
         self._disabled = disabled
         self._compiled: dict[int, tuple[Rule, re.Pattern[str], frozenset[str]]] = {}
 
-    def find(self, text: str, lower: str, words: Words, budget: Budget) -> list[Hit]:
+    def find(self, text: str, lower: str, words: set[str], budget: Budget) -> list[Hit]:
         """All secrets in known formats, unordered, possibly overlapping. ``lower`` is ``text`` in lower case, with the
-        same length, and ``words`` are its words. Keywords without a blank are searched in these."""
+        same length, and ``words`` are its words. Keywords without a blank are searched in these, because a long text
+        repeats them."""
         hits: list[Hit] = []
-        exact = [row for row in table.TEXT if row[0] in (text if " " in row[0] else words.exact)]
-        if words.long:
-            long = " ".join(words.long)
-            exact += [row for row in table.WORDS if row[0] in long]
-        in_lower = [row for row in table.LOWER if row[0] in (lower if " " in row[0] else words.lower)]
-        for keyword, rules in exact:
-            self._at_keyword(text, text, keyword, rules, hits, budget)
-        for keyword, rules in in_lower:
-            self._at_keyword(text, lower, keyword, rules, hits, budget)
-        if max(map(len, words.long), default=0) >= _ANYWHERE:
-            self._anywhere(text, words.long, hits, budget)
+        joined = " ".join(words)
+        for haystack, among, keywords in ((text, joined, table.EXACT), (lower, joined.lower(), table.LOWER)):
+            for keyword, rules in keywords:
+                if keyword in (haystack if " " in keyword else among):
+                    self._at_keyword(text, haystack, keyword, rules, hits, budget)
+        self._anywhere(text, words, hits, budget)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -61,7 +38,7 @@ class Formats:
         return self._compiled[index]
 
     def _at_keyword(
-        self, text: str, haystack: str, keyword: str, rules: tuple[int, ...], hits: list[Hit], budget: Budget
+        self, text: str, haystack: str, keyword: str, rules: list[int], hits: list[Hit], budget: Budget
     ) -> None:
         for index in rules:
             free = haystack.find(keyword)
@@ -81,9 +58,12 @@ class Formats:
                 free = haystack.find(keyword, through if through > free else free + 1)
             budget.check(rule.id)
 
-    def _anywhere(self, text: str, words: list[str], hits: list[Hit], budget: Budget) -> None:
+    def _anywhere(self, text: str, words: set[str], hits: list[Hit], budget: Budget) -> None:
         """Formats without a keyword. They match only inside a long word."""
+        longest = max(map(len, words), default=0)
         for index, min_word in table.ANYWHERE:
+            if longest < min_word:
+                continue
             rule, pattern, _ = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
                 continue

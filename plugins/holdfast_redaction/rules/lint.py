@@ -42,12 +42,6 @@ def complaints(regex: str) -> list[str]:
     return sorted(set(found))
 
 
-def shortest(regex: str) -> int:
-    """Length of the shortest match of ``regex``."""
-    width: int = parser.parse(regex).getwidth()[0]
-    return width
-
-
 def _walk(tree: Any, *, nested: bool = False) -> Iterator[tuple[Any, Any, bool]]:
     """Every operator, its argument, and whether a repeat without a small limit and without a literal is around it."""
     for operator, argument in tree:

@@ -38,7 +38,7 @@ def accepted(regex: str) -> list[str]:
 
 def literals() -> dict[str, int]:
     """Each keyword with the number of its first rule, and the words in names, with none."""
-    rows = [row for rows in (table.WORDS, table.TEXT, table.LOWER) for row in rows]
+    rows = [row for rows in (table.EXACT, table.LOWER) for row in rows]
     return dict.fromkeys((*names.HINTS, *names.FOREIGN_HINTS), -1) | {keyword: rules[0] for keyword, rules in rows}
 
 
