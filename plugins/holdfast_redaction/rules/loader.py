@@ -38,6 +38,22 @@ class UserRule:
     allow_match: list[Any] = field(factory=list)
     stopwords: list[str] = field(factory=list)
 
+    def find(self, text: str) -> Iterator[Hit]:
+        """Every secret that the rule finds and does not allow: the named group, or the first matching one, or the whole
+        match, as in gitleaks."""
+        for match in self.pattern.finditer(text):
+            groups = [self.group] if self.group else range(1, len(match.groups()) + 1)
+            start, end = next((span for span in map(match.span, groups) if 0 <= span[0] < span[1]), match.span())
+            secret = text[start:end]
+            is_allowed = (
+                (self.entropy and entropy(secret) <= self.entropy)
+                or any(word in secret.lower() for word in self.stopwords)
+                or any(pattern.search(secret) for pattern in self.allow)
+                or any(pattern.search(match.group(0)) for pattern in self.allow_match)
+            )
+            if secret and not is_allowed:
+                yield Hit(start, end, self.id, RANK)
+
 
 @define
 class UserRules:
@@ -50,32 +66,10 @@ class UserRules:
         hits: list[Hit] = []
         lower = text.lower()
         for rule in self.rules:
-            if rule.keywords and not any(k in lower for k in rule.keywords):
-                continue
-            for match in rule.pattern.finditer(text):
-                start, end = _secret_span(match, rule.group)
-                if start < end and _counts(rule, text[start:end], match.group(0)):
-                    hits.append(Hit(start, end, rule.id, RANK))
-            budget.check(rule.id)
+            if not rule.keywords or any(keyword in lower for keyword in rule.keywords):
+                hits += rule.find(text)
+                budget.check(rule.id)
         return hits
-
-
-def _secret_span(match: Any, group: int) -> tuple[int, int]:
-    """The secret, which is the named group, or the first matching group, or the whole match, as in gitleaks."""
-    for index in [group] if group else range(1, len(match.groups()) + 1):
-        start, end = match.span(index)
-        if 0 <= start < end:
-            return start, end
-    return match.start(), match.end()
-
-
-def _counts(rule: UserRule, secret: str, match: str) -> bool:
-    if rule.entropy and entropy(secret) <= rule.entropy:
-        return False
-    low = secret.lower()
-    if any(word in low for word in rule.stopwords):
-        return False
-    return not any(p.search(secret) for p in rule.allow) and not any(p.search(match) for p in rule.allow_match)
 
 
 def load(paths: Iterable[str]) -> UserRules:
