@@ -20,8 +20,8 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
@@ -43,11 +43,14 @@ _PATIENCE_S, _BAR = 0.4, 25
 
 
 class Argument(NamedTuple):
-    """An argument as :meth:`argparse.ArgumentParser.add_argument` takes it, and its heading in the help."""
+    """An argument as :meth:`argparse.ArgumentParser.add_argument` takes it, and its heading in the help. ``rivals``
+    are the names of the arguments that exclude each other, and ``required`` one of them."""
 
     names: tuple[str, ...]
     options: Mapping[str, Any]
     group: str
+    rivals: tuple[str, ...] = ()
+    required: bool = False
 
     @property
     def dest(self) -> str:
@@ -58,13 +61,6 @@ class Argument(NamedTuple):
     def default(self) -> object:
         """The value when it is not given."""
         return self.options.get("default", False if self.options.get("action") == "store_true" else None)
-
-
-class OneOf(NamedTuple):
-    """Arguments that exclude each other."""
-
-    arguments: tuple[Argument, ...]
-    required: bool
 
 
 class Answer(NamedTuple):
@@ -121,9 +117,10 @@ def flag(name: str, help: str, *, group: str = "") -> Argument:  # noqa: A002 - 
     return Argument((name,), {"action": "store_true", "help": help}, group)
 
 
-def one_of(*arguments: Argument, required: bool = False) -> OneOf:
+def one_of(*arguments: Argument, required: bool = False) -> list[Argument]:
     """Arguments that exclude each other, all with the first one's heading."""
-    return OneOf(arguments, required)
+    rivals = tuple(one.names[0] for one in arguments)
+    return [one._replace(group=arguments[0].group, rivals=rivals, required=required) for one in arguments]
 
 
 SESSION = argument("--session", metavar="ID", type=session_id, help=f"session id (default: {DEFAULT_SESSION})")
@@ -144,7 +141,7 @@ class Command:
         self,
         heading: str,
         summary: str,
-        *arguments: Argument | OneOf,
+        *arguments: Argument,
         examples: Sequence[str],
         notes: str = "",
         usage: str = "",
@@ -190,14 +187,13 @@ class Command:
             parser.add_argument("action", choices=tuple(self._actions), help=", ".join(self._usages), **optional)
             if names := dict.fromkeys(n.strip("[]") for a in self._actions.values() for n in a.names if n != "..."):
                 parser.add_argument("names", nargs="*", metavar=" or ".join(names), help="what the action is about")
-        groups: dict[str, Any] = {"": parser}
-        for item in self._arguments:
-            first = item.arguments[0] if isinstance(item, OneOf) else item
-            target = groups.get(first.group) or groups.setdefault(first.group, parser.add_argument_group(first.group))
-            if isinstance(item, OneOf):
-                target = target.add_mutually_exclusive_group(required=item.required)
-            for one in item.arguments if isinstance(item, OneOf) else (item,):
-                target.add_argument(*one.names, **one.options)
+        groups: dict[object, Any] = {"": parser}
+        for one in self._arguments:
+            if one.group not in groups:
+                groups[one.group] = parser.add_argument_group(one.group)
+            if one.rivals and one.rivals not in groups:
+                groups[one.rivals] = groups[one.group].add_mutually_exclusive_group(required=one.required)
+            groups[one.rivals or one.group].add_argument(*one.names, **one.options)
         if self._json:
             parser.add_argument("--json", action="store_true", help="print JSON, errors too")
         parser.set_defaults(command=parser.prog)
@@ -226,8 +222,7 @@ class Command:
             number = "at least one " if "..." in action.names else "one " if len(wanted) == 1 else ""
             raise UsageError(f"{said} {number}{named}.", next_step=step)
         others = {name for other in self._actions.values() for name in other.takes} - {*action.takes}
-        listed = (one for item in self._arguments for one in (item.arguments if isinstance(item, OneOf) else (item,)))
-        for one in listed:
+        for one in self._arguments:
             if one.dest in others and getattr(args, one.dest) != one.default:
                 raise UsageError(f"{said} no {one.names[0]}.", next_step=step)
 
@@ -235,8 +230,8 @@ class Command:
 class _Bar:
     """The progress of long work on one line of a terminal, which disappears at the end."""
 
-    def __init__(self, out: Term) -> None:
-        self._out = out
+    def __init__(self) -> None:
+        self._out = Term(sys.stderr)
         self._shown: tuple[int, str] | None = None
         self._from = time.monotonic() + _PATIENCE_S
 
@@ -255,19 +250,6 @@ class _Bar:
             self._shown = None
 
 
-@contextmanager
-def _shown() -> Iterator[_Bar | None]:
-    """Draw the progress of work inside the block, if stderr is a terminal. Yields the bar, or None."""
-    out = Term(sys.stderr)
-    bar = _Bar(out) if out.is_tty else None
-    try:
-        with progress.watched(bar):
-            yield bar
-    finally:
-        if bar is not None:
-            bar.clear()
-
-
 class Call:
     """A command's call: the parsed arguments, the output, and the project, opened at first use."""
 
@@ -276,14 +258,15 @@ class Call:
         self.out = Term()
         self.json: bool = getattr(args, "json", False)
         self.names: list[str] = getattr(args, "names", [])
-        self.bar: _Bar | None = None
+        self.bar = _Bar()
         self._caution = caution
         self._progress = progress
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._progress and not self.json:
-            self.bar = self._stack.enter_context(_shown())
+        self._stack.callback(self.bar.clear)
+        if self._progress and not self.json and sys.stderr.isatty():
+            self._stack.enter_context(progress.watched(self.bar))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -338,8 +321,7 @@ class Call:
     def give(self, answer: Answer) -> int:
         """Print the answer and return the exit code."""
         ok = answer.ok and answer.error is None
-        if self.bar is not None:
-            self.bar.clear()
+        self.bar.clear()
         if self.json:
             from holdfast.config.serde import unstructure
 

@@ -73,7 +73,7 @@ ARGUMENTS = (
         help="changed state; KIND is status, review, assignment, merge or decision",
         group=_FLAGS,
     ),
-    one_of(
+    *one_of(
         argument("--open", dest="work_open", action="store_true", default=None, help="work goes on", group=_FLAGS),
         argument("--closed", dest="work_open", action="store_false", default=None, help="work is done", group=_FLAGS),
     ),

@@ -52,7 +52,7 @@ WHERE = (
     WHERE[1],
     flag("--all", "every client that is found on this machine"),
     flag("--print", "print the files and their content; write nothing"),
-    one_of(
+    *one_of(
         argument(
             "--model",
             nargs="?",

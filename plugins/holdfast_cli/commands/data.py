@@ -176,7 +176,7 @@ def _day(text: str) -> date:
 @Command(
     "Manage",
     "permanently forget a subject, a session, old data or everything",
-    one_of(
+    *one_of(
         argument("--subject", metavar="TEXT", help="everything that contains this text; `-` reads stdin", group=_WHAT),
         argument("--session", metavar="ID", type=session_id, help="everything recorded for this session"),
         argument("--before", metavar="DATE", type=_day, help="everything older than this day, like 2026-01-31"),
@@ -277,8 +277,7 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
     UsageError for another answer than yes."""
     if not call.args.dry_run and not call.args.yes:
         found = act(True)
-        if call.bar is not None:
-            call.bar.clear()
+        call.bar.clear()
         _say_changed(Term(sys.stderr), found.changed, would=True)
         if not confirmed(f"{total(found)} will be {done} permanently. Go on?"):
             raise UsageError(f"Nothing was {done}.", next_step="Answer `y`, or pass --yes.")

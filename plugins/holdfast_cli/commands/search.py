@@ -30,7 +30,7 @@ _KEYS: Final = (
     argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02"),
     argument("--until", metavar="WHEN", help="older than this"),
     argument("--limit", metavar="N", type=positive, default=10, help="at most N hits (default: 10)"),
-    one_of(
+    *one_of(
         argument("--session", metavar="ID", type=session_id, help="only turns of this session"),
         flag("--everywhere", "all your projects on this machine whose settings you trust"),
     ),
