@@ -33,15 +33,11 @@ from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import Term, home_short
 from holdfast_memory import extra
 
-#: The client and the scope.
-WHERE = (
-    argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
-    argument(
-        "--scope",
-        choices=SCOPES,
-        default="project",
-        help="this project, shared through git, or all of this user's projects (default: project)",
-    ),
+_SCOPE = argument(
+    "--scope",
+    choices=SCOPES,
+    default="project",
+    help="this project, shared through git, or all of this user's projects (default: project)",
 )
 
 
@@ -49,7 +45,7 @@ WHERE = (
     "Guard a client",
     "add holdfast's hooks to a coding agent",
     argument("client", nargs="?", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
-    WHERE[1],
+    _SCOPE,
     flag("--all", "every client that is found on this machine"),
     flag("--print", "print the files and their content; write nothing"),
     *one_of(
@@ -120,40 +116,39 @@ def _picked(call: Call) -> list[str]:
 
 
 def _install(call: Call) -> Answer:
-    args = call.args
-    if args.model == "":
-        args.model = args.client
+    args, client, as_plugin = call.args, CLIENTS[call.args.client], call.args.plugin_dir is not None
+    args.model = args.client if args.model == "" else args.model
     where = evolve(where_in(call.root, args.scope), server=find_spec("mcp") is not None)
-    as_plugin = args.plugin_dir is not None
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
-    wanted = _plugin(call, where) if as_plugin else CLIENTS[args.client].needed(where)
+    wanted = _plugin(call, where) if as_plugin else client.needed(where)
     if args.print:
         return _printed(args.client, wanted, args.model)
-    if where.in_project and not as_plugin:
+    sets_up = where.in_project and not as_plugin
+    if sets_up:
         ownership_mark.secret(make=True)  # without the user's key no hook could store anything
     done = placing.put_in(wanted.places)
-    login = "" if as_plugin else chosen(call, call.root)
+    login = "" if as_plugin else _chosen(call)
     model = None
     if login:
         key = f"plugins.{LOGINS[login]}.enabled"
         model = {"key": key, "file": home_short(project.change(call.root, key, True, user=True))}
-    made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
-    client = CLIENTS[args.client]
-    remark = filter(None, [client.remark(where)])
-    by_hand = [*remark, *wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
+    made, notices = _set_up(where) if sets_up else ((), ())
+    by_hand = [*filter(None, [client.remark(where)]), *wanted.by_hand, *_left_alone(done)]
+    by_hand += [] if where.server else [_NO_SERVER]
     if not as_plugin:
-        by_hand = [*_missing_program(where), *by_hand, *(() if where.in_project else (_OWN_MEMORY,))]
-    if not as_plugin and client.holds != AGREED:
-        by_hand += [_CHECK, *([step(args.client)] if not login and lacks(call, call.root) else [])]
-    name = client.shown
+        lost = where.program == program.PLAIN and not program.on_path()
+        by_hand = [*([_NO_PROGRAM] if lost else []), *by_hand, *([] if where.in_project else [_OWN_MEMORY])]
+        if client.holds != AGREED:
+            by_hand += [_CHECK, *([_model_step(args.client)] if not login and _lacks(call) else [])]
+    files = [*_rows(done), *((file, "made", "", "") for file in made)]
 
     def show(out: Term) -> None:
         place = out.bold(home_short(where.root) if where.in_project else "all your projects")
         changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-        headline = f"{name} {'is' if changed else 'was already'} {_state(client)} in {place}"
-        out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
-        say_files(out, done, [(file, "made", "") for file in made])
+        headline = f"{client.shown} {'is' if changed else 'was already'} {_state(client)} in {place}"
+        out.say(f"{out.mark('ok')} {f'a plugin for {client.shown} is in {place}' if as_plugin else headline}")
+        out.say(out.table([(home_short(path), fate, content) for path, fate, content, _ in files]))
         if model:
             setting = f"`{model['key']} = true` in {model['file']}"
             sentence = f"{CLIENTS[login].shown} is the model in all your projects: {setting}."
@@ -164,16 +159,16 @@ def _install(call: Call) -> Answer:
         for number, text in enumerate(by_hand, start=1):
             out.fill(text, f"  {number}. ")
 
-    files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
     told = [{"message": message, "next_step": step} for message, step in notices]
-    table: dict[str, Any] = {**named(call, where), "files": files, "by_hand": by_hand, "notices": told}
+    table = {**_table(call, where, files), "by_hand": by_hand, "notices": told}
     return Answer(table | ({"model": model} if model else {}), show)
 
 
 @Command(
     "Guard a client",
     "remove holdfast's hooks from a client",
-    *WHERE,
+    argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS)),
+    _SCOPE,
     examples=("holdfast uninstall claude-code", "holdfast uninstall codex --scope user"),
     notes="A file that only holdfast changed gets its original content back, byte for byte. The memory stays.",
 )
@@ -184,6 +179,7 @@ def uninstall(call: Call) -> Answer:
     shared = {place.path for one in others for place in one.places}
     places = [place for place in CLIENTS[call.args.client].needed(where).places if place.path not in shared]
     done = placing.take_out(places)
+    files = _rows(done)
 
     def show(out: Term) -> None:
         gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
@@ -191,33 +187,30 @@ def uninstall(call: Call) -> Answer:
         client = CLIENTS[call.args.client]
         state = f"no longer {_state(client)}" if gone else f"not {_state(client)}, so nothing was changed"
         out.say(f"{out.mark('ok' if gone else 'dot')} {client.shown} is {state} in {out.bold(place)}")
-        say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
+        shown = [(home_short(path), fate, content) for path, fate, content, _ in files if fate != placing.Fate.ABSENT]
+        out.say(out.table(shown))
         if gone:
             out.say("\n  The memory is still there. From now on this client drops context without a flush.")
 
-    return Answer({**named(call, where), "files": as_tables(done), "by_hand": []}, show)
+    return Answer({**_table(call, where, files), "by_hand": []}, show)
 
 
-def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
-    """Print each file's outcome, content and backup on one line."""
+def _rows(done: Sequence[Done]) -> list[tuple[str, str, str, str]]:
+    """Each file's name, outcome, content and backup."""
     rows = []
     for file in done:
         content = "; ".join(filter(None, (file.place.what, f"backup: {file.backup}" if file.backup else "")))
-        if file.fate == "kept":
+        if file.fate is placing.Fate.KEPT:
             content = "is not holdfast's, so it was left alone"
-        rows.append((home_short(file.place.shown), file.fate.value, content))
-    out.say(out.table([*rows, *more]))
+        rows.append((file.place.shown, file.fate.value, content, file.backup))
+    return rows
 
 
-def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
-    """The files as JSON data."""
-    return [{"path": file.place.shown, "fate": file.fate.value, "backup": file.backup} for file in done]
-
-
-def named(call: Call, where: Where) -> dict[str, str]:
-    """The client, what it can hold, scope and root as JSON data."""
-    holds = CLIENTS[call.args.client].label
-    return {"client": call.args.client, "holds": holds, "scope": where.scope, "root": where.root}
+def _table(call: Call, where: Where, files: Sequence[tuple[str, str, str, str]]) -> dict[str, Any]:
+    """The client, what it can hold, scope, root and files as JSON data."""
+    client = CLIENTS[call.args.client]
+    rows = [{"path": path, "fate": fate, "backup": backup} for path, fate, _, backup in files]
+    return {"client": client.name, "holds": client.label, "scope": where.scope, "root": where.root, "files": rows}
 
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -226,16 +219,6 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
         return (), project.begin(where.root)
     done = project.set_up(where.root)
     return done.made, done.notices
-
-
-def _missing_program(where: Where) -> list[str]:
-    if where.program != program.PLAIN or program.on_path():
-        return []
-    step = (
-        f"Put `{program.PLAIN[0]}` on the client's PATH: activate its environment before you start the client, or "
-        "install it with pipx. Until then compaction is blocked and nothing is restored."
-    )
-    return [step]
 
 
 def _state(client: Client) -> str:
@@ -251,6 +234,10 @@ def _left_alone(done: Sequence[Done]) -> list[str]:
     ]
 
 
+_NO_PROGRAM = (
+    f"Put `{program.PLAIN[0]}` on the client's PATH: activate its environment before you start the client, or "
+    "install it with pipx. Until then compaction is blocked and nothing is restored."
+)
 _OWN_MEMORY = "Each project where you start it gets its own memory. `holdfast init` there creates its settings."
 _CHECK = "After the first turn, run `holdfast doctor` to see whether the hooks run."
 #: A client reports a server that cannot start as an error each time.
@@ -323,26 +310,26 @@ def _read(args: Namespace) -> None:
         )
 
 
-def chosen(call: Call, root: str) -> str:
+def _chosen(call: Call) -> str:
     """The login to switch on, by ``--model``, or as the user answers on a terminal; otherwise empty."""
     if call.args.model is not None:
         return str(call.args.model)
     client = call.args.client
-    asks = client in LOGINS and _is_here(client) and can_ask() and not call.json and lacks(call, root)
-    return _asked(client, root) if asks else ""
+    asks = client in LOGINS and _is_here(client) and can_ask() and not call.json and _lacks(call)
+    return _asked(client, call.root) if asks else ""
 
 
 def _is_here(client: str) -> bool:
     return shutil.which(CLIENTS[client].program) is not None
 
 
-def lacks(call: Call, root: str) -> bool:
+def _lacks(call: Call) -> bool:
     """Whether no login is switched on, and the user did not decline one."""
-    config = resolved.load(root, lenient=True)
+    config = resolved.load(call.root, lenient=True)
     return not call.args.no_model and not any(config.plugin(one).enabled for one in LOGINS.values())
 
 
-def step(client: str) -> str:
+def _model_step(client: str) -> str:
     """The manual step that switches a model on."""
     name = client if client in LOGINS else "claude-code"
     return (
