@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from attrs import evolve
 
@@ -70,24 +70,19 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 
 def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
+    name = client.name
     for one in there:
         yield from _settings(client, one)
     for one in plugins:
-        yield _good(client.name, f"installed as a plugin ({client.needed(one).places[0].shown})")
+        yield _good(name, f"installed as a plugin ({client.needed(one).places[0].shown})")
     if not there and not plugins:
-        yield _warn(
-            client.name,
-            "Its hooks have run, but neither this project's settings nor the user's contain them.",
-            f"Run `holdfast install {client.name}`, unless they were for one session only.",
-        )
+        message = "Its hooks have run, but neither this project's settings nor the user's contain them."
+        yield _warn(name, message, f"Run `holdfast install {name}`, unless they were for one session only.")
     # Claude Code drops duplicate commands, so it runs each hook once.
-    once = client.name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
+    once = name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
     if len(there) + len(plugins) > 1 and not once:
-        yield _warn(
-            client.name,
-            "It is guarded more than once (project, user or plugin), so each hook runs more than once.",
-            f"Run `holdfast uninstall {client.name} --scope user` or `--scope project`.",
-        )
+        message = "It is guarded more than once (project, user or plugin), so each hook runs more than once."
+        yield _warn(name, message, f"Run `holdfast uninstall {name} --scope user` or `--scope project`.")
 
 
 def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -105,21 +100,20 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     if any(client.is_there(one) or (plugins and _as_plugin(one)) for one in places):
         return
     root = guarding[0].root
-    yield Check(
-        name=client.name,
-        outcome=Outcome.FAIL,
-        message=f"{client.shown} started in this folder ({here}) runs none of this project's hooks, so it compacts "
-        f"unguarded: its settings are in {root}.",
-        next_step=f"Run `holdfast install {client.name} --scope user` to guard every folder, or start it in {root}.",
+    yield _fail(
+        client.name,
+        f"{client.shown} started in this folder ({here}) runs none of this project's hooks, so it compacts unguarded: "
+        f"its settings are in {root}.",
+        f"Run `holdfast install {client.name} --scope user` to guard every folder, or start it in {root}.",
     )
 
 
 def _settings(client: Client, one: Where) -> Iterator[Check]:
     problems = list(_problems(client, one))
-    again = f"Run `holdfast install {client.name}{' --scope user' if one.scope == 'user' else ''}` again."
+    again = f"Run `holdfast install {client.name}{'' if one.in_project else ' --scope user'}` again."
     for problem in problems:
-        outcome = Outcome.FAIL if problem.unguarded else Outcome.WARN
-        yield Check(name=client.name, outcome=outcome, message=problem.message, next_step=problem.next_step or again)
+        bad = _fail if problem.unguarded else _warn
+        yield bad(client.name, problem.message, problem.next_step or again)
     if not problems:
         whose = "this project's" if one.in_project else "the user's own"
         trusted = " and trusted" if client.name == "codex" else ""
@@ -133,26 +127,11 @@ def _running(client: Client, beat: Beat | None, since: datetime | None, root: st
     start = beat.at if beat else since
     if written is not None and start is not None and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
-        return Check(
-            name=client.name,
-            outcome=Outcome.FAIL,
-            message=f"{client.shown} was used {ago(written, now)}, but {last}.",
-            next_step="It ran without hooks. Check the cases listed below, then restart it.",
-        )
+        message = f"{client.shown} was used {ago(written, now)}, but {last}."
+        return _fail(client.name, message, "It ran without hooks. Check the cases listed below, then restart it.")
     if beat is None:
         return _warn(client.name, f"No {client.shown} hook has run yet.", "Start it, send a message, and check again.")
     return _good(client.name, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
-
-
-def _modules(root: str) -> Iterator[Check]:
-    """Plugins that can compact without asking PreCompact."""
-    for one in _compacting(root):
-        told = f"The plugin {in_one_line(one.name)} ({in_one_line(one.path)}) has a module that hooks `session.compact`"
-        if one.enabled is False:
-            yield _good("claude-code", f"{told}, but it is switched off")
-        else:
-            so = "" if one.enabled else ", if it is enabled"
-            yield _warn("claude-code", f"{told}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
 
 
 def _good(name: str, message: str) -> Check:
@@ -161,6 +140,10 @@ def _good(name: str, message: str) -> Check:
 
 def _warn(name: str, message: str, next_step: str) -> Check:
     return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+def _fail(name: str, message: str, next_step: str) -> Check:
+    return Check(name=name, outcome=Outcome.FAIL, message=message, next_step=next_step)
 
 
 # the settings' content
@@ -230,16 +213,8 @@ _LEFT_OUT: Final = frozenset({"node_modules", ".git"})
 _FOLDERS, _FILES = 4_000, 200
 
 
-class Module(NamedTuple):
-    """A plugin with such a module. ``enabled`` is None when no settings file mentions it."""
-
-    name: str
-    path: str
-    enabled: bool | None
-
-
-def _compacting(root: str) -> list[Module]:
-    """The plugins, each once, sorted by name."""
+def _modules(root: str) -> Iterator[Check]:
+    """Each plugin with code that can compact without asking PreCompact, by name, unless it is switched off."""
     home, project = own_folder("claude-code"), os.path.join(root, ".claude")
     names = ("settings.json", "settings.local.json")
     settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
@@ -250,15 +225,20 @@ def _compacting(root: str) -> list[Module]:
     for key, on in switches.items():
         name = key.partition("@")[0]
         enabled[name] = enabled.get(name, False) or on is True
-    modules: dict[str, Module] = {}
     own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
+    found: dict[str, str] = {}
     for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
         for path, _ in islice(_walk(start), _FOLDERS):
             if _hooks_compaction(path, own):
                 manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
-                name = str(manifest.get("name") or os.path.basename(path))
-                modules.setdefault(name, Module(name, path, enabled.get(name)))
-    return sorted(modules.values())
+                found.setdefault(str(manifest.get("name") or os.path.basename(path)), path)
+    for name, path in sorted(found.items()):
+        told = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
+        if enabled.get(name) is False:
+            yield _good("claude-code", f"{told}, but it is switched off")
+        else:
+            so = "" if name in enabled else ", if it is enabled"
+            yield _warn("claude-code", f"{told}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
 
 
 def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> list[str]:
