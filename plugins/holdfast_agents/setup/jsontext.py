@@ -47,11 +47,11 @@ def put(text: str, path: Path, value: object, name: str) -> str:
     """Set a member to ``value``, creating objects on the path. Raises: ConfigError when another type is in the way."""
     start, left = _walk(text, path, name)
     if not left:
-        return text[:start] + _render(value, _pad(text, start), _unit(text), text) + text[_end(text, start) :]
+        return text[:start] + _render(value, _pad(text, start), text) + text[_end(text, start) :]
     for key in reversed(left[1:]):
         value = {str(key): value}
     _expect(text, start, "{", path[: len(path) - len(left)], name)
-    return _insert(text, start, str(left[0]), value)
+    return _insert(text, start, f"{json.dumps(left[0], ensure_ascii=False)}: ", value)
 
 
 def append(text: str, path: Path, value: object, name: str) -> str:
@@ -60,7 +60,7 @@ def append(text: str, path: Path, value: object, name: str) -> str:
     if left:
         return put(text, path, [value], name)
     _expect(text, start, "[", path, name)
-    return _insert(text, start, None, value)
+    return _insert(text, start, "", value)
 
 
 def remove(text: str, path: Path, name: str) -> str:
@@ -149,24 +149,25 @@ def _walk(text: str, path: Path, name: str) -> tuple[int, Path]:
 # putting in
 
 
-def _insert(text: str, start: int, key: str | None, value: object) -> str:
-    head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
-    items, line = _items(text, start), _line_end(text)
+def _insert(text: str, start: int, head: str, value: object) -> str:
+    items = _items(text, start)
+    line = "\r\n" if "\r\n" in text else "\n"
     if not items:
-        outer, unit = _pad(text, start), _unit(text)
-        body = f"{line}{outer}{unit}{head}{_render(value, outer + unit, unit, text)}{line}{outer}"
+        outer = _pad(text, start)
+        body = f"{line}{outer}{_unit(text)}{head}{_render(value, outer + _unit(text), text)}{line}{outer}"
         return text[: start + 1] + body + text[_end(text, start) - 1 :]
     gap = text[start + 1 : items[0].begin]
     if "\n" in gap:
         pad = gap[gap.rfind("\n") + 1 :]
-        body = f",{line}{pad}{head}{_render(value, pad, _unit(text), text)}"
+        body = f",{line}{pad}{head}{_render(value, pad, text)}"
     else:  # everything on one line, so this too
         body = f", {head}{json.dumps(value, ensure_ascii=False)}"
     return text[: items[-1].end] + body + text[items[-1].end :]
 
 
-def _render(value: object, pad: str, unit: str, text: str) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", _line_end(text) + pad)
+def _render(value: object, pad: str, text: str) -> str:
+    line = "\r\n" if "\r\n" in text else "\n"
+    return json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", line + pad)
 
 
 def _pad(text: str, at: int) -> str:
@@ -179,7 +180,3 @@ def _unit(text: str) -> str:
     """One indentation step, taken from the first member if that starts a line."""
     first = _FIRST_MEMBER.match(text)
     return first[1] if first else "  "
-
-
-def _line_end(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"

@@ -36,9 +36,9 @@ class Part(ABC):
     def take(self, text: str, name: str) -> str:
         """The text without the part. Empty when nothing else is left."""
 
-    @abstractmethod
     def show(self) -> str:
         """The part as a user would add it manually."""
+        return self.put("", "")
 
     def foreign(self, text: str) -> bool:
         """Whether the file is not holdfast's, so that it is left alone."""
@@ -93,12 +93,6 @@ class Values(Part):
         value = at(settings, path)
         return value is None or path != self.server or is_server(value)
 
-    def show(self) -> str:
-        text = _BARE
-        for path, value in (*self.members.items(), *((path, [element]) for path, element in self.listed.items())):
-            text = jsontext.put(text, path, value, "")
-        return text
-
 
 @frozen(kw_only=True)
 class Hooks(Values):
@@ -115,22 +109,17 @@ class Hooks(Values):
         text = super().put(text, name)
         existing = self._groups_with_ours(text, name)
         for event in {**self.groups, **existing}:
-            group = self.groups.get(event)
-            if group is not None and existing.get(event) == [group]:
-                continue
-            if event in existing:
+            wanted = [self.groups[event]] if event in self.groups else []
+            if event in existing and existing[event] != wanted:
                 text = self._without(text, event, name)
-            if group is not None:
-                text = jsontext.append(text, ("hooks", event), group, name)
+            if wanted and existing.get(event) != wanted:
+                text = jsontext.append(text, ("hooks", event), wanted[0], name)
         return text
 
     def take(self, text: str, name: str) -> str:
         for event in self._groups_with_ours(text, name):
             text = self._without(text, event, name)
         return super().take(text, name)
-
-    def show(self) -> str:
-        return self.put("", "")
 
     def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
         """Events with groups that contain a holdfast hook, and these groups."""
@@ -196,7 +185,7 @@ class Section(Part):
             if isinstance(at(_toml(rest, name), self.table), dict):
                 return rest
         line = "\r\n" if "\r\n" in text else "\n"
-        block = self.show().replace("\n", line)
+        block = f"{self.begin}\n{self.body.strip()}\n{self.end}\n".replace("\n", line)
         place = self._place(text, name)
         if place:
             new = text[: place[0]] + block + text[place[1] :]
@@ -224,9 +213,6 @@ class Section(Part):
         blank = next((blank for blank in ("\r\n\r\n", "\n\n") if before.endswith(blank)), "")
         before = before[: len(before) - len(blank) // 2]
         return before + after if (before + after).strip() else ""
-
-    def show(self) -> str:
-        return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
 
     def _place(self, text: str, name: str) -> tuple[int, int] | None:
         """Start and end of the section, with its line end. Raises: ConfigError for an incomplete section."""
@@ -258,9 +244,6 @@ class Whole(Part):
     def take(self, text: str, name: str) -> str:
         return ""
 
-    def show(self) -> str:
-        return self.body
-
     def foreign(self, text: str) -> bool:
         return bool(text.strip()) and MARK not in text
 
@@ -270,10 +253,8 @@ def is_server(value: object) -> bool:
     or ``INTERPRETER -P -m holdfast_memory mcp``, without other settings."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])
-    words = [
-        *(command if isinstance(command, list) else [command]),
-        *(arguments if isinstance(arguments, list) else []),
-    ]
+    words = command if isinstance(command, list) else [command]
+    words = [*words, *arguments] if isinstance(arguments, list) else words
     is_started = words == [DISTRIBUTION, "mcp"] or words[1:] == ["-P", "-m", "holdfast_memory", "mcp"]
     return is_started and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
