@@ -14,7 +14,7 @@ import re
 import stat
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
@@ -26,9 +26,9 @@ from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
 from holdfast.models import Message
-from holdfast.text import untrusted
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
+from holdfast_agents.clientfiles import table
 from holdfast_agents.events import Event
 from holdfast_agents.records import memo as memos
 from holdfast_agents.records.memo import Memo
@@ -197,13 +197,14 @@ def _unknown(
     left = [m for m in transcript.kept if m.id not in known and m.tool != SUMMARY]
     met = matched_to
     times: dict[str, str] = {}
+    rewritten = paths.rewriter(services.root)
     # Messages are compared unchanged, then as admitted by the gate. Only messages with secrets differ.
     for texts in (_plain, _admitted):
         wanted = {role for (role, _), ends in waiting.items() if ends}
         if not wanted:
             break
-        asked = [m for m in left if m.role in wanted]
-        by_id = dict(zip((m.id for m in asked), texts(services, asked), strict=True))
+        asked = {m.id: rewritten(m.text) for m in left if m.role in wanted}
+        by_id = dict(zip(asked, texts(services, list(asked.values())), strict=True))
         kept = []
         for message in left:
             call, text = transcript.calls.get(message.id), by_id.get(message.id, "")
@@ -256,17 +257,15 @@ def _calls(recorded: str, told: str) -> bool:
     return told in recorded or all((line.partition(": ")[2] or line) in recorded for line in told.splitlines())
 
 
-def _plain(services: Services, messages: Sequence[Message]) -> Iterable[str]:
-    rewritten = paths.rewriter(services.root)
-    return [clean(rewritten(m.text)) for m in messages]
+def _plain(services: Services, texts: Sequence[str]) -> Sequence[str]:
+    return [clean(text) for text in texts]
 
 
-def _admitted(services: Services, messages: Sequence[Message]) -> Iterable[str]:
-    rewritten = paths.rewriter(services.root)
+def _admitted(services: Services, texts: Sequence[str]) -> Sequence[str]:
     try:
-        return services.gate.admit_all([rewritten(m.text) for m in messages], surface="journal")
+        return services.gate.admit_all(texts, surface="journal")
     except Refused:
-        return _plain(services, messages)
+        return _plain(services, texts)
 
 
 # adding
@@ -275,13 +274,11 @@ def _admitted(services: Services, messages: Sequence[Message]) -> Iterable[str]:
 def _add(session: Session, messages: Sequence[Message]) -> None:
     """Journal the messages in chunks. Raises: PluginError, Unavailable."""
     start = size = 0
-    for number, message in enumerate(messages):
+    for end, message in enumerate(messages, 1):
         size += len(message.text)
-        if size >= _CHUNK_CHARS:
-            _add_chunk(session, messages[start : number + 1])
-            start, size = number + 1, 0
-    if start < len(messages):
-        _add_chunk(session, messages[start:])
+        if size >= _CHUNK_CHARS or end == len(messages):
+            _add_chunk(session, messages[start:end])
+            start, size = end, 0
 
 
 def _add_chunk(session: Session, chunk: Sequence[Message]) -> None:
@@ -314,19 +311,20 @@ def running(event: Event) -> list[Event]:
         files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".meta.json")]
     except (OSError, ValueError):  # usually the folder is missing
         return []
-    calls = {file.removesuffix(".meta.json"): _call(file) for file in files}
+    calls = {file.removesuffix(".meta.json"): events.text(table(file), "toolUseId") for file in files}
     transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
     answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
     found = [stem for stem, call in calls.items() if call and call not in answered]
-    return [_of(event, stem) for stem in sorted(found, key=lambda stem: _changed(f"{stem}.jsonl"), reverse=True)]
+    found.sort(key=lambda stem: memos.changed(f"{stem}.jsonl"), reverse=True)
+    return [_of(event, stem) for stem in found]
 
 
 def owner(event: Event) -> Event:
     """``event`` as a sub-agent's when one is running and wrote after its parent, which waits for it. Otherwise
     ``event``."""
     for one in running(event):
-        own, parent = one.transcripts
-        return one if _changed(own) >= _changed(parent) else event
+        own, parent = map(memos.changed, one.transcripts)
+        return one if own >= parent else event
     return event
 
 
@@ -337,17 +335,6 @@ def _of(event: Event, stem: str) -> Event:
         session=events.session_of(event.client, event.native, agent),
         transcripts=(f"{stem}.jsonl", event.transcripts[0]),
     )
-
-
-def _call(path: str) -> str:
-    """Id of the call that started the sub-agent, or an empty string."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            told = untrusted.from_json(file.read())
-    except (OSError, ValueError):
-        return ""
-    call = told.get("toolUseId") if isinstance(told, dict) else None
-    return call if isinstance(call, str) else ""
 
 
 def _answered(path: str, calls: set[str]) -> set[str]:
@@ -361,10 +348,3 @@ def _answered(path: str, calls: set[str]) -> set[str]:
     except OSError:
         return found
     return found
-
-
-def _changed(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0

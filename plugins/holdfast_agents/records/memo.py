@@ -110,7 +110,7 @@ _RECORDED = {
 def last(client: str, root: str) -> datetime | None:
     """When the last change was made, in UTC. None when no recording can be attributed to the project."""
     files = glob.glob(os.path.join(glob.escape(own_folder(client)), *_RECORDED.get(client, ())))
-    times = (_changed(path) for path in sorted(files, key=_changed, reverse=True)[:_NEWEST] if _is_in(path, root))
+    times = (changed(path) for path in sorted(files, key=changed, reverse=True)[:_NEWEST] if _is_in(path, root))
     return next((datetime.fromtimestamp(time, UTC) for time in times), None)
 
 
@@ -126,7 +126,8 @@ def is_of(client: str, path: str, root: str) -> bool:
     return real.startswith(own) and (_is_in(real, root) or (in_name and not _folders(real)))
 
 
-def _changed(path: str) -> float:
+def changed(path: str) -> float:
+    """When the file was last changed, 0 without one."""
     try:
         return os.stat(path).st_mtime
     except OSError:
