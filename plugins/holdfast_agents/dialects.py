@@ -16,17 +16,16 @@ plugin waits for 60 s. Elsewhere stdout is text for the system prompt, stderr th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import NamedTuple
 
 from holdfast_agents import asking, events
-from holdfast_agents.events import UNSTOPPABLE, Answer, Dialect, Event, Reply, text
+from holdfast_agents.events import UNSTOPPABLE, Answer, Event, Reply, text
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result
 
-CLIENT = "claude-code"
-GATED = (b'"PreCompact"',)
+#: Clients whose plugin in JavaScript runs the command.
+_PLUGINS = ("opencode", "kilo", "pi")
 #: The installer asks for 60, 10, 20 and 30 seconds. A hook killed by the client allows the action.
-LIMITS_S = {
+_LIMITS_S = {
     events.COMPACTING: 50.0, events.START: 17.0, events.PROMPT: 8.0, events.TOOL: 8.0, events.STOP: 8.0,
     events.COMPACTED: 17.0, events.END: 25.0, events.CONFIG: 8.0,
 }  # fmt: skip
@@ -44,8 +43,39 @@ _WORDS = ("prompt", "last_assistant_message", "prompt_response", "compact_summar
 _RESULTS = ("tool_response", "tool_result", "tool_output", "output", "error")
 
 
-def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
-    """The event in a payload. Kind ``other`` when its name is unknown or it is not part of the conversation."""
+def limit_s(client: str, kind: str) -> float:
+    """The seconds that ``client`` allows, less the time to answer. Codex limits SessionEnd to 3 s, against its
+    settings."""
+    if kind == events.END and client in ("codex", *_PLUGINS):
+        return 2.6 if client == "codex" else 20.0
+    return _LIMITS_S.get(kind, 5.0)
+
+
+def is_gated(client: str, raw: bytes) -> bool:
+    """Whether an unreadable payload has what only a compaction's has."""
+    marks = (b'"PreCompact"', b'"PreCompress"')
+    return any(mark in raw for mark in ((*marks, b'"compacting"') if client in _PLUGINS else marks))
+
+
+def event_in(payload: Mapping[str, object], client: str) -> Event:
+    """The event in a payload. Never raises: missing fields and those of a wrong type are left empty, and an unknown
+    event's kind is OTHER."""
+    if client in SHAPES:
+        return _shaped_event(payload, client)
+    return _plugin_event(payload, client) if client in _PLUGINS else parse(payload, client)
+
+
+def answer_of(client: str, kind: str, reply: Reply) -> Answer:
+    """``reply`` to a kind of event in the client's form."""
+    if client in SHAPES:
+        return _shaped_answer(client, kind, reply)
+    if client in _PLUGINS:
+        return _plugin_answer(kind, reply)
+    return _codex_answer(kind, reply) if client == "codex" else _answer(kind, reply)
+
+
+def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
+    """The event in Claude Code's form. Kind ``other`` when it is not part of the conversation."""
     name = text(payload, "hook_event_name", "event")
     kind = _KINDS.get(name, events.OTHER)
     native, agent = text(payload, "session_id", "sessionID"), text(payload, "agent_id", "agentID")
@@ -91,16 +121,16 @@ def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
     return tuple(filter(None, (text(payload, "agent_transcript_path") if agent else "", own, path)))
 
 
-def answer(kind: str, reply: Reply) -> Answer:
+def _answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise JSON for the events that take it, or nothing."""
     if kind in (events.COMPACTING, events.CONFIG):
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer(stdout=reply.context)
     if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
         return Answer(stderr=f"{reply.notice}\n", code=1) if reply.notice else Answer()
-    return spoken(kind, reply)
+    return _spoken(kind, reply)
 
 
-def spoken(kind: str, reply: Reply) -> Answer:
+def _spoken(kind: str, reply: Reply) -> Answer:
     """The answer to SessionStart, UserPromptSubmit, PostToolUse and Stop. A block at Stop lets the agent continue with
     the reason. Codex understands the same."""
     output: dict[str, object] = {"decision": "block", "reason": reply.block} if reply.block else {}
@@ -111,15 +141,14 @@ def spoken(kind: str, reply: Reply) -> Answer:
     return Answer(stdout=events.json_text(output)) if output else Answer()
 
 
-def codex_answer(kind: str, reply: Reply) -> Answer:
+def _codex_answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
     if kind != events.COMPACTING:
-        return spoken(kind, reply)
+        return _spoken(kind, reply)
     return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block})) if reply.block else Answer()
 
 
-def plugin_event(payload: Mapping[str, object], client: str = "opencode") -> Event:
-    """The event in a payload. Kind ``other`` when its name is unknown."""
+def _plugin_event(payload: Mapping[str, object], client: str) -> Event:
     event, given = parse(payload, client), payload.get("messages")
     parts = tuple(
         (text(part, "id"), text(part, "text"))
@@ -135,7 +164,7 @@ def plugin_event(payload: Mapping[str, object], client: str = "opencode") -> Eve
     )
 
 
-def plugin_answer(kind: str, reply: Reply) -> Answer:
+def _plugin_answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
     if kind == events.COMPACTING:
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer(stdout=reply.context)
@@ -164,7 +193,7 @@ SHAPES = {
 }
 
 
-def shaped_event(payload: Mapping[str, object], client: str) -> Event:
+def _shaped_event(payload: Mapping[str, object], client: str) -> Event:
     """The event in the payload of a client in :data:`SHAPES`. A sub-agent's compaction saves its parent."""
     name, prompt = text(payload, "hook_event_name"), text(payload, "prompt")
     prompt = prompt or "\n".join(text(one, "text") for one in _list(payload.get("prompt")) if isinstance(one, dict))
@@ -184,7 +213,7 @@ def shaped_event(payload: Mapping[str, object], client: str) -> Event:
     return event._replace(transcripts=())
 
 
-def shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
+def _shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
     """The answer in Claude Code's form, as far as the client heeds it."""
     shape = SHAPES[client]
     if kind == events.COMPACTING and client in UNSTOPPABLE:
@@ -192,7 +221,7 @@ def shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
     if shape.key and kind in _NAMES:
         told = "\n\n".join(filter(None, (reply.notice if client == "kimi" else "", reply.context)))
         return Answer(stdout=events.json_text({shape.key: told})) if told else Answer()
-    return answer(kind, reply)
+    return _answer(kind, reply)
 
 
 def _number(value: object) -> int:
@@ -201,16 +230,3 @@ def _number(value: object) -> int:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
-
-
-def dialect(client: str) -> Dialect:
-    """The protocol of ``client``. Codex limits SessionEnd to 3 s, whatever its settings say."""
-    if client == "claude-code":
-        return Dialect(client, LIMITS_S, GATED, parse, answer)
-    if client == "codex":
-        return Dialect(client, {**LIMITS_S, events.END: 2.6}, GATED, partial(parse, client=client), codex_answer)
-    if client in SHAPES:
-        gated = (*GATED, b'"PreCompress"')
-        return Dialect(client, LIMITS_S, gated, partial(shaped_event, client=client), partial(shaped_answer, client))
-    limits_s, gated = {**LIMITS_S, events.END: 20.0}, (*GATED, b'"compacting"')
-    return Dialect(client, limits_s, gated, partial(plugin_event, client=client), plugin_answer)

@@ -1,12 +1,12 @@
 """Events from client hooks and the replies to them, independent of any client.
 
-A dialect module turns a payload into an :class:`Event`, and a :class:`Reply` into an :class:`Answer`. The code between
-is the same for all clients. Part of the hot path, so without attrs and unneeded imports.
+:mod:`holdfast_agents.dialects` turns a payload into an :class:`Event`, and a :class:`Reply` into an :class:`Answer`.
+The code between is the same for all clients. Part of the hot path, so without attrs and unneeded imports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Kinds of events. Only COMPACTING is a gate. CONFIG is a change of settings that can be refused.
@@ -72,22 +72,6 @@ class Answer(NamedTuple):
 
 
 NO_REPLY = Reply()
-
-
-class Dialect(NamedTuple):
-    """One client's hook protocol.
-
-    ``limits_s`` maps kinds of events to the seconds that the client allows, less the time to answer. ``gated`` are
-    bytes that only a compaction's payload contains, which identify an unreadable one. ``parse`` gives the event in a
-    payload and never raises: missing fields and those of a wrong type are left empty, and an unknown event's
-    kind is OTHER. ``answer`` gives a reply to a kind of event in the client's form.
-    """
-
-    client: str
-    limits_s: Mapping[str, float]
-    gated: tuple[bytes, ...]
-    parse: Callable[[Mapping[str, object]], Event]
-    answer: Callable[[str, Reply], Answer]
 
 
 def session_of(client: str, native: str, agent: str = "") -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from holdfast.errors import HoldfastError, StorageError
 from holdfast.text import untrusted
-from holdfast_agents import asking, events, turns
+from holdfast_agents import asking, dialects, events, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply
 from holdfast_memory import nested
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from holdfast import Holdfast
-    from holdfast_agents.events import Answer, Dialect
+    from holdfast_agents.events import Answer
     from holdfast_agents.watchdog import Watchdog
 
 #: The help section that lists the command, and its line there.
@@ -109,22 +109,21 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float, allow: i
             "`holdfast hook` reads an event as JSON from stdin. Clients run it.",
             next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
-    from holdfast_agents.dialects import dialect
-
-    call = _Call(dialect(client), expected, root, allow)
-    watchdog = Watchdog(limit_s or call.dialect.limits_s[events.COMPACTING], call.late)
+    call = _Call(client, expected, root, allow)
+    watchdog = Watchdog(limit_s or dialects.limit_s(client, events.COMPACTING), call.late)
     watchdog.answer(call.answered(watchdog, limit_s))
 
 
 class _Call:
     """One run of the hook. ``kind`` is the event's kind as far as known. An unknown event counts as a compaction."""
 
-    def __init__(self, dialect: Dialect, expected: str, root: str | None, allow: int = 0) -> None:
-        self.dialect = dialect
+    def __init__(self, client: str, expected: str, root: str | None, allow: int = 0) -> None:
+        self.client = client
         self.root = root
         self.allow = allow
         self.state = ""
-        self.expected = dialect.parse({"hook_event_name": expected, "event": expected}).kind if expected else ""
+        named = dialects.event_in({"hook_event_name": expected, "event": expected}, client)
+        self.expected = named.kind if expected else ""
         self.kind = self.expected or events.COMPACTING
         self.session = ""
         self.folder = ""
@@ -140,13 +139,13 @@ class _Call:
             "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
             "where this one stopped, or something hangs."
         )
-        return self.dialect.answer(self.kind, reply)
+        return dialects.answer_of(self.client, self.kind, reply)
 
     def answered(self, watchdog: Watchdog, limit_s: float) -> Answer:
         try:
             event = self.event = self._event()
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
-            self.limit_s = limit_s or self.dialect.limits_s.get(event.kind, 5.0)
+            self.limit_s = limit_s or dialects.limit_s(self.client, event.kind)
             watchdog.limit(self.limit_s)
             reply = self._reply(event)
         except HoldfastError as error:
@@ -158,7 +157,7 @@ class _Call:
             reply = self._unforeseen(f"Something unforeseen happened: {type(error).__name__}: {error}.")
         self._beat(reply)
         notice = "\n".join(filter(None, (self.past, reply.notice)))
-        answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
+        answer = dialects.answer_of(self.client, self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
 
     # reading
@@ -173,10 +172,10 @@ class _Call:
         while len(raw) > _MAX_STDIN_BYTES and sys.stdin.buffer.read(1 << 20):
             pass  # drain stdin, so that the client does not get a broken pipe
         if isinstance(payload, dict):
-            event = self.dialect.parse(payload)
+            event = dialects.event_in(payload, self.client)
             return event._replace(kind=self.expected) if self.expected == events.COMPACTING else event
         plain = raw.replace(b"\0", b"")
-        gated = self.expected == events.COMPACTING or any(mark in plain for mark in self.dialect.gated)
+        gated = self.expected == events.COMPACTING or dialects.is_gated(self.client, plain)
         self.kind = events.COMPACTING if gated else events.OTHER
         if not gated:
             self._unread(raw)
@@ -194,7 +193,7 @@ class _Call:
         pairs = dict(reversed(matches))  # the first per name
         native = pairs.get("session_id") or pairs.get("sessionID")
         if native:
-            self.session = events.session_of(self.dialect.client, native)
+            self.session = events.session_of(self.client, native)
             self.folder = pairs.get("cwd") or pairs.get("directory", "")
 
     def _missed(self) -> None:
@@ -205,7 +204,7 @@ class _Call:
         from holdfast_app.trust import statefolders
 
         with suppress(HoldfastError, OSError):  # a flush cannot write here either
-            state = statefolders.of_files(_root(Event(self.dialect.client, self.kind, cwd=self.folder), self.root))
+            state = statefolders.of_files(_root(Event(self.client, self.kind, cwd=self.folder), self.root))
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
 
@@ -244,7 +243,7 @@ class _Call:
             background.after_turn(root)
             return Reply(block=asking.question(event, root, self.state), notice=self._held_back(event))
         asked = asking.question(event, root, self.state)
-        if self.dialect.client in _LATE and os.path.exists(turns.brief_due(self.state, event.session)):
+        if self.client in _LATE and os.path.exists(turns.brief_due(self.state, event.session)):
             asked = "\n\n".join(filter(None, (self._with_store(event, root).context, asked)))
         return Reply(context=asked, notice=self._held_back(event))
 
@@ -331,17 +330,17 @@ class _Call:
     # failing
 
     def _unforeseen(self, why: str) -> Reply:
-        block = f"{events.unsaved(self.dialect.client)} {why} Run `holdfast doctor`, then compact again."
+        block = f"{events.unsaved(self.client)} {why} Run `holdfast doctor`, then compact again."
         return Reply(block=block) if self.kind == events.COMPACTING else NO_REPLY
 
     def _failure(self, error: HoldfastError) -> Reply:
         self._log(f"{type(error).__name__}: {error.message}")
         if self.kind == events.COMPACTING:
-            return Reply(block=f"{events.unsaved(self.dialect.client)} {error.message} {error.next_step}".rstrip())
+            return Reply(block=f"{events.unsaved(self.client)} {error.message} {error.next_step}".rstrip())
         if self.kind == events.END:
             return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
-            notice = f"holdfast: {error.message} {error.next_step} {events.until(self.dialect.client)}"
+            notice = f"holdfast: {error.message} {error.next_step} {events.until(self.client)}"
             # A store's error can name a file, and a clone chooses the names.
             why = "`holdfast doctor` says why." if isinstance(error, StorageError) else error.message
             context = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
@@ -363,7 +362,7 @@ class _Call:
         if self.state:
             from holdfast_agents.records.heartbeat import log
 
-            log(self.state, self.dialect.client, self.kind, line)
+            log(self.state, self.client, self.kind, line)
 
 
 def _cleaned(reply: Reply) -> Reply:

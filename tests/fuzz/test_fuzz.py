@@ -24,7 +24,6 @@ from holdfast.errors import HoldfastError
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast_agents import hook
-from holdfast_agents.dialects import dialect
 from holdfast_agents.watchdog import Watchdog
 
 #: A failure is shown although its example is long.
@@ -215,7 +214,7 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
         with made.example():
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
             with alarm():
-                call = hook._Call(dialect(client), named, str(made.root))
+                call = hook._Call(client, named, str(made.root))
                 answer = call.answered(_Quiet(), 20.0)
             assert answer.code in (0, 2)
             assert "unforeseen" not in answer.stderr + answer.stdout, answer

@@ -12,7 +12,7 @@ import pytest
 from tests.plugins.agents.hooking import SESSION, Client, environment
 
 from holdfast_agents import asking
-from holdfast_agents.dialects import dialect
+from holdfast_agents.dialects import event_in
 
 
 def answered(tokens: int, **more: Any) -> dict[str, Any]:
@@ -35,9 +35,7 @@ def counted(tokens: int, window: int = 100_000) -> dict[str, Any]:
 
 def question(client: Client, event: str, **more: Any) -> str:
     """What the hook would say, without its process."""
-    return asking.question(
-        dialect(client.name).parse(client.payload(event, **more)), str(client.project), str(client.state)
-    )
+    return asking.question(event_in(client.payload(event, **more), client.name), str(client.project), str(client.state))
 
 
 def ask(client: Client) -> str:
