@@ -8,7 +8,9 @@ Source: documented commands view, create, str_replace, insert, delete and rename
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -26,15 +28,6 @@ def _lines(text: str) -> list[str]:
     """The lines. A trailing newline does not begin another line."""
     found = text.split("\n")
     return found[:-1] if found[-1] == "" else found
-
-
-def _occurrences(text: str, part: str) -> list[int]:
-    """The 1-based line of each occurrence of ``part``, including overlapping ones; none when ``part`` is empty."""
-    found, at = [], text.find(part) if part else -1
-    while at >= 0:
-        found.append(text.count("\n", 0, at) + 1)
-        at = text.find(part, at + 1)
-    return found
 
 
 def _range(given: object, count: int) -> tuple[int, int] | None:
@@ -73,10 +66,8 @@ def _listed(root: str, files: Iterable[tuple[str, int]], depth: int) -> str:
 
 def _human(size: int) -> str:
     """Bytes like ``744B``, ``5.5K``, ``1.2M`` (powers of 1024)."""
-    value, unit = float(size), "B"
-    for larger in ("K", "M"):
-        if value >= 1024:
-            value, unit = value / 1024, larger
+    power = (size >= 1 << 10) + (size >= 1 << 20)
+    value, unit = size / 1024**power, "BKM"[power]
     return f"{value:.0f}{unit}" if value == int(value) else f"{value:.1f}{unit}"
 
 
@@ -87,6 +78,7 @@ TOOL: Final[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}
 MAX_CHARS: Final = 200_000
 """Maximum characters of a file. A model pages through it, and every validator reads it whole at each change."""
 
+_COMMANDS: Final = ("view", "create", "str_replace", "insert", "delete", "rename")
 _DEPTH: Final = 2
 _CONTEXT: Final = 2  # lines shown around a change
 _HIDDEN: Final = "node_modules"
@@ -113,14 +105,6 @@ class MemoryTool:
         self._services = memory.services
         self._store = memory.services.store
         self._folder = memory.services.layout.name(Surface.MEMORIES).rstrip("/")
-        self._commands: Mapping[str, Callable[[Mapping[str, object]], str]] = {
-            "view": self._view,
-            "create": self._create,
-            "str_replace": self._str_replace,
-            "insert": self._insert,
-            "delete": self._delete,
-            "rename": self._rename,
-        }
 
     def answer(self, command: Mapping[str, object]) -> Answer:
         """Carry out the model's command. Mistakes, refused text and store failures become answers, too."""
@@ -138,14 +122,15 @@ class MemoryTool:
         """
         must_be(Mapping, command, "command")
         name = command.get("command")
-        if not isinstance(name, str) or name not in self._commands:
-            raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Commands: {', '.join(self._commands)}.")
+        if name not in _COMMANDS:
+            raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Commands: {', '.join(_COMMANDS)}.")
+        carry_out: Callable[[Mapping[str, object]], str] = getattr(self, f"_{name}")
         if name == "view":
-            return self._view(command)
+            return carry_out(command)
         # One change at a time, because a rename is several writes, and its checks must still hold.
         private.make(self._services.state)
         with durable.lock(self._services.private("memorytool.lock")):
-            return self._commands[name](command)
+            return carry_out(command)
 
     # the commands
 
@@ -193,7 +178,8 @@ class MemoryTool:
 
         def change(text: str) -> str:
             nonlocal line
-            found = _occurrences(text, old)
+            places = re.finditer(f"(?={re.escape(old)})", text) if old else ()  # overlapping ones, too
+            found = [text.count("\n", 0, one.start()) + 1 for one in places]
             if not found:
                 raise MemoryToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
@@ -227,12 +213,9 @@ class MemoryTool:
 
     def _delete(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
-        names = self._those_at(path, self._name(path))
-        for name in names:
-            try:
+        for name in self._those_at(path, self._name(path)):
+            with suppress(NotFound):  # another process removed it first
                 self._store.delete(name)
-            except NotFound:
-                continue  # another process removed it first
         return f"Successfully deleted {path}"
 
     def _rename(self, command: Mapping[str, object]) -> str:
@@ -349,9 +332,7 @@ class MemoryTool:
 
 
 def _text(command: Mapping[str, object], name: str, *, default: str | None = None) -> str:
-    value = command.get(name, default)
-    if value is None and default is not None:
-        return default
+    value = default if command.get(name) is None else command[name]
     if not isinstance(value, str):
         raise MemoryToolError(f"Error: Missing required parameter `{name}`: a string.")
     return value

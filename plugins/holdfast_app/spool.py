@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -73,8 +73,8 @@ class Shipped(NamedTuple):
     """``written`` are on the server now, ``left`` still wait, both in order. ``down`` is the server's error when it did
     not answer."""
 
-    written: tuple[Kept, ...] = ()
-    left: tuple[Kept, ...] = ()
+    written: Sequence[Kept] = ()
+    left: Sequence[Kept] = ()
     down: HoldfastError | None = None
 
 
@@ -177,7 +177,7 @@ class Spool(DurableQueue[Kept]):
         except HoldfastError as error:
             logger.warning("kept flushes could not be written: %s", error.message)
             try:
-                return Shipped(left=tuple(self.items()), down=error)
+                return Shipped(left=self.items(), down=error)
             except HoldfastError:
                 return Shipped(down=error)
 
@@ -204,7 +204,7 @@ class Spool(DurableQueue[Kept]):
                 else:
                     self.remove([one.id])
                     written.append(one)
-        return Shipped(tuple(written), tuple(self.items()), down)
+        return Shipped(written, self.items(), down)
 
     def _failed(self, kept: Kept, error: HoldfastError) -> None:
         """Record why a flush could not be written, unless it is recorded already."""

@@ -138,10 +138,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     if services.waits(private.SPOOL):
         kept = services.spool.unshipped()
         days, entries, waiting = kept.notes(days), kept.work(entries), kept.sentence
-    rules = tuple(rule for one in entries for rule in one.rules[::-1])
     work, closed = _open_and_closed(entries, days, session)
-    unsafe = tuple(safety.all_unsafe(services.state))
-    withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
     facts = known.chosen(services, reading.facts, max_chars)
@@ -151,15 +148,15 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         memory=memory,
         user=user,
         notes=days,
-        unsafe=unsafe,
+        unsafe=tuple(safety.all_unsafe(services.state)),
         pointers=tuple(services.store.backend.where(name) for name in (*read, *dict(files), *dict(days))),
         text="",
         files=files,
-        withheld=withheld,
+        withheld=provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True),
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
-        rules=rules,
+        rules=tuple(rule for one in entries for rule in one.rules[::-1]),
     )
     return evolve(brief, text=_text(services, brief, reading, closed, facts, torn, session, max_chars))
 
@@ -178,6 +175,8 @@ def _text(
     merge in it."""
     handoff_name, memory_name, user_name = map(services.layout.name, (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
     work, days = brief.work, brief.notes
+    ruled = {f"- {rule}" for rule in brief.rules}  # they are at the top; a purge leaves headings without text
+    memory = _EMPTY_IN_MEMORY.sub("", "\n".join(line for line in brief.memory.split("\n") if line not in ruled))
     first, shown = resume(
         services,
         work,
@@ -192,7 +191,8 @@ def _text(
         max_chars=max_chars,
     )
     first = "\n\n".join(filter(None, (first, *_notices(services, reading, brief.memory, session))))
-    condensed = _shown_notes(days, shown, facts.lines)
+    later: set[str] = set()
+    condensed = [(name, _condensed(text, shown, later, facts.lines)) for name, text in days[::-1]]
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
@@ -201,7 +201,14 @@ def _text(
         Part(name=known.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
         Part(name=recalled.FACTS, text=facts.text(), rank=1),
         *(Part(name=name, text=text, rank=4) for name, text in ((handoff_name, torn), (user_name, brief.user))),
-        _memory_part(services, memory_name, _without(brief.memory, brief.rules)),
+        Part(
+            name=memory_name,
+            text=memory,
+            rank=3,
+            share=0.7,
+            shortened=lambda room: _shortened(memory, memory_name, room, services.state),
+            dated=lambda body: _dated(body, services),
+        ),
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
         Part(name=known.OTHERS.format(session=said), text=others, rank=5, optional=True),
@@ -211,14 +218,10 @@ def _text(
 
 
 def _asked(brief: Brief, closed: handoff.Work | None) -> str:
-    entries = [*brief.work, *([closed] if closed else [])]
     notes = [text for _, text in brief.notes[::-1]]
+    is_rejected = any(one.rejected for one in (*brief.work, closed) if one) or any("- Rejected: " in n for n in notes)
     return known.questions(
-        brief.memory,
-        notes,
-        rejected=any(one.rejected for one in entries) or any("- Rejected: " in text for text in notes),
-        blocked=bool(brief.blockers),
-        ruled=bool(brief.rules),
+        brief.memory, notes, rejected=is_rejected, blocked=bool(brief.blockers), ruled=bool(brief.rules)
     )
 
 
@@ -229,24 +232,6 @@ def _notices(services: Services, reading: _Reading, memory: str, session: str) -
         lacks = upkeep.lacks_model(services, memory)
         yield f"{lacks} {upkeep.model_step()}" if lacks else ""
     yield upkeep.proposed(services)
-
-
-def _without(memory: str, rules: Collection[str]) -> str:
-    """The memory without rules already at the top and without empty headings, such as a purge leaves."""
-    shown = {f"- {rule}" for rule in rules}
-    kept = [line for line in memory.split("\n") if line not in shown]
-    return _EMPTY_IN_MEMORY.sub("", "\n".join(kept))
-
-
-def _memory_part(services: Services, name: str, memory: str) -> Part:
-    return Part(
-        name=name,
-        text=memory,
-        rank=3,
-        share=0.7,
-        shortened=lambda room: _shortened(memory, name, room, services.state),
-        dated=lambda body: _dated(body, services),
-    )
 
 
 def _shortened(text: str, name: str, chars: int, state: str) -> str:
@@ -287,15 +272,12 @@ def _dated(body: str, services: Services) -> str:
 
 
 def _open_and_closed(
-    entries: Iterable[handoff.Work], days: Sequence[tuple[str, str]], session: str
+    entries: Sequence[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
     """The open work, that of ``session`` first, and the newest closed entry, if it is newer. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
-    entries = tuple(entries)
     work = tuple(sorted((one for one in entries if one.is_open), key=lambda one: one.session != session))
-    closed = next((one for one in entries if not one.is_open), None)
-    if work and closed is not entries[0]:
-        closed = None
+    closed = next((one for one in entries[: 1 if work else None] if not one.is_open), None)
     if work or closed or not days:
         return work, closed
     name, text = days[-1]
@@ -411,14 +393,6 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _shown_notes(
-    days: Sequence[tuple[str, str]], shown: Collection[str], facts: Collection[str]
-) -> list[tuple[str, str]]:
-    """The notes of ``days``, condensed, newest first."""
-    later: set[str] = set()
-    return [(name, _condensed(text, shown, later, facts)) for name, text in days[::-1]]
-
-
 def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
     """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
     for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
@@ -430,12 +404,10 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
     for block in reversed(_BLOCKS.split(text)):
         stamp, mark = _STAMP.search(block), _BLOCK.search(block)
         session = stamp["session"] if stamp else ""
-        hidden = [
-            _SAYS_NOTHING,
-            *([_OF_STATE] if session in later else []),
-            *([_IN_RESUME] if mark and mark[1] in shown else []),
-        ]
-        later.update([session] * bool(session))
+        hidden = [_SAYS_NOTHING]
+        hidden += [_OF_STATE] if session in later else []
+        hidden += [_IN_RESUME] if mark and mark[1] in shown else []
+        later |= {session} - {""}
         lines = [line for line in block.splitlines() if not any(one.match(line) for one in hidden)]
         lines = [line for line in lines if not (line[:8] == "- Fact: " and duplicate_key(line[8:]) in facts)]
         kept.append("\n".join([*lines, ""]))

@@ -20,6 +20,11 @@ _LEAST: Final = 80
 _LEFT_OUT: Final = 88
 
 
+_PLACES: Final = {
+    "": "`holdfast work`, `holdfast status`", recalled.FACTS: "`holdfast facts`", recalled.RULES: "`holdfast work`",
+}  # fmt: skip
+
+
 class Part(NamedTuple):
     """One part of a brief. Parts are printed in the given order; space goes to the lower ``rank`` first. A part takes
     at most ``share`` of the space left to it, or more if the parts after it do not need theirs. ``newest`` keeps the
@@ -112,12 +117,7 @@ def _cut(body: str, part: Part, room: int) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    places = {
-        "": "`holdfast work`, `holdfast status`",
-        recalled.FACTS: "`holdfast facts`",
-        recalled.RULES: "`holdfast work`",
-    }
-    where = places.get(part.name, f"`holdfast show {part.name}`")
+    where = _PLACES.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
         room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):

@@ -50,19 +50,15 @@ def resume(
     is closed: what is open may have ended with it. ``commits`` are those of the first open entry, or of ``closed``
     where none is open. ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
-    for notice in services.notices:
-        lines += ["", notice]
-    if withheld:
-        lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
-    if spooled:
-        lines += ["", spooled]
-    for marker in unsafe:
-        lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    notices = [*services.notices, f"{withheld} {provenance.NEXT_STEP}" if withheld else "", spooled]
+    notices += [f"**UNSAFE:** session {one.session}: {one.error} {one.next_step}" for one in unsafe]
     for loss in lost[:_LOSSES]:
         word = loss.kind.upper() if loss.kind in ("apart", "conflict", "damaged") else "MISSING"
-        lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
+        notices.append(f"**{word}:** {loss.message} {loss.next_step}")
     if len(lost) > _LOSSES:
-        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
+        notices.append(f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them.")
+    for notice in filter(None, notices):
+        lines += ["", notice]
     if not work:
         lines += ["", _nothing_open(services), *(_entry(closed, commits) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
