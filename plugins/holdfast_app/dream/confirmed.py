@@ -7,7 +7,6 @@ items are shown and archived. The next dream writes it again.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -15,10 +14,11 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure, unstructure
+from holdfast.config.serde import structure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.fs import durable, private
+from holdfast.fs import private
 from holdfast_app.facts.rejected import key_of
+from holdfast_app.records import json_file
 
 NAME: Final = "dream.confirmed.json"
 #: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.
@@ -53,7 +53,7 @@ def load(state: str) -> dict[str, Confirmation]:
     """The record; empty when it is missing or cannot be read."""
     try:
         rows = private.table(os.path.join(state, NAME))
-        return {str(key): structure(row, Confirmation, what=NAME, error=Corrupt) for key, row in rows.items()}
+        return structure(rows, dict[str, Confirmation], what=NAME, error=Corrupt)
     except HoldfastError:
         return {}
 
@@ -61,8 +61,7 @@ def load(state: str) -> dict[str, Confirmation]:
 def save(state: str, record: Mapping[str, Confirmation]) -> None:
     """Store the record, durably. Raises: Unavailable."""
     private.make(state)
-    rows = {key: unstructure(one) for key, one in record.items()}
-    durable.replace(os.path.join(state, NAME), json.dumps(rows).encode("utf-8"))
+    json_file.save(os.path.join(state, NAME), record)
 
 
 def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:
@@ -74,5 +73,4 @@ def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[in
 def weights(state: str, items: Sequence[str]) -> list[float]:
     """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
     record = load(state)
-    found = (record.get(key_of(text)) for text in items)
-    return [one.weight if one else float("inf") for one in found]
+    return [one.weight if (one := record.get(key_of(text))) else float("inf") for text in items]

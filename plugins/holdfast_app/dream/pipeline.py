@@ -161,9 +161,8 @@ class _Run(Run):
                 raise _Skip(message, next_step="Use `--force` to dream of them again.")
             waiting = dreamlog.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
-                raise _Skip(
-                    "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
-                )
+                step = "Review it with `holdfast dream review`."
+                raise _Skip("A dream of these notes waits for review.", next_step=step)
         self.note(plugin=self._dreamer())
         if self.if_due and not self.dry_run:  # hooks start no second one beside it
             when.set_mark(services.state, evolve(mark, tried=services.now()))
@@ -174,9 +173,8 @@ class _Run(Run):
             except _Edited:
                 continue
             return
-        raise NotApplied(
-            "MEMORY.md was edited twice during the dream.", next_step="Dream again when it is not being edited."
-        )
+        step = "Dream again when it is not being edited."
+        raise NotApplied("MEMORY.md was edited twice during the dream.", next_step=step)
 
     def _dreamer(self) -> str:
         named, names = self.services.config.dream.plugin, self.services.plugins.implementing("on_dream")
@@ -195,10 +193,10 @@ class _Run(Run):
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
         if document is not None and services.store.sifted(document).withheld:
-            raise NotApplied(
-                f"{name} has lines that are withheld until you have seen them.", next_step=provenance.NEXT_STEP
-            )
-        old = self._masked(Surface.MEMORY, name, document.text if document else "")
+            why = f"{name} has lines that are withheld until you have seen them."
+            raise NotApplied(why, next_step=provenance.NEXT_STEP)
+        # A user may have written a secret into it.
+        old = services.gate.outgoing(document.text, surface=Surface.MEMORY, name=name) if document else ""
         report(0, _STAGES, "Reading the notes")
         check, said = self._begun(name, old, notes)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
@@ -290,10 +288,6 @@ class _Run(Run):
             rejected.add(gone, last, kept=not self.dry_run)
         return rejected
 
-    def _masked(self, surface: Surface, name: str, text: str) -> str:
-        """Stored text as a model may see it, because a user may have written a secret into it."""
-        return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
-
     def _sources(
         self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness, rejected: Rejected
     ) -> tuple[tuple[str, str], ...]:
@@ -308,11 +302,11 @@ class _Run(Run):
         for note in reversed(notes):
             room -= len(note.text)
             fit.insert(0, note) if room >= 0 else left.insert(0, note.name)
-        count, reached = 0, dict[str, datetime]()
+        count, reached, outgoing = 0, dict[str, datetime](), self.services.gate.outgoing
         for day, source, text in fit:
             text, more = rejected.blanked(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached)
             text = ownlines.without(hostile.withheld(text, heard.is_own))  # none of it yields an item
-            taken.append((source, self._masked(Surface.DAILY, source, text)))
+            taken.append((source, outgoing(text, surface=Surface.DAILY, name=source)))
             count += more
         if count:
             self.warn(f"Left out {humanize.count(count, 'line')} of the notes: {REASON}.")

@@ -10,6 +10,7 @@ So the dream keeps the subject without trusting the wording.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -29,8 +30,8 @@ _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances, or read like
 #: advice without their heading.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact", "Rejected"])
-#: Findings that do not come from comparing a line with the sources.
-_OTHER: Final = frozenset(["grounding/length"])
+#: Findings that come from comparing a line with the sources.
+_COMPARED: Final = re.compile("grounding/(?!length).*")
 
 
 def instead(
@@ -46,11 +47,7 @@ def instead(
     They are at most as many as the lines. Quotations that repeat or contradict a ``kept`` item are left out, and so
     are those that ``is_barred`` rejects.
     """
-    refused = [
-        line.removeprefix("- ")
-        for line, finding in gone
-        if finding.rule.startswith("grounding/") and finding.rule not in _OTHER
-    ]
+    refused = [line.removeprefix("- ") for line, finding in gone if _COMPARED.fullmatch(finding.rule)]
     headings = {item.text: item.heading for item in draft}
     near = quotations([f"- {line}" for line in refused], sources) if refused else {}
     known = Known[str]()

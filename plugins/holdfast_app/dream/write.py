@@ -78,10 +78,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     before = stored.text if stored else None
     changed = before != proposal.text
     if changed:
-        backup = Backup(
-            id=result.id, at=result.at.astimezone(UTC), name=name, before=before, after=sha256(proposal.text)
-        )
-        result = evolve(result, backup=dreamlog.back_up(services.state, backup))
+        result = _backed_up(services, result, name, before, proposal.text)
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
@@ -92,14 +89,24 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
             services.store.replace(Surface.MEMORY, name, proposal.text, proposal.base)
         except HoldfastError as error:
             with contextlib.suppress(HoldfastError):
-                why = admitted(services, error.message)
-                _tell(services, page, result, lambda block_id: _not_applied(result, block_id, why))
+                why = f"MEMORY.md stayed as it was: {one_line(admitted(services, error.message))}"
+                _tell(
+                    services, page, result, lambda block_id: _block(result, block_id, ownlines.NOT_APPLIED_TITLE, [why])
+                )
             raise
     items = [item.text for item in memorytext.read(proposal.text).items]
     confirmed.save(services.state, updated(confirmed.load(services.state), items, proposal.said, services.now()))
     when.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
+
+
+def _backed_up(
+    services: Services, result: DreamResult, name: str, before: str | None, after: str, *, title: str = "dream"
+) -> DreamResult:
+    at = result.at.astimezone(UTC)
+    backup = Backup(id=result.id, at=at, name=name, before=before, after=sha256(after), title=title)
+    return evolve(result, backup=dreamlog.back_up(services.state, backup))
 
 
 def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> DreamResult:
@@ -131,16 +138,7 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             result = evolve(result, status=Status.PROPOSED, dry_run=True, reason=reason, next_step="", diary="")
             dreamlog.record(services.state, result)
             return result
-        backup = Backup(
-            id=result.id,
-            at=now.astimezone(UTC),
-            name=kept.name,
-            before=stored.text if stored else None,
-            after=sha256(text),
-            title="undo",
-        )
-        named = dreamlog.back_up(services.state, backup)
-        result = evolve(result, backup=named)
+        result = _backed_up(services, result, kept.name, stored.text if stored else None, text, title="undo")
         lines = [one_line(result.reason)]
         _tell(services, page, result, lambda block_id: _block(result, block_id, ownlines.UNDONE_TITLE, lines))
         # Without a record, the next dream does not take the lines that leave for ones that a person removed.
@@ -195,10 +193,7 @@ def accept(services: Services) -> DreamResult:
         if stored is not None and stored.text == text:  # an earlier process wrote it and then died
             base = stored.revision
         result = evolve(found.result, at=services.now(), reason="", next_step="")
-        result = apply(services, evolve(found, result=result, text=text, base=base))
-        dreamlog.record(services.state, result)
-        dreamlog.clear_inbox(services.state)
-        return result
+        return _reviewed(services, apply(services, evolve(found, result=result, text=text, base=base)))
 
 
 def reject(services: Services) -> DreamResult:
@@ -208,9 +203,13 @@ def reject(services: Services) -> DreamResult:
         now = services.now()
         result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
         when.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
-        dreamlog.record(services.state, result)
-        dreamlog.clear_inbox(services.state)
-        return result
+        return _reviewed(services, result)
+
+
+def _reviewed(services: Services, result: DreamResult) -> DreamResult:
+    dreamlog.record(services.state, result)
+    dreamlog.clear_inbox(services.state)
+    return result
 
 
 def _tell(
@@ -239,6 +238,9 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
 
     Without ``told`` the counts are the account. Source: reading A28.
     """
+    number = len(result.kept)
+    kept = [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
+    added = ((line.text, line.sources[:1]) for line in result.lines if not line.kept)  # the record lists all sources
     return _block(
         result,
         block_id,
@@ -246,8 +248,8 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
         [
             _quoted(told) if told.strip() else _counts(result),
             _part(ownlines.READ, [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]),
-            _part(ownlines.KEPT, _kept(len(result.kept))),
-            _part(ownlines.ADDED, (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
+            _part(ownlines.KEPT, kept),
+            _part(ownlines.ADDED, (" ".join([text, *(f"[{one}]" for one in best)]) for text, best in added)),
             _part(ownlines.JUDGED, _reasons(result.judged)),
             _part(ownlines.FROM_NOTES, _reasons(result.quoted)),
             _part(ownlines.MERGED, _reasons(result.merged)),
@@ -262,16 +264,6 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
 
 def _reasons(lines: Iterable[Gone]) -> Iterable[str]:
     return (f"{gone.text} ({gone.reason})" for gone in lines)
-
-
-def _not_applied(result: DreamResult, block_id: str, reason: str) -> str:
-    """The block for a dream whose diary entry was written but whose result was not."""
-    return _block(
-        result,
-        block_id,
-        ownlines.NOT_APPLIED_TITLE,
-        [f"MEMORY.md stayed as it was: {one_line(reason)}"],
-    )
 
 
 def _counts(result: DreamResult) -> str:
@@ -297,20 +289,11 @@ def _about(result: DreamResult) -> str:
     return f" plugin={notes.comment(result.plugin or 'none')}"
 
 
-def _kept(number: int) -> list[str]:
-    return [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
-
-
 def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
     """``lines`` as a list under a title, with the days on which they were last ``said``, where known."""
     pairs = zip_longest(map(one_line, lines), said, fillvalue="")
     found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
     return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
-
-
-def _from(sources: tuple[str, ...]) -> str:
-    """The best source. The record lists all sources."""
-    return f" [{sources[0]}]" if sources else ""
 
 
 def _quoted(text: str) -> str:

@@ -117,15 +117,13 @@ def _stated(
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
     """
-    facts = Facts(services)
-    found: list[Value | AddResult] = []
+    facts, found = Facts(services), list[Value | AddResult]()
     stated = _texts(payload)
     said = order.flushes(Journal(services.state, late)) if late and stated else None
     for text in stated:
-        if heard.is_hostile(text):
-            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
-            continue
         try:
+            if heard.is_hostile(text):
+                raise Refused(REASON, next_step="")
             category = next((known for cue, known in _CUES if cue.match(text)), Category.CONTEXT)
             found.append(facts.stated(text, category, DEFAULT_CONFIDENCE, flush, at=at, said=said))
         except (BadValue, Refused) as error:

@@ -60,9 +60,8 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
     unknown = sorted(set(changes) - set(ANCHORS))
     if unknown:
         raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
-    _check(changes)
     # Cleaned first: two lines can be one once their control characters are replaced.
-    lines = {name: "\n".join(_joined("", clean(text))) for name, text in changes.items()}
+    lines = {name: "\n".join(_joined("", clean(text))) for name, text in _checked(changes).items()}
     return _change(services, lambda old: attrs.evolve(old, **lines))
 
 
@@ -71,15 +70,16 @@ def learn(services: Services, new: Profile) -> Profile:
 
     Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
-    _check({name: getattr(new, name) for name in ANCHORS})
+    _checked({name: getattr(new, name) for name in ANCHORS})
     return _change(services, lambda old: _merged(old, new))
 
 
-def _check(sections: Mapping[str, object]) -> None:
+def _checked(sections: Mapping[str, str]) -> Mapping[str, str]:
     for name, text in sections.items():
         if not isinstance(text, str):
             step = "Use a string. An empty string clears it."
             raise BadValue(name, f"cannot be of type {type(text).__name__}", next_step=step)
+    return sections
 
 
 def _merged(old: Profile, new: Profile) -> Profile:

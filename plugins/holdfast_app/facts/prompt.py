@@ -106,30 +106,26 @@ def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits:
         block = "\n".join(["Facts:", *facts[:lines], *more]) if lines or more else ""
         return framed(f"{head}\n\n{block}" if head and block else head or block)
 
+    def largest(most: int, shown: Callable[[int], str]) -> int:
+        """A number from 1 to ``most`` that fits, or 0. Mostly it is the largest, but a counter may find longer text
+        cheaper (byte pairs merge)."""
+        return bisect_left(range(1, most + 1), True, key=lambda n: not fits(shown(n)))
+
     def cut(chars: int) -> str:
         return framed(head[:chars] + MARKER)
 
     def texts() -> Iterator[str]:
         yield render(total)
-        if lines := _largest(total, lambda n: fits(render(n, counted=True))):
+        if lines := largest(total, lambda n: render(n, counted=True)):
             yield render(lines, counted=True)
         if total:
             yield render(1)
             logger.warning("no fact fits into the budget; shorten the strongest fact")
         if head:
             yield from (render(0, counted=True), render(0))
-            yield cut(_largest(len(head) - 1, lambda n: fits(cut(n))))
+            yield cut(largest(len(head) - 1, cut))
 
     return next(filter(fits, texts()), "")
-
-
-def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number from 1 to ``most`` that fits, or 0.
-
-    A counter may find longer text cheaper (byte pairs merge), so the answer is a number that was itself checked to fit,
-    or 0, and not always the largest such number.
-    """
-    return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
 def _head(services: Services) -> str:

@@ -43,7 +43,6 @@ class Rejected:
     """One project's list, read when it is made. Raises: Unavailable, here and on every change."""
 
     def __init__(self, services: Services) -> None:
-        self._services = services
         self._path = services.private(NAME)
         self._secret = b""
         self._times: dict[str, datetime] = {}

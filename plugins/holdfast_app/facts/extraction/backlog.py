@@ -68,9 +68,9 @@ def enqueue(
 
     The session's journal keeps the account.
     """
-    if not said or not plugins:
-        return []
     queue, put = Queue(services.state), list[str]()
+    if not said or not plugins:
+        return put
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
@@ -183,10 +183,9 @@ def _add_summaries(
     """Put the summaries of the extracted pieces that cover only messages in ``ids`` into the daily note of the time
     ``at``, which is the flush's, and into the journal of the session ``source``, once however often this is called.
     Returns them, by flush. Raises: PluginError; Unavailable."""
-    journal = Journal(services.state, source)
+    journal, told = Journal(services.state, source), list[tuple[str, str]]()
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
-    told: list[tuple[str, str]] = []
     for one in queues.extracted_of(services.state, source):
         if not one.summary or not ids.issuperset(one.covers):
             continue

@@ -208,14 +208,13 @@ def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
 def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
     """``turns`` in pieces of about :data:`BATCH_CHARS` characters. Turns are never split."""
     piece: list[Turn] = []
-    size = 0
+    room = BATCH_CHARS
     for turn in turns:
-        cost = sum(len(m.text) for m in turn.messages)
-        if piece and size + cost > BATCH_CHARS:
+        room -= sum(len(m.text) for m in turn.messages)
+        if piece and room < 0:
             yield piece
-            piece, size = [], 0
+            piece, room = [], BATCH_CHARS - sum(len(m.text) for m in turn.messages)
         piece.append(turn)
-        size += cost
     if piece:
         yield piece
 
