@@ -8,7 +8,6 @@ missing ones count. Notes only grow, so missing blocks count, too.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.records import handoffs, journals, packs, work_log
+from holdfast_app.records import handoffs, journals, json_file, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
+_NEVER = datetime.min.replace(tzinfo=UTC)
 #: The counted lists, with the loss kind and the noun for one line.
 LISTS = {
     private.OUTBOX: ("waiting", "waiting comment"),
@@ -79,10 +79,9 @@ class Loss(NamedTuple):
 def apart(root: str, state: str) -> list[Loss]:
     """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
     losses = []
-    if tracked := tracked_names(state):
-        message = (
-            f"Git tracks {count(len(tracked), 'name')} in the private folder, so a commit would publish its files."
-        )
+    lines = (private.read(os.path.join(state, private.INDEX_SEEN)) or b"").split(b"\n")
+    if tracked := sum(line.startswith(private.TRACKED.encode()) for line in lines):  # when git's index was last read
+        message = f"Git tracks {count(tracked, 'name')} in the private folder, so a commit would publish its files."
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolders.apart(root, state)
@@ -150,9 +149,7 @@ def note_forgotten(services: Services, name: str) -> None:
     """Note that a purge, a scrub or retention has changed the document ``name``, so earlier receipts no longer prove
     its content. The name itself is not kept. Raises: Unavailable."""
     private.make(services.state)
-    table = _forgotten(services)
-    table[_key(name)] = services.now().isoformat()
-    durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
+    json_file.save(services.private(FORGOTTEN), {**_forgotten(services), _key(name): services.now()})
 
 
 def rewrite(path: str, data: bytes | None) -> None:
@@ -166,8 +163,12 @@ def rewrite(path: str, data: bytes | None) -> None:
         durable.replace(path, data)
 
 
-def _forgotten(services: Services) -> dict[str, str]:
-    return {key: str(at) for key, at in private.table(services.private(FORGOTTEN)).items()}
+def _forgotten(services: Services) -> dict[str, datetime]:
+    table: dict[str, datetime] = {}
+    for key, at in private.table(services.private(FORGOTTEN)).items():
+        with suppress(ValueError, TypeError):
+            table[key] = moment(at)
+    return table
 
 
 def _key(name: str) -> str:
@@ -242,7 +243,7 @@ def unproved(
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
-            if not _proves(services, receipt, written) or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+            if not _proves(services, receipt, written) or receipt.at <= forgotten.get(_key(name), _NEVER):
                 continue
             loss = _lost(services, receipt, written, contents)
             key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")
@@ -284,13 +285,6 @@ def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
     try:
         return written.name == services.layout.name(Surface(written.surface), day)
     except (ValueError, ConfigError):
-        return False
-
-
-def _is_forgotten(noted: str | None, at: datetime) -> bool:
-    try:
-        return noted is not None and at <= moment(noted)
-    except ValueError:
         return False
 
 
@@ -400,9 +394,3 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
     found = proofs(services)
     stored = {receipt.flush_id.partition("-")[0] for receipt, _ in found if not receipt.spooled}
     return _oldest_first(pair for pair in found if pair[0].flush_id not in stored)
-
-
-def tracked_names(state: str) -> list[str]:
-    """The names in it that git tracked when its index was last read. Raises: Unavailable."""
-    lines = (private.read(os.path.join(state, private.INDEX_SEEN)) or b"").decode("utf-8", "replace").split("\n")
-    return [line.partition(" ")[2] for line in lines if line.startswith(private.TRACKED)]

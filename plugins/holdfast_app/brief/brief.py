@@ -8,7 +8,7 @@ because derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -190,7 +190,11 @@ def _text(
         session=session,
         max_chars=max_chars,
     )
-    first = "\n\n".join(filter(None, (first, *_notices(services, reading, brief.memory, session))))
+    lacks = ""
+    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
+        lacks = upkeep.lacks_model(services, brief.memory)
+    hints = (f"{lacks} {upkeep.model_step()}" if lacks else "", upkeep.proposed(services))
+    first = "\n\n".join(filter(None, (first, *hints)))
     later: set[str] = set()
     condensed = [(name, _condensed(text, shown, later, facts.lines)) for name, text in days[::-1]]
     said = session or next((one.session for one in (*work, closed) if one), "")
@@ -223,15 +227,6 @@ def _asked(brief: Brief, closed: handoff.Work | None) -> str:
     return known.questions(
         brief.memory, notes, rejected=is_rejected, blocked=bool(brief.blockers), ruled=bool(brief.rules)
     )
-
-
-def _notices(services: Services, reading: _Reading, memory: str, session: str) -> Iterator[str]:
-    """Hints for a person: once, at a session's start, that no model fills the memory, and that
-    proposals wait."""
-    if not reading.facts and not (session and Journal(services.state, session).exists()):
-        lacks = upkeep.lacks_model(services, memory)
-        yield f"{lacks} {upkeep.model_step()}" if lacks else ""
-    yield upkeep.proposed(services)
 
 
 def _shortened(text: str, name: str, chars: int, state: str) -> str:
@@ -308,16 +303,6 @@ def _losses(
     )
 
 
-def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
-    """The entries, open and closed, and the handoff text if a git merge left both sides in it. Raises: Corrupt."""
-    versions = conflicts.sides(text)
-    entries: dict[str, handoff.Work] = {}
-    for version in dict.fromkeys(versions):
-        for work in handoff.parse(version, name) if version else ():
-            entries.setdefault(work.session, work)
-    return tuple(entries.values()), text if versions[0] != versions[1] else ""
-
-
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` counts the passages
     left out by document; ``contents`` maps their names to the stored text."""
@@ -354,8 +339,17 @@ class _Reading:
     def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
         """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
         handoff, the whole entries and the open work of the last receipts."""
-        if name not in self.damaged and (read := self._try(name, lambda: _work(text, name))) is not None:
-            return read
+        versions = conflicts.sides(text)
+
+        def parsed() -> dict[str, handoff.Work]:
+            entries: dict[str, handoff.Work] = {}
+            for version in filter(None, dict.fromkeys(versions)):
+                for work in handoff.parse(version, name):
+                    entries.setdefault(work.session, work)
+            return entries
+
+        if name not in self.damaged and (read := self._try(name, parsed)) is not None:
+            return tuple(read.values()), text if versions[0] != versions[1] else ""
         found = (*data_loss.open_work(self._services), *handoffs.salvaged(text))
         return tuple(handoffs.newest({work.session: work for work in found}.values())), ""
 

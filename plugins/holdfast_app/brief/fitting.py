@@ -122,22 +122,17 @@ def _cut(body: str, part: Part, room: int) -> str:
         room -= len(f"… {count(total, 'line')} not shown: {where}") + 1
     if room <= (_LEAST if part.name else 0):
         return ""
+    head, cut, _ = body[: room + 1].rpartition("\n")
     if part.name == recalled.FACTS:  # a long one is left out, not those after it
         kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
-    else:
-        kept = _newest(body, room) if part.newest else _oldest(body, room)
+    elif part.newest:
+        kept = _newest(body, room)
+    else:  # cut at a line; within a line when the first one is longer
+        kept = head.rstrip() if cut and len(head) * 2 >= room else body[: room - 1].rstrip() + "…"
     if part.optional:
         return kept
     note = f"… {count(max(1, total - kept.count(chr(10)) - 1), 'line')} not shown: {where}"
     return f"{note}\n{kept}" if part.newest else f"{kept}\n{note}"
-
-
-def _oldest(body: str, room: int) -> str:
-    """The beginning, cut at a line; within a line when the first one is longer."""
-    head, cut, _ = body[: room + 1].rpartition("\n")
-    if cut and len(head) * 2 >= room:
-        return head.rstrip()
-    return body[: room - 1].rstrip() + "…"
 
 
 def _newest(note: str, room: int) -> str:

@@ -60,7 +60,16 @@ def resume(
     for notice in filter(None, notices):
         lines += ["", notice]
     if not work:
-        lines += ["", _nothing_open(services), *(_entry(closed, commits) if closed is not None else [])]
+        unflushed = [one.is_unflushed() for one in journal.every(services.state)]
+        nothing = "No work is open." if unflushed else "No work is open. This memory is new and still empty."
+        if waiting := sum(unflushed):
+            many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
+            nothing = (
+                f"The handoff names no open work, but {many} "
+                "journalled turns that still need a flush. `holdfast status` lists them; "
+                "`holdfast flush --session ID` writes their notes and handoff."
+            )
+        lines += ["", nothing, *(_entry(closed, commits) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
     work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
@@ -136,16 +145,3 @@ def artifacts(found: Sequence[str]) -> str:
     """The first artifacts on one line, and how many others exist."""
     rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
     return "- Artifacts: " + "; ".join(one_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
-
-
-def _nothing_open(services: Services) -> str:
-    """Report turns that are in the journals but not in the handoff."""
-    unflushed = [one.is_unflushed() for one in journal.every(services.state)]
-    waiting = sum(unflushed)
-    if not waiting:
-        return "No work is open." if unflushed else "No work is open. This memory is new and still empty."
-    many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
-    return (
-        f"The handoff names no open work, but {many} journalled turns that still need a flush. "
-        "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
-    )
