@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
@@ -206,7 +207,10 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
         found = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))
         found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
         if surface is Surface.HANDOFF:
-            found += _crowded(name, document.text)
+            with suppress(Corrupt):  # no matter of how many entries there are
+                if told := handoff.crowded(handoff.parse(document.text, name)):  # so many that old ones are shortened
+                    rule, fix = "handoff/crowded", "End the sessions that are over: `holdfast end --session ID`."
+                    found.append(Finding(rule=rule, message=told, severity=Severity.WARNING, fix=fix, name=name))
         findings += sorted(found, key=lambda f: f.line or 0)
     return Validation(checked=tuple(checked), findings=tuple(findings))
 
@@ -227,18 +231,6 @@ def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]
     names = {services.layout.name(surface): surface for surface in THREE_FILES}
     there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
     return names if there else {}
-
-
-def _crowded(name: str, text: str) -> list[Finding]:
-    """A warning when the handoff has open work from so many sessions that it shortens old entries."""
-    try:
-        told = handoff.crowded(handoff.parse(text, name))
-    except Corrupt:
-        return []  # no matter of how many there are
-    if not told:
-        return []
-    fix = "End the sessions that are over: `holdfast end --session ID`."
-    return [Finding(rule="handoff/crowded", message=told, severity=Severity.WARNING, fix=fix, name=name)]
 
 
 def _placed(finding: Finding, name: str, text: str) -> Finding:

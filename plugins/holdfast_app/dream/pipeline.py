@@ -83,19 +83,12 @@ def deep_dream(
             if not dry_run and when.mark(services.state).id == run.result.id:
                 repeated.propose(services)
     dreamlog.record(services.state, run.result)
-    if not dry_run and run.result.ok:
-        _keep_newest(services)
-    return run.result
-
-
-def _keep_newest(services: Services) -> None:
-    """Keep the newest fact wherever two machines disagree. The fact log has the others."""
-    facts = Facts(services)
     try:
-        for conflict in facts.conflicts():
-            facts.decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
+        for conflict in Facts(services).conflicts() if run.result.ok and not dry_run else ():  # the fact log has them
+            Facts(services).decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
     except HoldfastError as error:
         logger.warning("conflicting facts stay until the next dream: %s", error.message)
+    return run.result
 
 
 def is_due(services: Services) -> bool:
@@ -163,7 +156,15 @@ class _Run(Run):
             if waiting is not None and waiting.digest == digest:
                 step = "Review it with `holdfast dream review`."
                 raise _Skip("A dream of these notes waits for review.", next_step=step)
-        self.note(plugin=self._dreamer())
+        named, names = settled.plugin, services.plugins.implementing("on_dream")
+        if named and named not in names:
+            raise NotApplied(
+                f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
+                next_step=f"Loaded plugins that dream: {', '.join(names) or 'none'}.",
+            )
+        if not names:
+            raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
+        self.note(plugin=named or names[0])
         if self.if_due and not self.dry_run:  # hooks start no second one beside it
             when.set_mark(services.state, evolve(mark, tried=services.now()))
         dreamlog.record(services.state, self.result)
@@ -175,17 +176,6 @@ class _Run(Run):
             return
         step = "Dream again when it is not being edited."
         raise NotApplied("MEMORY.md was edited twice during the dream.", next_step=step)
-
-    def _dreamer(self) -> str:
-        named, names = self.services.config.dream.plugin, self.services.plugins.implementing("on_dream")
-        if named and named not in names:
-            raise NotApplied(
-                f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
-                next_step=f"Loaded plugins that dream: {', '.join(names) or 'none'}.",
-            )
-        if not names:
-            raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
-        return named or names[0]
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from holdfast.config.layout import Surface
@@ -39,17 +40,14 @@ _HEADING: Final = "## Said repeatedly"
 def propose(services: Services) -> None:
     """Let the sentences that were said in :data:`LEAST` sessions wait for review, instead of an earlier such proposal.
     Never raises, because the dream itself is done."""
-    try:
+    with suppress(HoldfastError):
         waiting = dreamlog.proposal(services.state)
         if waiting is not None and waiting.result.plugin != PROPOSER:
             return
-        proposal = _proposal(services)
-        if proposal is not None:
+        if proposal := _proposal(services):
             dreamlog.propose(services.state, proposal)
         elif waiting is not None:
             dreamlog.clear_inbox(services.state)
-    except HoldfastError:
-        return
 
 
 def _proposal(services: Services) -> Proposal | None:

@@ -186,7 +186,12 @@ def _listed(text: object) -> list[object]:
 
 def markdown(text: str, name: str) -> tuple[str, list[Statement]]:
     """The program that wrote the Markdown file ``name``, and the file's items and paragraphs as statements."""
-    fields, body = _front_matter(text.removeprefix("\ufeff"))
+    fields, body = dict[str, str](), text.removeprefix("\ufeff")
+    begin, _, rest = body.partition("\n")
+    head, closed, after = rest.partition("\n---")
+    if begin.strip() == "---" and closed:  # the front matter
+        pairs = (line.partition(":") for line in head.splitlines())
+        fields, body = {key.strip(): value.strip().strip("'\"") for key, _, value in pairs if value.strip()}, after
     at = moment_of(fields.get("created") or fields.get("created_at"))
     title = fields.get("title") or fields.get("name") or Path(name).stem.replace("_", " ").replace("-", " ")
     found, program, heading, links = list[Statement](), "notes", "", 0
@@ -234,13 +239,3 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             yield HEADING, block.pop()
     if block:
         yield kind, ("\n" if kind == CODE else " ").join(block)
-
-
-def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The ``key: value`` lines between two ``---`` at the beginning, and the rest."""
-    opened, _, rest = text.partition("\n")
-    head, closed, body = rest.partition("\n---")
-    if opened.strip() != "---" or not closed:
-        return {}, text
-    pairs = (line.partition(":") for line in head.splitlines())
-    return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs if value.strip()}, body

@@ -127,14 +127,6 @@ def background_result(text: str) -> str | None:
     return found.partition("</summary>")[0].strip()
 
 
-def call_line(tool: str, shown: str, cwd: str = "") -> str:
-    """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory. ``shown`` is
-    from :func:`telling`."""
-    line = shortened(" ".join(clean(shown).split()), cwd)
-    text = f"{tool}: {line}" if line else tool
-    return text if len(text) <= MAX_CALL_CHARS else text[: _border(text, MAX_CALL_CHARS - 1, -1)] + "…"
-
-
 def shortened(text: str, cwd: str) -> str:
     """``text`` with its paths relative to ``cwd``."""
     return text.replace(cwd.rstrip("/\\") + "/", "") if len(cwd) > 1 else text
@@ -250,7 +242,10 @@ def call_text(tool: str, arguments: object, cwd: str = "") -> str:
     """Format a tool call as one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths
     are relative to the working directory ``cwd``."""
     told, shown = telling(arguments)
-    line = call_line(tool, told, cwd)
+    line = shortened(" ".join(clean(told).split()), cwd)
+    line = f"{tool}: {line}" if line else tool
+    if len(line) > MAX_CALL_CHARS:
+        line = line[: _border(line, MAX_CALL_CHARS - 1, -1)] + "…"
     more = []
     for path, leaf in leaves(arguments):
         text = shortened(leaf_text(leaf), cwd)
@@ -266,7 +261,9 @@ def result_text(output: object, change: Change = str, tool: str = "") -> str:
     verdict.
     """
     limit = MAX_OUTSIDE_CHARS if is_outside(tool) or tool in ("Task", "Agent") else MAX_RESULT_CHARS
-    clipped = _clipping(change, limit)
+
+    def clipped(text: str) -> str:
+        return clip(clean(change(text)).strip("\r\n").rstrip(), limit)
 
     def told(item: object) -> str:
         return clipped(item) if isinstance(item, str) and limit > MAX_RESULT_CHARS else content_text(item, clipped)
@@ -304,10 +301,6 @@ def says(value: object) -> bool:
         elif isinstance(one, list | tuple):
             waiting += one
     return False
-
-
-def _clipping(change: Change, limit: int) -> Change:
-    return lambda text: clip(clean(change(text)).strip("\r\n").rstrip(), limit)
 
 
 def _line(path: str, text: str) -> str:

@@ -205,9 +205,15 @@ def served(
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
     served = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
     found = [one for hit in served if (one := _described(memory, hit))]
-    if records.DECISION in kinds:
-        notes = [one.name for one in found if one.kind == records.NOTE]
-        found += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
+    if records.DECISION in kinds:  # backends do not distinguish decisions from other lines
+        stems = words.stems(question)
+        for name in [one.name for one in found if one.kind == records.NOTE]:
+            at = records.day_of(memory, name)
+            found += [
+                SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
+                for one in records.document(memory, name)
+                if one.kind == records.DECISION and stems & words.stems(one.body)
+            ]
     rest_of_day = timedelta(seconds=records.REST_OF_DAY_S)
     kept = [
         one
@@ -220,16 +226,6 @@ def served(
     return [
         one._replace(text=text, score=round(_BEST * _NEXT**number, 4))
         for number, (one, text) in enumerate(zip(kept, masked, strict=True))
-    ]
-
-
-def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[SearchHit]:
-    """A note's decisions with a stem from the question. Backends do not distinguish decisions from other lines."""
-    at = records.day_of(memory, name)
-    return [
-        SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
-        for one in records.document(memory, name)
-        if one.kind == records.DECISION and stems & words.stems(one.body)
     ]
 
 

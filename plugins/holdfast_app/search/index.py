@@ -60,6 +60,7 @@ _STEP, _PART, MOST = 500, 2_000, 10_000
 _BUILDING: Final = "building"
 #: Between two parts added in the background, so that a question gets its turn.
 _PAUSE_S: Final = 0.05
+_DAMAGE: Final = Lazy("malformed|no such table|no such column")
 #: The name before what someone says, where several people talk in one session.
 _SPEAKER: Final = Lazy(r"([^\W\d_]{2,24}): ")
 #: An order or a preference. A question that it answers often shares no word with it.
@@ -130,7 +131,9 @@ def _opened(memory: Holdfast, work: Callable[[Index], T], most: int) -> T:
                 try:
                     return _searched(path, memory, work, most)
                 except (sqlite3.DatabaseError, KeyError, TypeError, ValueError) as error:
-                    if not _is_damage(error):
+                    # Not the disk or another process; a missing table and an impossible value are damage, too.
+                    is_busy = isinstance(error, sqlite3.OperationalError) and not _DAMAGE.search(str(error))
+                    if is_busy or isinstance(error, HoldfastError):
                         raise
                 _remove(path)
                 return _searched(path, memory, work, most)
@@ -176,15 +179,6 @@ def _connect(path: str) -> sqlite3.Connection:
         with durable.reporting(path, "write"):
             os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
     return sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-
-
-def _is_damage(error: Exception) -> bool:
-    """Whether the file is at fault, and not the disk or another process. So are a missing table and an impossible
-    value."""
-    said = str(error)
-    return not isinstance(error, sqlite3.OperationalError | HoldfastError) or any(
-        one in said for one in ("malformed", "no such table", "no such column")
-    )
 
 
 def size(db: sqlite3.Connection) -> int:

@@ -153,7 +153,11 @@ def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Ent
         best[one >> SOURCE] = max(score, best.get(one >> SOURCE, 0.0))
         topic[one >> SOURCE] = topic.get(one >> SOURCE, 0) | matches.words[one]
     roles = Counter(source for source, _ in {(one >> SOURCE, row.role) for one, row in rows.items()})
-    lectures = _lectures(rows)
+    user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
+    other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
+    lectures = 0.0  # how much longer than the user's turns the other turns are, from 0 to 1
+    if user and other:
+        lectures = min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other)))))
     named = {row.speaker for row in rows.values() if row.speaker in matches.asked}
     for one, row in rows.items():
         source, here, length = one >> SOURCE, own(one, 0.0), row.length
@@ -180,10 +184,3 @@ def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Ent
             (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
         )
         yield row, Features(*features)
-
-
-def _lectures(rows: Mapping[int, Entry]) -> float:
-    """How much longer than the user's turns the other turns are, from 0 to 1."""
-    user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
-    other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
-    return min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other))))) if user and other else 0.0

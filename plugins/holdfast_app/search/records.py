@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -84,7 +85,13 @@ def sources(memory: Holdfast) -> Iterator[Source]:
         return
     folder = os.path.normpath(os.path.join(services.root, config.storage.path))
     local = Capability.LOCAL_FILES in services.store.backend.capabilities
-    whole = "" if local else _store_stamp(memory, folder)
+    whole = ""  # of a store that is not files: its databases, or the minute when it is on a server
+    if services.is_remote:
+        whole = str(int(services.clock().timestamp()) // _REMOTE_S)
+    elif not local:
+        with suppress(OSError):
+            names = (name for name in sorted(os.listdir(folder)) if name.endswith((".db", ".db-wal")))
+            whole = " ".join(_stamp(os.path.join(folder, name)) for name in names)
     # When a document's day began depends on the zone.
     zone = config.zone if config.tz else f"{time.timezone} {time.altzone}"
     for name in services.store.names():
@@ -97,17 +104,6 @@ def sources(memory: Holdfast) -> Iterator[Source]:
 def is_served(memory: Holdfast) -> bool:
     """Whether the backend searches its documents and facts itself, so that they are not fetched for the index."""
     return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
-
-
-def _store_stamp(memory: Holdfast, folder: str) -> str:
-    """Of a store that is not files: its databases, or the minute when it is on a server."""
-    if memory.services.is_remote:
-        return str(int(memory.services.clock().timestamp()) // _REMOTE_S)
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return ""
-    return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
 
 
 def _stamp(path: str) -> str:

@@ -68,7 +68,10 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
     with _opened(path) as stream:
         form, document = _detected(stream, path)
         resumable = form.appended and document is None
-        start = offset if resumable and _starts_row(stream, offset) else 0
+        start = 0
+        if resumable and 0 < offset <= os.fstat(stream.fileno()).st_size:
+            stream.seek(offset - 1)
+            start = offset if stream.read(1) == b"\n" else 0
         reading = _placed(stream, form, agent) if start else Reading(agent=agent)
         end, truncated = start, False
         for row in lines(stream, start) if document is None else document:
@@ -111,13 +114,6 @@ def _recognised(rows: Iterable[Row]) -> Format | None:
                 if form.recognises(row.value):
                     return form
     return None
-
-
-def _starts_row(stream: BinaryIO, offset: int) -> bool:
-    if not 0 < offset <= os.fstat(stream.fileno()).st_size:
-        return False
-    stream.seek(offset - 1)
-    return stream.read(1) == b"\n"
 
 
 def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:

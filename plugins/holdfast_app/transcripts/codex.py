@@ -17,14 +17,9 @@ _TYPES: Final = frozenset(
 )
 # Rollouts of versions without item kinds: content that the client inserted as the user.
 _NOT_SAID: Final = (
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "<skill>",
-    "<turn_aborted>",
-    "<subagent_notification>",
-    "# AGENTS.md instructions",
-)
+    "<environment_context>", "<user_instructions>", "<permissions instructions>", "<skill>", "<turn_aborted>",
+    "<subagent_notification>", "# AGENTS.md instructions",
+)  # fmt: skip
 _MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_metadata_passthrough"})
 
 

@@ -7,7 +7,6 @@ written, abandoned branches too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
 from holdfast_app.message_formats.leaves import clean
@@ -48,7 +47,12 @@ def _take_message(message: Mapping[str, object], row: Mapping[str, object], posi
     role, content, at = clean(message.get("role")), message.get("content"), reading.at(None)
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in _ROLES:
-        _take_said(role, content, key, at, reading)
+        for number, block in enumerate(content if isinstance(content, list) else [content]):
+            if isinstance(block, dict) and block.get("type") == "toolCall":
+                own, call_id = f"{key}#call{number}", block.get("id")
+                reading.call(block.get("name"), block.get("arguments"), key=own, call_id=call_id, at=at)
+            else:
+                take_content(reading, role, [block], key=f"{key}#{number}" if number else key, at=at)
     elif role == "toolResult":
         failed, call_id = message.get("isError") is True, message.get("toolCallId")
         reading.answer(content, key=key, call_id=call_id, at=at, failed=failed, tool=message.get("toolName"))
@@ -59,13 +63,3 @@ def _take_message(message: Mapping[str, object], row: Mapping[str, object], posi
     elif text := text_of(content) or clean(message.get("summary")):
         reading.say("system", text, key=key, at=at, aside=True)
     return bool(role)
-
-
-def _take_said(role: str, content: object, key: str, at: datetime, reading: Reading) -> None:
-    blocks = content if isinstance(content, list) else [content]
-    for number, block in enumerate(blocks):
-        if isinstance(block, dict) and block.get("type") == "toolCall":
-            call_id = block.get("id")
-            reading.call(block.get("name"), block.get("arguments"), key=f"{key}#call{number}", call_id=call_id, at=at)
-        else:
-            take_content(reading, role, [block], key=f"{key}#{number}" if number else key, at=at)

@@ -84,12 +84,6 @@ class _Book:
     writes: tuple[datetime, ...] = ()
 
 
-def similar_key(kind: str, text: str) -> str:
-    """The key that equal sightings share: without case, punctuation, numbers and hexadecimal names."""
-    plain = _NUMBERS.sub("#", duplicate_key(text))
-    return f"{Kind(kind)}:" + " ".join(_PUNCTUATION.sub(" ", plain).split())
-
-
 def capture(services: Services, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
     """Count a sighting and, when a trigger fires and the throttle allows it, write it to patterns.md.
 
@@ -106,13 +100,16 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
     if not line or len(line) > sections.MAX_CHARS:
         problem = f"A sighting must have 1 to {sections.MAX_CHARS} characters, not {len(line)}."
         raise Refused(problem, next_step="Say it in one sentence.")
-    key = similar_key(kind, line)
+    plain = _PUNCTUATION.sub(" ", _NUMBERS.sub("#", duplicate_key(line)))  # equal sightings share these words
+    key = f"{kind}:{' '.join(plain.split())}"
     with _lock(services):
         book = _load(services)
         seen = book.sightings.get(key) or Sighting(kind=kind, text=line)
         workflows = tuple(w for w in WORKFLOWS if w in (*seen.workflows, workflow))
         seen = evolve(seen, count=seen.count + 1, workflows=workflows, last=stamp(services.now()))
-        seen = evolve(seen, trigger=seen.trigger or _trigger(seen, critical=critical))
+        repeated = "repeated" if seen.count >= REPEATED else ""
+        repeated = repeated or ("integration" if len(workflows) >= WORKFLOWS_AFFECTED else "")
+        seen = evolve(seen, trigger=seen.trigger or ("critical" if critical else repeated))
         book = evolve(book, sightings={**book.sightings, key: seen})
         _save(services, book)
         if _due(book) and len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES):
@@ -132,14 +129,6 @@ def write_due(services: Services) -> int:
 def waiting(services: Services) -> tuple[Sighting, ...]:
     """The triggered entries not yet written."""
     return tuple(_due(_load(services)))
-
-
-def _trigger(seen: Sighting, *, critical: bool) -> str:
-    if critical:
-        return "critical"
-    if seen.count >= REPEATED:
-        return "repeated"
-    return "integration" if len(seen.workflows) >= WORKFLOWS_AFFECTED else ""
 
 
 def _due(book: _Book) -> list[Sighting]:

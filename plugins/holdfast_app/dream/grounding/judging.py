@@ -159,15 +159,13 @@ def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
                 raise AnswerUnusable(why)
         elif kinds == {"not supported"}:
             denied.add(case.line)
-        elif kinds == {"supported"} and len(given) == 1 and _is_quoted(because := given.pop()[1], case):
-            said[case.line] = " ".join(because.split())
+        elif kinds == {"supported"} and len(given) == 1:
+            because = given.pop()[1]
+            wanted = _flat(because)
+            is_quoted = any(f" {wanted} " in f" {_flat(text)} " for _, text in case.passages)
+            if is_quoted and len(wanted.split()) >= _LEAST_WORDS:
+                said[case.line] = " ".join(because.split())
     return Verdicts(said, frozenset(denied))
-
-
-def _is_quoted(words: str, case: Case) -> bool:
-    """Whether one passage of the case holds the words."""
-    wanted = _flat(words)
-    return len(wanted.split()) >= _LEAST_WORDS and any(f" {wanted} " in f" {_flat(text)} " for _, text in case.passages)
 
 
 def _flat(text: str) -> str:
