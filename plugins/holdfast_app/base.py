@@ -69,14 +69,10 @@ class Services(services.Services):
         return {}
 
     @property
-    def validator_limits(self) -> tuple[int, ...]:
-        """Limits of enabled validators that limit a curated document's items."""
-        return tuple(one.max_items for one in self.plugins.implementations_of(LimitsItems).values())
-
-    @property
     def curated_limit(self) -> int:
         """Maximum items in a curated document, which is the lowest limit of the validators."""
-        return min(self.validator_limits, default=sys.maxsize)
+        limits = self.plugins.implementations_of(LimitsItems).values()
+        return min((one.max_items for one in limits), default=sys.maxsize)
 
     def out_of_date(self, new: str, there: Iterable[str]) -> str:
         """The line of ``there`` that ``new`` makes out of date; empty when there is none."""

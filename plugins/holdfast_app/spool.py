@@ -149,19 +149,6 @@ class Spool(DurableQueue[Kept]):
         self.remove(damaged)
         return len(again), len(damaged)
 
-    def send_before(
-        self, session: str, last: Receipt | None, flushed: dict[str, Any] | None
-    ) -> tuple[HoldfastError | None, bool]:
-        """Write the waiting flushes to the store, before a flush of ``session``, whose last flush, with the journal's
-        record of it, is kept again first if it waited and the spool has lost it. Returns the server's error if it did
-        not answer, and whether a flush of the session still waits. Raises: FlushRefused when it cannot be kept again.
-        """
-        waited = last is not None and last.spooled and last.summary != notes.PURGED
-        if last is not None and flushed and waited and not self.waits_for(last):
-            self.keep(last, flushed, None)
-        shipped = self.send(limit_s=PATIENCE_S)
-        return shipped.down, session in {one.session for one in shipped.left}
-
     def send(self, *, limit_s: float = 60.0) -> Shipped:
         """Write the waiting flushes to the store, for ``limit_s`` seconds at most. Never raises.
 
@@ -242,7 +229,11 @@ def take(services: Services, attempt: Attempt) -> Receipt:
 
     def before() -> None:
         nonlocal down, waits
-        down, waits = spool.send_before(session.id, session.last_receipt, session.last_flush)
+        last, flushed = session.last_receipt, session.last_flush
+        if last is not None and flushed and last.spooled and last.summary != notes.PURGED and not spool.waits_for(last):
+            spool.keep(last, flushed, None)  # the spool has lost it
+        shipped = spool.send(limit_s=PATIENCE_S)
+        down, waits = shipped.down, session.id in {one.session for one in shipped.left}
         session.catch_up()  # a receipt may have its documents now
 
     def write(attempt: Attempt) -> Receipt:

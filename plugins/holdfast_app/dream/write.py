@@ -238,6 +238,8 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
 
     Without ``told`` the counts are the account. Source: reading A28.
     """
+    # A quotation cannot forge a heading, a part or a holdfast marker.
+    quoted = [f"> {line}".rstrip() for line in told.strip().replace("<!--", "&lt;!--").splitlines()]
     number = len(result.kept)
     kept = [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
     added = ((line.text, line.sources[:1]) for line in result.lines if not line.kept)  # the record lists all sources
@@ -246,7 +248,7 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
         block_id,
         ownlines.DREAM_TITLE,
         [
-            _quoted(told) if told.strip() else _counts(result),
+            "\n".join(quoted) if quoted else _counts(result),
             _part(ownlines.READ, [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]),
             _part(ownlines.KEPT, kept),
             _part(ownlines.ADDED, (" ".join([text, *(f"[{one}]" for one in best)]) for text, best in added)),
@@ -294,9 +296,3 @@ def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
     pairs = zip_longest(map(one_line, lines), said, fillvalue="")
     found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
     return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
-
-
-def _quoted(text: str) -> str:
-    """The dreamer's account as a quotation, so it cannot forge a heading, a part or a holdfast marker."""
-    lines = text.strip().replace("<!--", "&lt;!--").splitlines()
-    return "\n".join(f"> {line}".rstrip() for line in lines)

@@ -21,6 +21,7 @@ from holdfast_app import background
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction import backlog, extract
+from holdfast_app.facts.extraction.queue import Queue
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.writer import Value
@@ -73,7 +74,9 @@ class FlushedFacts(FactService):
             plugins, error = [*later, *found.failed], " ".join(found.failed.values())
             queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
             if later:
-                backlog.tell_pieces(services, session, said, flush, at)
+                ids = {m.id for m in said}
+                Queue(services.state).flushed(session, ids, flush)
+                backlog.add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
             results = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored).stated
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)

@@ -62,10 +62,7 @@ def room(
     if replaced:
         lines = [f"- {one_line(old)} (from {name}, replaced by: {one_line(newer)})" for old, newer in replaced]
         _append(services, lines, flush_id, at)
-    gone: list[str] = []
-    if services.validator_limits:
-        gone = surplus(curated.apply(text, new, surface), services.curated_limit, weights, [one.text for one in new])
-    if gone:
+    if gone := surplus(curated.apply(text, new, surface), services.curated_limit, weights, [one.text for one in new]):
         _append(services, [f"- {one_line(line)} (from {name}, which was full)" for line in gone], flush_id, at)
         many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
         warnings.append(f"{name} was full: {many} moved to {archive}.")

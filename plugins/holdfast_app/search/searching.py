@@ -61,7 +61,9 @@ def search(
 
     def found(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
-        span, rest = (None, asked) if first or end else ask.narrowed(asked, now)
+        newest = datetime.fromtimestamp(open_index.db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0, UTC)
+        latest = min(now, newest.astimezone(now.tzinfo))
+        span, rest = (None, asked) if first or end else dates.narrowed(asked, now, latest)
         hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
         outside = span is not None and not hits
         if outside:
@@ -93,11 +95,6 @@ class _Search:
     ) -> None:
         self._memory, self._db, self._kinds, self._session, self._limit = memory, db, kinds, session, limit
         self.warning = ""
-
-    def narrowed(self, question: str, now: datetime) -> tuple[dates.Span | None, str]:
-        """See :func:`dates.narrowed`."""
-        newest = self._db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0
-        return dates.narrowed(question, now, min(now, datetime.fromtimestamp(newest, UTC).astimezone(now.tzinfo)))
 
     def answer(
         self, question: str, first: datetime | None, end: datetime | None, *, any_word: bool = False

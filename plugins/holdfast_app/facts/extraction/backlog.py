@@ -150,7 +150,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
         # The flush may have run during the extraction.
         flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
         if flush:
-            result = evolve(result, summaries=_add_summaries(services, item.source, {*item.covers}, flush, item.since))
+            result = evolve(result, summaries=add_summaries(services, item.source, {*item.covers}, flush, item.since))
     if not found.failed:
         queue.remove([item.id])
         return result
@@ -169,15 +169,7 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     return tuple(name for name in item.plugins if not {*item.covers} <= known[name])
 
 
-def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
-    """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
-    extracted."""
-    ids = {m.id for m in said}
-    Queue(services.state).flushed(source, ids, flush)
-    _add_summaries(services, source, ids, flush, at)
-
-
-def _add_summaries(
+def add_summaries(
     services: Services, source: str, ids: set[str], flush: str, at: datetime
 ) -> tuple[tuple[str, str], ...]:
     """Put the summaries of the extracted pieces that cover only messages in ``ids`` into the daily note of the time
