@@ -8,6 +8,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # same as in typing, without the import
 if TYPE_CHECKING:
+    from types import UnionType
+
     from holdfast.models.records import Fact, Finding
 
 
@@ -64,11 +66,11 @@ class BadValue(HoldfastError, ValueError):
         self.field = field
 
 
-def must_be(kind: type, value: object, field: str) -> None:
+def must_be(kind: type | UnionType, value: object, field: str) -> None:
     """A check of a caller's value. Raises: BadValue unless it is a ``kind``. A bool is no int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        wanted = "whole number" if kind is int else kind.__name__
-        wanted = f"an {wanted}" if wanted[0] in "AEIO" else f"a {wanted}"
+        wanted = "whole number" if kind is int else getattr(kind, "__name__", str(kind))
+        wanted = f"an {wanted}" if wanted[0] in "AEIOi" else f"a {wanted}"
         raise BadValue(field, f"must be {wanted}, not {type(value).__name__}", next_step=f"Give {wanted}.")
 
 

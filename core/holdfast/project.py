@@ -174,14 +174,14 @@ class Project:
     # closing
 
     def close(self) -> None:
-        """Release the store. Open sessions do not end but stay in their journals."""
+        """Release the store, whose use then raises Unavailable. Open sessions do not end but stay in their journals."""
         if not self._closed:
             self._closed = True
             if self._sessions:
                 import atexit
 
                 atexit.unregister(self._at_exit)
-            self.services.store.backend.close()
+            self.services.store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -403,6 +403,9 @@ class Holdfast(RemembersFacts):
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
         """Journal the part of ``transcript.kept`` that the session does not hold yet; returns the session."""
+        from holdfast_app.message_formats.reading import Transcript
+
+        must_be(Transcript, transcript, "transcript")
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
         session.extend(m for m in transcript.kept if m.id not in known)
@@ -417,5 +420,6 @@ class Holdfast(RemembersFacts):
         """
         from holdfast_app.transcripts import read
 
+        must_be(str | os.PathLike, path, "path")
         self.services.recordings[os.fspath(path)] = None
         return read(path, offset=offset, agent=agent)

@@ -16,7 +16,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
-from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.errors import Corrupt, NotFound, Refused, must_be
 from holdfast.flush import handoff
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
@@ -174,6 +174,7 @@ class Validation:
 
 def validate(services: Services, names: Iterable[str] = ()) -> Validation:
     """See :meth:`holdfast.Holdfast.validate`."""
+    must_be(Iterable, names, "names")
     stored = services.store.names()
     expected = three_files(services, stored)
     wanted = tuple(dict.fromkeys(names)) or tuple(sorted({*stored, *expected}))

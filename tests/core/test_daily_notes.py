@@ -58,6 +58,8 @@ def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload,
     found = list(blocks(note()))
     assert [b.objective for b in found] == [f"objective {n}" for n in range(5)]
     assert [b.at for b in found] == sorted(b.at for b in found)
+    clock.tick(hours=-5)
+    assert "The clock was set back" in memory.session("s-objective-4").flush(payload(objective="later")).warnings[0]
     assert found[0].items("Decision", "Blocker", "Artifact", "Next step", "Promised") == (
         "Use a lock",
         "CI is red",

@@ -90,6 +90,7 @@ def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_r
         ({"curated": {"memory": [{"txt": "x"}]}}, r"curated.memory\[0\].txt"),
         ({"handoff": {"branch": "b"}}, "handoff.active_task"),
         ({"state_mutations": [{"kind": "whim", "target": "t", "summary": "s"}]}, r"state_mutations\[0\].kind"),
+        ({"state_mutations": [{"kind": "merge", "target": " ", "summary": "s"}]}, r"state_mutations\[0\].target"),
         ({"objektive": "x"}, "objektive"),
         (5, "payload"),
     ],

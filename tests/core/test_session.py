@@ -11,12 +11,13 @@ from tests.support.processes import finished
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.errors import FlushRefused, NothingToFlush
+from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, Message
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
+from holdfast_app.workflow.three import Deliverable
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FAR = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-12)))
@@ -29,9 +30,12 @@ def talk(session, *texts: str) -> None:
 
 @pytest.mark.req("R001")
 def test_tiers__one_run_and_a_new_process__context_is_gone_daily_and_core_stay(opened, note, payload, project):
-    session = opened().session("s")
+    session = (memory := opened()).session("s")
     talk(session, "hello", "hi")
     session.end(payload(curated={"memory": ["Python 3.11 is the minimum"]}))
+    memory.close()
+    with pytest.raises(Unavailable, match=r"The project was closed\. Open it again"):
+        memory.facts.list()
     again = opened()
     assert again.session("s").messages == []
     assert "## Session Notes (14:30)" in note()
@@ -342,7 +346,7 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: m.session("  "), "session"),
         (lambda m: m.session("s").compact(-1), "keep_last"),
         (lambda m: m.session("s").add("user", "hi", message_id=7), "message_id must be a str, not int"),
-        (lambda m: m.session("s").add("user", "hi", at="now"), "at must be a datetime, not str"),
+        (lambda m: m.validate(None), "names must be an Iterable, not NoneType"),
         (lambda m: m.session("s").add("user", "hi", at=FAR), "at is not between the years"),
         (lambda m: m.facts.remember("Ships on Friday", at=FAR), "at is not between the years"),
         (lambda m: m.session("s").add("user", "hi", tokens="abc"), "tokens must be a whole number, not str"),
@@ -350,27 +354,27 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: m.session("s").extend(["hi"]), r"messages\[0\] must be a Message, not str"),
         (lambda m: Extraction(summary=5), "summary cannot be of type int"),
         (lambda m: Extraction(facts=[5]), r"facts\[0\] cannot be of type int"),
-        (lambda m: Extraction(draft=5), "payload cannot be of type int"),
-        (lambda m: Extraction(profile=5), "profile cannot be of type int"),
-        (lambda m: m.session("s").switch_provider(5), "the id must be a str"),
+        (lambda m: m.read_transcript(5), r"path must be a str | os.PathLike, not int"),
+        (lambda m: m.capture("bug", "x"), "kind cannot be 'bug'"),
+        (lambda m: Deliverable(text=" ", evidence="#1"), "text is blank"),
         (lambda m: m.purge(everything="false"), "everything must be a bool, not str"),
         (lambda m: m.facts.list(limit=10**30), "limit is not from 0 to"),
         (lambda m: m.search("x", since=5), "since must be a datetime, not int"),
-        (lambda m: m.search("x", kinds=None), "kinds must be an Iterable"),
+        (lambda m: m.end_idle(limit_s="x"), "limit_s must be an int"),
         (lambda m: m.report(days=999_999_999), "days is not from 1 to"),
-        (lambda m: m.load(session=5), "the id must be a str"),
+        (lambda m: m.import_transcript(None), "transcript must be a Transcript"),
         (lambda m: m.update({"current_focus": ["x"]}), "update must be a MemoryUpdate, not dict"),
         (lambda m: m.prompt(counter=5), "counter must be a Callable, not int"),
         (lambda m: Holdfast.open(config={}), "config must be a Config, not dict"),
         (lambda m: Holdfast.open(plugins=[5]), r"plugins\[0\] must be a tuple, not int"),
         (lambda m: Holdfast.open(clock=lambda: None).session("s").add("user", "hi"), "clock must be a datetime"),
         (lambda m: m.session("s").compact(1.5), "keep_last must be a whole number"),
-        (lambda m: m.session("s").trim("4"), "max_tokens must be a whole number"),
-        (lambda m: m.load(max_chars="x"), "max_chars must be a whole number"),
+        (lambda m: m.outbox.retarget(5, "a/b"), "old must be a str, not int"),
+        (lambda m: m.deep_dream(dry_run=object()), "dry_run must be a bool"),
         (lambda m: m.purge(subject=7), "subject must be a str, not int"),
-        (lambda m: m.purge(before="2026-01-01"), "before must be a date, not str"),
+        (lambda m: m.prompt(counter=lambda text: None), "what the counter returned must be a whole number"),
         (lambda m: Holdfast.open(7), "root cannot be 7"),
-        (lambda m: Holdfast.open("\0"), "root cannot be"),
+        (lambda m: m.extract([{"role": "user", "content": 5}]), "a row without role or content at position 0"),
     ],
 )
 def test_value__of_a_wrong_type__is_named_and_leaves_nothing(opened, project, call, named):

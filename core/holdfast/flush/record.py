@@ -75,6 +75,9 @@ def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
     warnings = [*attempt.warnings, *attempt.documents.warnings]
     if lost := ", ".join(dict.fromkeys(written.name for written in attempt.proof.lost)):
         warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
+    last = attempt.session.last_receipt
+    if last is not None and plan.at < last.at and not attempt.documents.is_later:
+        warnings.append("The clock was set back since this session's last flush, so its notes are out of order.")
     return Receipt(
         flush_id=flush_id,
         session_id=attempt.session.id,

@@ -32,6 +32,12 @@ def must_be_text(_: object, attribute: attrs.Attribute[str], value: object) -> N
         raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
 
 
+def must_say(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+    must_be_text(_, attribute, value)
+    if not str(value).strip():
+        raise BadValue(attribute.name, "is blank", next_step="Give some words.")
+
+
 def bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: object) -> None:
     if value is not None and not isinstance(value, bool):
         raise BadValue(attribute.name, of_type(value), next_step="Give True, False or nothing.")
@@ -151,7 +157,7 @@ class StateMutation:
     """A change of queue, review or delivery state; ``target`` is like ``owner/repo#12``."""
 
     kind: MutationKind = field(converter=_kind)
-    target: str = field(validator=must_be_text)
+    target: str = field(validator=must_say)
     summary: str = field(validator=must_be_text)
 
 

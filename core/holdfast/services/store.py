@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from holdfast.config.layout import Layout
 from holdfast.errors import Conflict, Corrupt, Unavailable
@@ -30,6 +30,13 @@ PATIENCE_S = 30.0
 _LONGEST_PAUSE_S = 0.5
 #: Minimum number of tries, even when each is slow.
 TRIES = 10
+
+
+class _Closed:
+    """Takes the backend's place when the project is closed, so that every store then says the same."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise Unavailable("The project was closed.", next_step="Open it again.")
 
 
 class Store:
@@ -154,6 +161,11 @@ class Store:
         """Delete a document deliberately, so it does not count as missing. Raises: NotFound; Unavailable."""
         self.provenance.delete(check_name(name))
         self.backend.delete(check_name(name))
+
+    def close(self) -> None:
+        """Release the backend. Each use of it afterwards raises Unavailable."""
+        backend, self.backend = self.backend, cast("StorageBackend", _Closed())
+        backend.close()
 
 
 def tries(name: str) -> Iterator[int]:

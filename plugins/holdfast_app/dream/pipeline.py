@@ -20,7 +20,7 @@ from typing import Final
 from attrs import define, evolve
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be_whole
+from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be, must_be_whole
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
 from holdfast.text import humanize
@@ -71,6 +71,7 @@ def deep_dream(
     """See :meth:`holdfast.Holdfast.deep_dream`."""
     days = services.config.dream.lookback_days if lookback_days is ... else lookback_days
     must_be_whole(days, "lookback_days")
+    must_be(bool, dry_run, "dry_run")
     result = DreamResult(id=new_id(), at=services.now(), status=Status.BEGUN, lookback_days=days, dry_run=dry_run)
     run = _Run(services=services, result=result, days=days, dry_run=dry_run, force=force, if_due=if_due)
     with contextlib.ExitStack() as stack:

@@ -104,7 +104,8 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _backed_up(
     services: Services, result: DreamResult, name: str, before: str | None, after: str, *, title: str = "dream"
 ) -> DreamResult:
-    at = result.at.astimezone(UTC)
+    at, gate = result.at.astimezone(UTC), services.gate
+    before = gate.outgoing(before, surface=Surface.MEMORY, name=name) if before else before
     backup = Backup(id=result.id, at=at, name=name, before=before, after=sha256(after), title=title)
     return evolve(result, backup=dreamlog.back_up(services.state, backup))
 

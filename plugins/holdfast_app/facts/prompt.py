@@ -63,7 +63,11 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     def framed(text: str) -> str:
         return f"{recall.OPEN}\n{recalled.escape(text)}\n{recall.CLOSE}" if fenced and text else text
 
-    return _fitted(head, lines, framed, lambda text: count(text) <= max_tokens)
+    def fits(text: str) -> bool:
+        must_be_whole(cost := count(text), "what the counter returned")
+        return cost <= max_tokens
+
+    return _fitted(head, lines, framed, fits)
 
 
 def fact_line(fact: Fact) -> str:

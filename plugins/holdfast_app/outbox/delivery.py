@@ -8,7 +8,7 @@ from typing import Final
 from attrs import evolve
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, HoldfastError, NotFound
+from holdfast.errors import BadValue, HoldfastError, NotFound, must_be
 from holdfast.flush import notes
 from holdfast.fs import paths
 from holdfast.models import Payload, Receipt
@@ -43,6 +43,8 @@ class Deliveries:
 
         Raises: BadValue for names that do not fit together; NotFound when nothing waits for ``old``; Unavailable.
         """
+        must_be(str, old, "old")
+        must_be(str, new, "new")
         old, new = old.strip(), new.strip()
         if not new or new != one_line(new) or ("#" in old) is not ("#" in new):
             step = "Name two repositories (owner/old owner/new), or two targets (owner/old#7 owner/new#7)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from holdfast.errors import HoldfastError, PluginError
+from holdfast.errors import HoldfastError, PluginError, must_be
 from holdfast.fs import private, safeopen
 from holdfast.journal import journal
 from holdfast.session import Session
@@ -28,6 +28,7 @@ def send_waiting(services: Services, limit_s: float) -> None:
 
 def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_s: float) -> list[str]:
     """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
+    must_be(int | float, limit_s, "limit_s")
     before = services.now().timestamp() - services.config.session.idle_minutes * 60
     ended, until = list[str](), time.monotonic() + limit_s
     for path in journal.session_files(services.state):

@@ -6,6 +6,7 @@ Of a session with everything flushed, only the journal's last record is read. Wr
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import datetime
 
 from attrs import evolve, frozen
@@ -13,7 +14,8 @@ from attrs import evolve, frozen
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.context import Context
-from holdfast.fs import paths, private
+from holdfast.fs import durable, paths, private, safeopen
+from holdfast.fs.records import decode
 from holdfast.journal import journal, past, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
@@ -191,8 +193,8 @@ def owner(path: str) -> str:
     if os.path.isdir(path):
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
-    if session_id is None and journal.file_stem(stem) == stem:
-        return stem
+    if session_id is None:
+        session_id = next((one for one in (stem, *_named(path)) if journal.file_stem(one) == stem), None)
     if session_id is None:
         step = "Restore the file from a copy, or move it away."
         raise Corrupt(f"{shown} has a damaged first line, so its session is unknown.", next_step=step)
@@ -201,6 +203,15 @@ def owner(path: str) -> str:
         step = f"Rename it to {wanted}.jsonl; if that file exists, flush that session first."
         raise Corrupt(f"{shown} is the journal of session {session_id!r}, but has the wrong name.", next_step=step)
     return session_id
+
+
+def _named(path: str) -> Iterator[str]:
+    """The sessions that the receipts of the journal at ``path`` name. Raises: Unavailable."""
+    with durable.reporting(path, "read"):
+        lines = safeopen.read(path).splitlines()
+    for record in map(decode, lines):
+        if record and record.get("receipt"):
+            yield str(record["receipt"]["session_id"])
 
 
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:

@@ -22,7 +22,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import Refused
+from holdfast.errors import BadValue, Refused
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text.stored import duplicate_key
@@ -92,6 +92,8 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
     Raises: ValueError for an unknown kind or workflow; Refused when it is blank, too long or refused by the gate;
     NotFound, Corrupt or Unavailable when it cannot be counted or written.
     """
+    if kind not in (known := tuple(Kind)):
+        raise BadValue("kind", f"cannot be {kind!a}", next_step=f"Use one of: {', '.join(known)}.")
     kind = Kind(kind)
     if workflow and workflow not in WORKFLOWS:
         raise ValueError(f"{workflow!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")

@@ -17,6 +17,7 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.config.serde import structure
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
+from holdfast.models.payload import must_say
 from holdfast_app.records.ownlines import THREE
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class Deliverable:
 
     An update also checks that a path exists in the project."""
 
-    text: str
+    text: str = field(validator=must_say)
     evidence: str = ""
     command: str = ""
     exit_status: int | None = None

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, must_be_whole
 from holdfast.text.humanize import ago, count
 from holdfast_app.history.audit import Repeated, repeated
 from holdfast_app.history.sessions import Past, found
@@ -177,6 +177,7 @@ _REPEATED: Final = {"file": "files read again", "request": "requests repeated", 
 )
 def audit(call: Call) -> Answer:
     """The repetitions after compactions, of all projects."""
+    must_be_whole(call.args.days, "--days", 1, 36_525)
     since = call.memory.services.now() - timedelta(days=call.args.days)
     sessions = [one for one in found() if one.at >= since]
     compactions = unread = 0

@@ -41,16 +41,19 @@ def test_doctor__private_file_open_to_others__closed_by_repair(talked, project):
     assert outcomes(talked("doctor", "--json"))["privacy"] == {"ok"}
 
 
-def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tells_the_session(talked, project):
+def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_name_or_receipt_tells_the_session(talked, project):
     folder = project / ".holdfast/state/sessions"
-    for name in ("s1.jsonl", "gr-e~8a755fecbd06.jsonl"):
-        lines = (folder / "s1.jsonl").read_bytes().splitlines(keepends=True)
-        (folder / name).write_bytes(b"x" + lines[0] + b"".join(lines[1:]))
+    for words in ("add user Fix --session größe", "flush --session größe"):
+        talked(*words.split())
+    for name in ("s1", "gr-e~d353a2671b67", "none~d353a2671b67"):
+        lines = (folder / f"{name.replace('none', 'gr-e')}.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / f"{name}.jsonl").write_bytes(b"x" + lines[0] + b"".join(lines[1:]))
     result = talked("doctor", "--repair")
     assert result.code == 1
-    assert "s1.jsonl continues without" in result.out
-    assert "gr-e~8a755fecbd06.jsonl has a damaged first line" in result.out
-    assert {s["id"]: s["context_messages"] for s in talked("sessions", "--json").json["sessions"]}["s1"] == 2
+    assert result.out.count("continues without") == 2
+    assert "none~d353a2671b67.jsonl has a damaged first line" in result.out
+    found = {s["id"]: s["context_messages"] for s in talked("sessions", "--json").json["sessions"]}
+    assert (found["s1"], found["größe"]) == (2, 1)
 
 
 @pytest.mark.req("R045")

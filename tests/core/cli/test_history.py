@@ -131,6 +131,7 @@ def test_audit__compaction_in_a_recorded_session__counts_what_came_again(run, ho
     assert mine == [("rule", RULE), ("request", ASKED), ("file", "src/login.py")]
     assert [one["tokens"] for one in found["repeated"] if one["kind"] == "file"] == [120] * 3
     assert "files read again" in run("audit", "--days", "9000").out
+    assert "--days is not from 1" in run("audit", "--days", "9" * 20).err
     assert not (project / ".holdfast").exists()
 
 

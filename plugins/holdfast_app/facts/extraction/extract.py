@@ -248,10 +248,14 @@ def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
         elif isinstance(item, Message):
             loose.append(item)
         # Equal ids would merge two messages.
-        elif isinstance(item, Mapping) and plain.take({**item, "id": None}, number, reading):
+        elif (
+            isinstance(item, Mapping)
+            and isinstance(item.get("content"), str | list | tuple | Mapping | None)
+            and plain.take({**item, "id": None}, number, reading)
+        ):
             loose += reading.messages
             reading.messages.clear()
         else:
-            what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
+            what = "a row without role or content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
             raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
     return (*turns, *turns_of(loose))
