@@ -87,11 +87,11 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     return None
 
 
-def own_setting(root: str, key: str, *, kind: str = "", timeout_s: float = 5.0) -> list[str]:
+def own_setting(root: str, key: str, *, kind: str = "") -> list[str]:
     """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. Never
     runs a program that is inside the repository of ``root``."""
     words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
-    return [value.decode("utf-8", "replace") for value in _asked(root, words, timeout_s).split(b"\0") if value]
+    return [value.decode("utf-8", "replace") for value in _asked(root, words).split(b"\0") if value]
 
 
 def setting(root: str, key: str) -> bool:
@@ -129,11 +129,11 @@ def _is_its_own(work_tree: str) -> bool:
     return any(map(own.startswith, above))
 
 
-def _asked(root: str, words: tuple[str, ...], timeout_s: float = 5.0) -> bytes:
+def _asked(root: str, words: tuple[str, ...]) -> bytes:
     """The output of ``git`` run outside of any repository. Its program is never one inside ``root``."""
     if program := _program(root):
         with suppress(OSError):
-            return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, words, timeout_s) or b""
+            return _started(program, os.path.dirname(program), {"GIT_DIR": os.devnull}, words, 5.0) or b""
     return b""
 
 

@@ -144,7 +144,10 @@ def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient
         if found.withheld and not lenient:
             made = config_from(found.written, found.source)
             if made.storage.options:
-                discovery.check_named(made.storage.backend, made.storage.options)
+                own = [one for one in discovery.scan() if one.distribution == discovery.OWN]
+                for one in own:  # no other is imported for a backend that the user has not chosen
+                    if (one.group, one.name) == (discovery.BACKENDS, made.storage.backend):
+                        discovery.check_storage(discovery.import_object(one), made.storage.options, own)
         if found.data:
             _preset_defaults(found.data)
         return config_from(found.data, " with ".join([found.source, *variables]))

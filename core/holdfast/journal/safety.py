@@ -153,13 +153,6 @@ def _remove(state: str, session_id: str) -> None:
     emergency_log.clear(state, file_stem(session_id))
 
 
-def _keep_damaged(path: str) -> None:
-    """Keep an unreadable marker under another name before it is overwritten or removed."""
-    data = private.read(path)
-    if data is not None and _parsed(data) is None:
-        durable.replace(_aside(path, data), data)
-
-
 def _aside(path: str, data: bytes) -> str:
     return f"{path}.damaged-{zlib.crc32(data):08x}"
 
@@ -182,8 +175,10 @@ def _changing(state: str, session_id: str) -> Iterator[Marker | None]:
         except Unavailable as error:
             logger.warning("a marker is changed without its lock: %s", error.message)
         marker = read(state, session_id)
-        if marker is not None and marker.reason == UNKNOWN:
-            _keep_damaged(path_of(state, session_id))
+        path = path_of(state, session_id)
+        data = private.read(path) if marker is not None and marker.reason == UNKNOWN else None
+        if data is not None and _parsed(data) is None:  # kept before it is overwritten or removed
+            durable.replace(_aside(path, data), data)
         yield marker
 
 

@@ -225,17 +225,6 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[Found
     _check("storage", given, known, (*STORAGE_KEYS, *declared))
 
 
-def check_named(backend: str, given: Collection[str]) -> None:
-    """:func:`check_storage` for a backend not chosen by the user. Only this distribution's backends are imported.
-
-    Raises: ConfigError.
-    """
-    found = scan()
-    for one in found:
-        if (one.group, one.name, one.distribution) == (BACKENDS, backend, OWN):
-            check_storage(import_object(one), given, found)
-
-
 def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
     declared = getattr(plugin, "known_settings", None)

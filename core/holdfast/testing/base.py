@@ -63,12 +63,15 @@ class ContractBase:
         return reopen()
 
 
-def fails(error: type[HoldfastError], *touches: Callable[[], object]) -> None:
-    """Check that each call raises the error, with a next step."""
+def fails(error: type[HoldfastError], *touches: Callable[[], object]) -> list[HoldfastError]:
+    """Check that each call raises the error, with a next step, and return what they raised."""
+    raised = []
     for touch in touches:
         with pytest.raises(error) as caught:
             touch()
         assert caught.value.next_step
+        raised.append(caught.value)
+    return raised
 
 
 def make_fact(number: int, content: str = "", *, confidence: float = 0.8, age_s: float = 0.0, **more: Any) -> Fact:

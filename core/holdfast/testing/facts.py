@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import attrs
 import pytest
 
 from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
-from holdfast.models import AddOutcome, Fact
+from holdfast.models import AddOutcome
 from holdfast.storage import StorageBackend, delete_fact, get_fact, update_fact
 from holdfast.testing.base import ContractBase, Open, fails, make_block, make_fact
 from holdfast.testing.machine import FactMachine, agree
@@ -70,16 +69,13 @@ class FactContract(ContractBase):
     def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:
         """F9"""
         store.add_fact(make_fact(1), LIMIT)
-        touches: tuple[Callable[[], Fact], ...] = (
+        raised = fails(
+            NotFound,
             lambda: get_fact(store, unknown),
             lambda: update_fact(store, unknown, content="x"),
             lambda: delete_fact(store, unknown),
         )
-        for touch in touches:
-            with pytest.raises(KeyError) as caught:
-                touch()
-            assert isinstance(caught.value, NotFound)
-            assert repr(unknown)[1:-1] in str(caught.value)
+        assert all(isinstance(error, KeyError) and repr(unknown)[1:-1] in str(error) for error in raised)
         assert list(store.facts()) == [make_fact(1)]
 
     @pytest.mark.parametrize("field", ["content", "source"])

@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logging import Logger
 
-_METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub", "subn")
-
 
 class Lazy:
-    """A lazy ``re.compile(source, flags)``; after the first use, its methods are those of the compiled pattern."""
+    """A lazy ``re.compile(source, flags)``, with the methods of the compiled pattern."""
 
     if TYPE_CHECKING:
         match: Callable[..., re.Match[str] | None]
@@ -33,16 +32,14 @@ class Lazy:
         subn: Callable[..., tuple[str, int]]
 
     def __init__(self, source: str, flags: int = 0) -> None:
-        self._source = source
-        self._flags = flags
+        self._given = source, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(*self._given)
 
     def __getattr__(self, name: str) -> object:
-        if name not in _METHODS:
-            raise AttributeError(name)
-        compiled = re.compile(self._source, self._flags)
-        for method in _METHODS:
-            setattr(self, method, getattr(compiled, method))
-        return getattr(compiled, name)
+        return getattr(self._compiled, name)
 
 
 def log(name: str) -> Logger:

@@ -100,14 +100,13 @@ def updated(fact: Fact, change: Update) -> Fact:
     """``fact`` after the change. Raises: ValueError when the confidence is not a finite number."""
     from attrs import evolve
 
-    source = change.source(fact.source) if callable(change.source) else change.source
-    return evolve(
-        fact,
-        content=fact.content if change.content is None else change.content,
-        category=fact.category if change.category is None else change.category,
-        confidence=fact.confidence if change.confidence is None else finite(change.confidence),
-        source=fact.source if source is None else source,
-    )
+    given = change._asdict()
+    del given["fact_id"]
+    if callable(change.source):
+        given["source"] = change.source(fact.source)
+    if change.confidence is not None:
+        given["confidence"] = finite(change.confidence)
+    return evolve(fact, **{key: value for key, value in given.items() if value is not None})
 
 
 def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
