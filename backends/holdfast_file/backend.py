@@ -142,7 +142,9 @@ class Documents:
         with durable.reporting(folder or self._place.folder, "list the folder"), missing, os.scandir(path) as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}" if folder else entry.name
-                if not self._is_document(name):
+                try:
+                    self._place.check(name)
+                except Refused:
                     continue
                 if entry.is_dir():
                     inner = os.path.join(real, entry.name)
@@ -150,13 +152,6 @@ class Documents:
                     yield from self._walk(name, inner, above | {real})
                 elif entry.is_file(follow_symlinks=False):
                     yield name
-
-    def _is_document(self, name: str) -> bool:
-        try:
-            self._place.check(name)
-        except Refused:
-            return False
-        return True
 
     def _replace(self, name: str, path: str, data: bytes, *, new: bool) -> None:
         if new:

@@ -83,34 +83,28 @@ def described(cls: Any, path: str = "") -> dict[str, About]:
 # checks
 
 
-def at_least(limit: float) -> Check:
-    def check(value: float) -> None:
-        if not value >= limit:  # NaN is unusable, too
-            raise ValueError(f"must be >= {limit}, not {value!r}")
+def _must_be(words: str, fits: Callable[[Any], bool]) -> Check:
+    def check(value: object) -> None:
+        if not fits(value):
+            raise ValueError(f"must be {words}, not {value!r}")
 
     return check
 
 
-def days(value: int) -> None:
-    """A check of a number of days. More than a century would be before the first date."""
-    if not 0 <= value <= 36_525:
-        raise ValueError(f"must be 0 to 36525, not {value!r}")
+def at_least(limit: float) -> Check:
+    return _must_be(f">= {limit}", lambda value: value >= limit)
 
 
 def more_than(limit: float) -> Check:
-    def check(value: float) -> None:
-        if not value > limit:
-            raise ValueError(f"must be > {limit}, not {value!r}")
-
-    return check
+    return _must_be(f"> {limit}", lambda value: value > limit)
 
 
 def one_of(*choices: str) -> Check:
-    def check(value: object) -> None:
-        if value not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}, not {value!r}")
+    return _must_be(f"one of {', '.join(choices)}", lambda value: value in choices)
 
-    return check
+
+#: A number of days. More than a century would be before the first date.
+days: Check = _must_be("0 to 36525", lambda value: 0 <= value <= 36_525)
 
 
 # values that a project may set

@@ -312,9 +312,7 @@ def _made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
     plugin = import_object(entry)
     try:
         if given.settings:
-            from holdfast.plugin.discovery import check_plugin
-
-            check_plugin(plugin, given.name, given.settings)
+            discovery.check_plugin(plugin, given.name, given.settings)
         if not isinstance(plugin, type):
             return plugin
         with ToStderr():
