@@ -65,13 +65,19 @@ class Session(Context):
             tokens=tokens,
         )
         with self._lock:
-            if record["id"] not in self._ids:
-                self._append(record)
-                self._services.said(role, tool)
-            else:
-                self.journal.settle()
+            self._journal([record])
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
             return stored or self._message(record)
+
+    def _journal(self, records: Iterable[dict[str, Any]]) -> int:
+        """Journal those that are not in context, and return how many. Without any, the others are durable."""
+        new = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())
+        if new:
+            self._append(*new)
+            self._services.said(new[-1]["role"], new[-1].get("tool", ""))
+        else:
+            self.journal.settle()
+        return len(new)
 
     def extend(self, messages: Iterable[Message]) -> int:
         """Journal messages recorded elsewhere with one durable write; returns the number added.
@@ -85,14 +91,7 @@ class Session(Context):
             for number, message in enumerate(given):
                 must_be(Message, message, f"messages[{number}]")
             new = {m.id: m for m in given if m.id not in self._ids}
-            records = capture.message_records(services.gate, services.root, list(new.values()))
-            records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # stored ids
-            if records:
-                self._append(*records)
-                services.said(records[-1]["role"], records[-1].get("tool", ""))
-            else:
-                self.journal.settle()
-            return len(records)
+            return self._journal(capture.message_records(services.gate, services.root, list(new.values())))
 
     # the flush gate
 
