@@ -76,12 +76,6 @@ def filled(payload: Payload, earlier: Payload) -> Payload:
     return payload.evolve(**found, derived=tuple(n for n in payload.derived if n not in found))
 
 
-def without_blanks(payload: Payload) -> Payload:
-    """``payload`` with its blank answers as unanswered, so that they can be derived."""
-    names = {name.partition(".")[0] for name in missing(payload)}
-    return payload.evolve(**dict.fromkeys(names))
-
-
 def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
     """The error that names the missing fields. ``is_kept``: whether the session keeps the given ones."""
     forms = {
@@ -119,18 +113,14 @@ def admitted(services: Services, payload: Payload, summary: str, found: list[Fin
     strings = strings_of(payload)
     *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=found)
     payload = map_texts(payload, dict(zip(strings, good, strict=True)))
-    check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
-    return payload, summary
-
-
-def check_pointers(payload: Payload) -> None:
-    """Pointers must not name a place on this machine. Raises: Refused naming the field."""
+    # Checked now, because a refusal, which the marker stores, quotes the pointer.
     for artifact in payload.artifacts or ():
         paths.check_pointer(artifact, "artifacts")
     for mutation in payload.state_mutations or ():
         paths.check_pointer(mutation.target, "state_mutations.target")
     if payload.handoff:
         paths.check_pointer(payload.handoff.branch, "handoff.branch")
+    return payload, summary
 
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:

@@ -248,7 +248,8 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
     if unstated and services.config.flush.policy == "strict" and not enough:
         raise contract.refusal(unstated)
     if given is not None and attempt.taken_up and enough:
-        given = contract.without_blanks(given)
+        blank = {name.partition(".")[0] for name in contract.missing(given)}
+        given = given.evolve(**dict.fromkeys(blank))  # so that they are derived
     messages = attempt.messages or order.as_said(session.messages)
     attempt.step = "on_extract"
     made = attempt.fill(attempt, given, messages, attempt.taken_up and enough)

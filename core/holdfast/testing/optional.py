@@ -99,18 +99,11 @@ class OptionalContract(ContractBase):
         with pytest.raises(DuplicateFact):
             store.commit([Update(old.id, content="THREE")])
 
-    def test_t4_commit__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
-        """T4"""
-        for number in range(3):
-            together.add_fact(make_fact(number), 10)
-        made = together.commit([Write(name="MEMORY.md", text="- One\n", expected=ABSENT)], listing=True)
-        assert made.documents["MEMORY.md"] == together.read("MEMORY.md")
-        assert made.facts == list(together.facts())
-
     def test_t1_commit__appends_and_writes__all_made_and_read_back(
         self, together: StorageBackend, reopen: Open
     ) -> None:
-        """T1"""
+        """T1, T4"""
+        together.add_fact(make_fact(1), 10)
         first = together.write("USER.md", "- Tabs\n")
         changes: list[Append | Write] = [
             Append(name=NOTE, block=make_block("b1"), header="# Day\n", block_id="b1"),
@@ -118,7 +111,8 @@ class OptionalContract(ContractBase):
             Write(name="MEMORY.md", text="- One\n", expected=ABSENT),
             Write(name="USER.md", text="- Spaces\n", expected=first),
         ]
-        made = together.commit(changes).documents
+        made, facts, *_ = together.commit(changes, listing=True)
+        assert facts == list(together.facts())
         assert set(made) == {NOTE, "MEMORY.md", "USER.md"}
         for view in (together, reopen()):
             assert {name: view.read(name) for name in made} == dict(made)
