@@ -63,15 +63,8 @@ def mask(text: str, findings: list[Finding]) -> str:
     )
     out: list[str] = []
     position = 0
-    merged: list[tuple[int, int, str]] = []
     for start, end, replacement in spans:
-        end = min(len(text), end)
-        if merged and start < merged[-1][1]:
-            first, last, chosen = merged[-1]
-            merged[-1] = (first, max(last, end), chosen)
-        else:
-            merged.append((start, end, replacement))
-    for start, end, replacement in merged:
-        out += (text[position:start], replacement)
-        position = end
+        if start >= position:
+            out += (text[position:start], replacement)
+        position = max(position, min(len(text), end))
     return "".join([*out, text[position:]])

@@ -57,34 +57,19 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     text = text.removeprefix(BOM) if text else ""
     body = text if text.strip() else TITLES[surface]
     body = "\n".join(line for _, line in lines(body)) if _OTHER_END.search(body) else body.removesuffix("\n")
+    rows = body.split("\n") if body else []
     for entry in entries:
         wanted = "- " + item(entry.text)
         key = same_key(wanted[2:])
-        old = same_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None
-        there, span = _find(body, key, old)
-        if span is not None and old != key:
-            begin, end = span
-            if not there:
-                body = body[:begin] + wanted + body[end:]
-            else:  # with the line end before it, or after the first line
-                body = body[: begin - 1] + body[end:] if begin else body[end + 1 :]
-        elif not there:
-            last = body.rpartition("\n")[2].strip()
-            gap = "\n" if last and not _item_of(last) else ""
-            body = f"{body}{gap}\n{wanted}" if body else wanted
-    return mark + body + "\n"
-
-
-def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] | None]:
-    """Whether an item has ``key``, and the first line's offsets for an item with the key ``old``."""
-    there, span = False, None
-    for at, line in lines(body):
-        if said := _item_of(line):
-            found = same_key(said)
-            there = there or found == key
-            if span is None and found == old:
-                span = at, at + len(line)
-    return there, span
+        old = same_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else key
+        keys = [same_key(said) if (said := _item_of(row)) else None for row in rows]
+        if old != key and old in keys:
+            rows[keys.index(old) : keys.index(old) + 1] = [] if key in keys else [wanted]
+        elif key not in keys:
+            if rows and rows[-1].strip() and not _item_of(rows[-1]):
+                rows.append("")
+            rows.append(wanted)
+    return mark + "\n".join(rows) + "\n"
 
 
 def without(text: str, gone: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import BinaryIO, Self, TypeAlias
 
 from holdfast.errors import Unavailable
-from holdfast.fs import userdir
+from holdfast.fs import paths, userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
@@ -253,15 +253,10 @@ def _walked(path: str, flags: int) -> int:
 
 def _check_way(path: str) -> None:
     """Without folder descriptors, check that no part of ``path`` is a link or another reparse point."""
-    way = path
-    while True:
+    for way in paths.upwards(path):
         found = os.lstat(way)
         if S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) != 0:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        above = os.path.dirname(way)
-        if above == way:
-            return
-        way = above
 
 
 _NEXT_STEPS = {

@@ -7,6 +7,8 @@ client's transcript, and follows in the journal at the next compaction or at the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from holdfast.journal.journal import Journal
@@ -39,16 +41,5 @@ def as_said(messages: Sequence[Message]) -> list[Message]:
     that was set back changes little. A session without hooks is already in order.
     """
     hooked = [m for m in messages if m.id.startswith(_BY_HOOK)]
-    if not hooked or len(hooked) == len(messages):
-        return list(messages)
-    found: list[Message] = []
-    waiting = iter(hooked)
-    following = next(waiting, None)
-    for message in messages:
-        if message.id.startswith(_BY_HOOK):
-            continue
-        while following is not None and following.at <= message.at:
-            found.append(following)
-            following = next(waiting, None)
-        found.append(message)
-    return [*found, *([following] if following is not None else []), *waiting]
+    others = [m for m in messages if not m.id.startswith(_BY_HOOK)]
+    return list(merge(hooked, others, key=attrgetter("at")))
