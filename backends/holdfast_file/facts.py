@@ -317,6 +317,14 @@ class FactFile:
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
             rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
+        torn = False
+        if rest:
+            try:
+                decode(rest)
+            except ValueError:
+                torn = durable.may_be_torn(rest, *BEGINNINGS)  # else a person typed it
+        if rest and not torn:
+            lines.append(rest)
         bad: tuple[int, ValueError] | None = None
         for line in lines:
             try:
@@ -331,26 +339,12 @@ class FactFile:
             self._lines, first = bad
             raise self._corrupt(str(first)) from first
         if lines:
-            self._size += sum(map(len, lines)) + len(lines)
-            self._last, self._ended = lines[-1] + b"\n", True
-        if not rest:
-            return
-        try:
-            operation = decode(rest)
-        except ValueError as error:
-            if not durable.may_be_torn(rest, *BEGINNINGS):  # a person typed it
-                raise self._corrupt(str(error)) from error
-            now = self._identity()  # the mark may be that of a file that replaced this one meanwhile
-            if self._size < mark.size and now is not None and now[:2] == key[:2]:
-                raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
-            return
-        try:
-            self._index.follow(operation)
-        except ValueError as error:
-            raise self._corrupt(str(error)) from error
-        self._lines += 1
-        self._size += len(rest)
-        self._last, self._ended = rest, False
+            self._ended = torn or not rest
+            self._last = lines[-1] + b"\n" * self._ended
+            self._size += sum(map(len, lines)) + len(lines) - (not self._ended)
+        now = self._identity() if torn else None  # the mark may be that of a file that replaced this one meanwhile
+        if self._size < mark.size and now is not None and now[:2] == key[:2]:
+            raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE)
 
     def _corrupt(self, reason: str, next_step: str = repair.EDIT) -> Corrupt:
         number = self._lines + 1
