@@ -121,7 +121,9 @@ class Site:
         self.access = Access(port)
         self._project = Project(memory)
         self._renderer = Renderer(self._project, self.access.prefix)
-        self._static = _static_files()
+        files = resources.files("holdfast_web").joinpath("static").iterdir()
+        kinds = ((file, _TYPES.get("." + file.name.rpartition(".")[2])) for file in files)
+        self._static = {file.name: (kind, file.read_bytes()) for file, kind in kinds if kind}
         self._lock = threading.Lock()
 
     def answer(self, target: str, *, host: str | None, cookie: str) -> Response:
@@ -164,11 +166,12 @@ class Site:
             return _response(HTTPStatus.SEE_OTHER, _HTML, b"", extra)
         if not self.access.is_known(cookie):
             return self.refusal(HTTPStatus.FORBIDDEN)
-        view, argument = _route(parts.path.removeprefix(prefix))
-        if view is None:
+        name, slash, argument = parts.path.removeprefix(prefix).partition("/")
+        view: View | None = (pages.DETAILS if argument else pages.LISTS).get(name)
+        if view is None or bool(slash) is not bool(argument):
             return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
         with self._lock:
-            request = pages.Request(argument=argument, query=query)
+            request = pages.Request(argument=unquote(argument), query=query)
             self._renderer.version = self._project.version()
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
@@ -184,24 +187,6 @@ def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str],
 
 
 View = Callable[[Project, Renderer, "pages.Request"], str]
-
-
-def _route(path: str) -> tuple[View | None, str]:
-    """The view for a path, and the decoded rest of the path."""
-    name, slash, rest = path.partition("/")
-    if slash:
-        return (pages.DETAILS.get(name), unquote(rest)) if rest else (None, "")
-    return pages.LISTS.get(name), ""
-
-
-def _static_files() -> dict[str, tuple[str, bytes]]:
-    """Content type and content by file name."""
-    found = {}
-    for file in resources.files("holdfast_web").joinpath("static").iterdir():
-        kind = _TYPES.get("." + file.name.rpartition(".")[2])
-        if kind:
-            found[file.name] = (kind, file.read_bytes())
-    return found
 
 
 def _status_of(error: HoldfastError) -> HTTPStatus:

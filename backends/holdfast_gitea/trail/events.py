@@ -26,7 +26,7 @@ from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.models import PAGE, PAGES, Comment, Issue, garbled, since_of, stamp, text
+from holdfast_gitea.wire.models import PAGE, PAGES, Issue, garbled, since_of, stamp, text
 from holdfast_keys.faults import Absent, Closed
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
@@ -58,23 +58,34 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     """
     # Anyone can write such a title. Only the token's own issues are the store's.
     changed = repo.issues(since=since, pulls=True)[0]
-    yield from _deleted(repo, [one for one in changed if since <= one.created_at <= until])
+    for before, after in itertools.pairwise(one for one in changed if since <= one.created_at <= until):
+        for number in range(before.number + 1, after.number):  # the server leaves no gaps
+            yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)
     issues = [one for one in changed if not (one.title.startswith(_STORE) and me in ("", one.author))]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
         yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
-    by_issue: dict[int, list[Comment]] = {}
+    by_issue: dict[int, list[Activity]] = {}
     known: set[str] = set()
-    for comment in repo.activity(since, until):
-        found = (marker.fields(comment.body) or {}).get("id", "")
-        if found in known:  # a late duplicate from a writer that gave up and retried; only the first counts
+    for one in repo.activity(since, until):
+        found = marker.fields(one.body) or {}
+        if (
+            found.get("id", "") in known
+        ):  # a late duplicate from a writer that gave up and retried
             continue
-        known |= {found} - {""}
-        is_new = since <= comment.created_at <= until
-        if _said(comment, me) and (is_new or (comment.was_edited and _asks(comment, operator, me))):
-            by_issue.setdefault(comment.issue, []).append(comment)
-    for number, comments in by_issue.items():
-        yield from folded([_of_comment(f"{repo.name}#{number}", one, operator, me) for one in comments])
+        known |= {found.get("id", "")} - {""}
+        # A record of the token's store says nothing to people. Anyone can write a marker.
+        kind = found.get("kind", "") if me in ("", one.author) else ""
+        is_trail, is_record = kind == "trail", bool(found) and me in ("", one.author) and kind != "trail"
+        said = row_text(one.body.split("\n\n", 1)[0] if is_trail else "" if is_record else one.body)
+        asked = not is_trail and asks(one.body, one.author, operator)
+        if said and (since <= one.created_at <= until or (one.was_edited and asked)):
+            said, at = (f"edited: {said}", one.updated_at) if asked and one.was_edited else (said, one.created_at)
+            target, waits = f"{repo.name}#{one.issue}", "operator" if asked else ""
+            line = Activity("comment", target, one.url, row_text(said), at, one.author, waits, is_trail)
+            by_issue.setdefault(one.issue, []).append(line)
+    for several in by_issue.values():
+        yield from folded(several)
     try:  # takes `read:repository`
         for row in models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data):
             at = models.moment(models.table(row), "published_at")
@@ -105,13 +116,6 @@ def administrators(repo: Repo, me: str, state: str, since: datetime, until: date
     for login, at in now.items():
         if at and since <= (first := datetime.fromisoformat(at)) <= until:
             yield Activity("repository", repo.name, repo.url, f"{login} is an administrator now", first)
-
-
-def _deleted(repo: Repo, made: list[Issue]) -> Iterator[Activity]:
-    """Missing numbers between the window's new issues and pull requests. The server leaves no gaps."""
-    for before, after in itertools.pairwise(made):
-        for number in range(before.number + 1, after.number):
-            yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)
 
 
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
@@ -261,33 +265,6 @@ def _verdict(row: Mapping[str, object]) -> str:
     if row.get("dismissed") is True or row.get("stale") is True:
         parts.append("(dismissed)" if row.get("dismissed") is True else "(of an earlier state)")
     return " ".join(parts) + (f": {text(row, 'body')}" if text(row, "body").strip() else "")
-
-
-def _of_comment(target: str, comment: Comment, operator: str, me: str) -> Activity:
-    waits, said, at = "", _said(comment, me), comment.created_at
-    if _asks(comment, operator, me):
-        waits = "operator"
-        if comment.was_edited:
-            said, at = f"edited: {said}", comment.updated_at
-    return Activity("comment", target, comment.url, row_text(said), at, comment.author, waits, _is_trail(comment, me))
-
-
-def _asks(comment: Comment, operator: str, me: str) -> bool:
-    return not _is_trail(comment, me) and asks(comment.body, comment.author, operator)
-
-
-def _is_trail(comment: Comment, me: str) -> bool:
-    return me in ("", comment.author) and (marker.fields(comment.body) or {}).get("kind") == "trail"
-
-
-def _said(comment: Comment, me: str) -> str:
-    """A comment's text for people, empty for a record of the token's store. Anyone can write a marker."""
-    found = marker.fields(comment.body) if me in ("", comment.author) else None
-    if found is None:
-        return row_text(comment.body)
-    if found.get("kind") != "trail":
-        return ""
-    return row_text(comment.body.split("\n\n", 1)[0])
 
 
 def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -> list[Mapping[str, object]]:

@@ -10,14 +10,12 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast.models import Message, Turn
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
-
-if TYPE_CHECKING:
-    from holdfast.models import Message, Turn
 
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3

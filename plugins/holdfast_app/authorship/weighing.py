@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.sentences import planted
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
 
 #: Weights of the shares, fitted like the words' weights (benchmarks/quality/fit_statements.py).
 _PRIOR, _WORDS, _READ, _OUTSIDE, _USER = -0.6, 0.8, 2.7, 3.4, -1.9

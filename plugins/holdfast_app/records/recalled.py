@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
 from holdfast.text.recall import CLOSE, OPEN, defuse, without_name
-
-if TYPE_CHECKING:
-    from holdfast.models import Turn
-
 
 #: The stored facts' name among a brief's documents.
 FACTS = "facts"

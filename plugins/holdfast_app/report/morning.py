@@ -61,7 +61,10 @@ def morning(services: Services) -> Morning:
         *_findings(services, files, [line for _, line in happened]),
         *claims.findings(forges.values(), files, since),
     )
-    others = [(one, line) for one, line in happened if one.waits != "operator" and not _is_noted(one, files)]
+    changes = "\n".join(line.text for line in files.sections[CHANGED])
+    # Not holdfast's own comments about changes that the notes hold.
+    unnoted = [(one, line) for one, line in happened if not (one.own and one.text.rpartition("**: ")[2] in changes)]
+    others = [(one, line) for one, line in unnoted if one.waits != "operator"]
     targets = list(dict.fromkeys(one.target for one, _ in others))  # in the order of each one's first event
     listed = sorted(others, key=lambda pair: targets.index(pair[0].target))
     sections = {**files.sections, FORGE: tuple(line for _, line in listed), FINDINGS: findings}
@@ -78,11 +81,6 @@ def morning(services: Services) -> Morning:
         remarks=tuple(remarks),
         screen=_screen((*sections[NEEDED], *blocked), changed, findings, remarks),
     )
-
-
-def _is_noted(one: Activity, files: Report) -> bool:
-    """Whether it is holdfast's own comment about a change that the notes hold."""
-    return one.own and any(one.text.rpartition("**: ")[2] in line.text for line in files.sections[CHANGED])
 
 
 def _of(

@@ -123,7 +123,10 @@ class Archive:
             for line in _lines(file):
                 digest.update(line)
                 if name.startswith(JOURNALS):
-                    session = _journal_line(line, session)
+                    record = decode(line[:-1]) if line.endswith(b"\n") else None
+                    if record is None or (not session and record.get("kind") != "session"):
+                        raise ValueError("a journal has a damaged line")
+                    session = session or str(record["id"])
                 else:
                     _check_row(name, untrusted.from_json(line.decode("utf-8")))
         if digest.hexdigest() != wanted:
@@ -137,13 +140,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         if len(line) > MAX_LINE:
             raise ValueError("a line is too long")
         yield line
-
-
-def _journal_line(line: bytes, session: str) -> str:
-    record = decode(line[:-1]) if line.endswith(b"\n") else None
-    if record is None or (not session and record.get("kind") != "session"):
-        raise ValueError("a journal has a damaged line")
-    return session or str(record["id"])
 
 
 def _check_row(name: str, row: Any) -> None:

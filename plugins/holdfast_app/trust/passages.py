@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from holdfast.text.plain import BOM
+from holdfast_app.markdown import marks
 
 _FENCE = "+++"
 _TABLE = "[["
@@ -95,7 +96,7 @@ def _markdown(lines: Iterable[_Line]) -> Iterator[Passage]:
     above: tuple[tuple[str, int], ...] = ()
     for line in lines:
         indent = len(line.text) - len(line.text.lstrip())
-        level = _level(line.text)
+        level = (marks.heading(line.text) or (0,))[0]
         is_item = _is_item(line.text[indent:])
         if held and (not line.text or level or is_item or line.text.startswith("<!--") or held[0].text[:4] == "<!--"):
             yield _passage(held, above)
@@ -129,12 +130,6 @@ def _passage(held: list[_Line], above: tuple[tuple[str, int], ...]) -> Passage:
     if identity:
         identity = "\n".join(line.text for line in held[1:3])  # session and flush
     return Passage(held[0].start, last.start + len(last.text), held[0].number, text, above, identity)
-
-
-def _level(line: str) -> int:
-    """A heading's level; 0 for another line."""
-    level = len(line) - len(line.lstrip("#"))
-    return level if 0 < level <= 6 and line[level : level + 1] in (" ", "\t", "") else 0
 
 
 def _is_item(line: str) -> bool:

@@ -49,7 +49,9 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
-    wanted = request.text("page") or _page_of(turns, request.text("turn"))
+    wanted = request.text("turn")
+    at = (number for number, turn in enumerate(turns) if any(one.id == wanted for one in turn))
+    wanted = request.text("page") or str(next(at, len(turns) - 1) // _TURNS + 1)
     chosen = page(turns, wanted, size=_TURNS)
     shown = {message.id: message for message in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
@@ -72,14 +74,6 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         retention_days=days,
         gone_at=story.messages[-1].at + timedelta(days=days) if is_ending and story.messages else None,
     )
-
-
-def _page_of(turns: Sequence[Sequence[Message]], wanted: str) -> str:
-    """The page that has the message, otherwise the last page."""
-    for number, turn in enumerate(turns):
-        if wanted and any(one.id == wanted for one in turn):
-            return str(number // _TURNS + 1)
-    return str(-(-len(turns) // _TURNS))
 
 
 def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
