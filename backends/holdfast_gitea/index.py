@@ -188,12 +188,10 @@ class Index:
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
-        if not self._asked:
-            self._load()
-        found = self._of(title)
+        found = self.known(title)
         if not found or not self._asked or time.monotonic() - self._asked > FRESH_S:
             self.refresh()
-            found = self._of(title)
+            found = self.known(title)
         return found
 
     def titles(self) -> dict[str, tuple[Entry, ...]]:
@@ -206,7 +204,7 @@ class Index:
     def known(self, title: str) -> tuple[Entry, ...]:
         """Like :meth:`segments`, without querying the server."""
         self._load()
-        return self._of(title)
+        return self.titles().get(title, ())
 
     def look(self) -> bool:
         """Whether this is the first look at who can read the store on this machine. Remembered with the index."""
@@ -235,7 +233,7 @@ class Index:
 
     def _learn(self, listed: Sequence[Issue], *, whole: bool) -> bool:
         """Read the list of invited users if its issue is new or changed. Returns whether others count now."""
-        found = {} if whole else {entry.number: entry for entry in self._of(AUTHORS)}
+        found = {} if whole else {entry.number: entry for entry in self.known(AUTHORS)}
         self._authors.own_invites = True
         for issue in listed:
             entry = entry_of(issue, self._entries.get(issue.number))
@@ -344,9 +342,6 @@ class Index:
         self._authors.ids = {**copy.ids, **self._authors.ids}
         self._authors.members = {member.id: member for member in copy.members}
         self._saved = self._copy(None)
-
-    def _of(self, title: str) -> tuple[Entry, ...]:
-        return tuple(sorted((e for e in self._entries.values() if e.title == title), key=lambda e: e.number))
 
 
 def _check_store(issue: Issue) -> None:

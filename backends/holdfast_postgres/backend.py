@@ -147,13 +147,13 @@ class PostgresBackend(StorageBackend):
     # --- documents
 
     def read(self, name: str) -> Document | None:
-        return found([name], reading(lambda: self.database.run(self._asked([name]))[0]) or [])[name]
+        return found([name], self.database.read(self._asked([name]))[0])[name]
 
     def write(self, name: str, text: str, expected: str | None = None) -> str:
         statement = self._statement(Write(name=name, text=text, expected=expected))
         revision = sha256(text)
         try:
-            self.database.commit([statement])
+            self.database.commit(statement)
         except Conflict:
             stored = self.read(name) if self.database.was_repeated else None
             if stored is None or stored.revision != revision:  # else the first try's answer was lost
@@ -162,20 +162,19 @@ class PostgresBackend(StorageBackend):
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         statement = self._statement(Append(name=name, block=block, header=header, block_id=block_id))
-        return str(self.database.commit([statement])[0][0][0])
+        return str(self.database.commit(statement)[0][0][0])
 
     def delete(self, name: str) -> None:
         check_name(name)
         query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
-        gone = reading(lambda: self.database.run((query, (self.database.namespace, name)))[0])
+        gone = self.database.read((query, (self.database.namespace, name)))[0]
         if not gone and not self.database.was_repeated:  # a repeat means that the response to the deletion was lost
             raise no_document(name)
 
     def names(self, prefix: str = "") -> list[str]:
         if not _is_storable(prefix):
             return []
-        rows = reading(lambda: self.database.run((_NAMES, (self.database.namespace, prefix)))[0]) or []
-        return [str(name) for (name,) in rows]
+        return [str(name) for (name,) in self.database.read((_NAMES, (self.database.namespace, prefix)))[0]]
 
     def _asked(self, names: Sequence[str]) -> Statement:
         """The statement that reads documents, and :func:`found` its rows."""
@@ -185,7 +184,7 @@ class PostgresBackend(StorageBackend):
 
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         most = None if limit is None else min(max(limit, 0), sys.maxsize)
-        return map(_fact_of, reading(lambda: self.database.run(self._listing(order, most))[0]) or [])
+        return map(_fact_of, self.database.read(self._listing(order, most))[0])
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         result = self.commit([Add(fact, limit)]).added[0]
@@ -238,7 +237,7 @@ class PostgresBackend(StorageBackend):
         values = (space, " | ".join(f"({tsquery(parts)})" for parts in wanted))
         facts = f"SELECT id, content FROM holdfast.facts WHERE {has} ORDER BY seq"  # noqa: S608 - nothing of it is given
         documents = f"SELECT name, body FROM holdfast.documents WHERE {has} ORDER BY name"  # noqa: S608
-        found = reading(lambda: self.database.run((facts, values), (documents, values))) or [[], []]
+        found = self.database.read((facts, values), (documents, values))
         patterns = [pattern(parts) for parts in wanted]
         kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
         hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
@@ -263,7 +262,7 @@ class PostgresBackend(StorageBackend):
             made = reading(lambda: self.database.change(in_turn))
             if made is None:  # nothing was ever written, so the fact is missing
                 raise no_fact(next(one.fact_id for one in changes if isinstance(one, Update)))
-            read = self.database.commit([], after)
+            read = self.database.read(*after)
         else:
             made, read = self._at_once(changes, wanted, after)
         pairs = list(zip(changes, made, strict=True))
@@ -281,7 +280,7 @@ class PostgresBackend(StorageBackend):
         """Make the changes and read, in one round trip. The rows of both."""
         statements = [self._statement(one) for one in changes if not isinstance(one, Update)]
         try:
-            rows = self.database.commit(statements, after)
+            rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
         except Conflict:  # was this the lost answer of the first try?
             if not self.database.was_repeated:
                 raise

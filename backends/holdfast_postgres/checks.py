@@ -8,7 +8,7 @@ from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast_postgres.backend import PostgresBackend
-from holdfast_postgres.database import Database, reading
+from holdfast_postgres.database import Database
 
 _NAME = "postgres"
 _ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
@@ -39,7 +39,7 @@ def inspect(database: Database) -> Iterator[Check]:
     if bypasses:
         step = "Connect as a plain role; see docs/teams.md."
         yield _warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
-    rows = reading(lambda: database.run((_OWNER, (database.namespace,)))[0])
+    rows = database.read((_OWNER, (database.namespace,)))[0]
     owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else "is empty"
     message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"
     yield Check(name=_NAME, outcome=Outcome.OK, message=message)

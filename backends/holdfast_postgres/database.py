@@ -153,16 +153,21 @@ class Database:
 
         return self._repeated(locked)
 
-    def commit(self, made: Sequence[Statement], after: Sequence[Statement] = ()) -> list[list[Row]]:
-        """The rows from the changes ``made`` and from ``after``, as :meth:`run`. Tables and namespace are made for
-        changes, and a store that was never written to has no rows. Raises: as :meth:`run`."""
-        if made:
-            return writing(self, lambda: self.run(*made, after=after))
-        return (reading(lambda: self.run(*after)) if after else None) or [[] for _ in after]
+    def commit(self, *made: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
+        """Like :meth:`run`. Tables and the namespace's row are made when they are missing. Raises: also Unsupported."""
+        try:
+            return self.run(*made, after=after)
+        except NoTables:
+            self._repeated(self._prepared, tables=False)
+        try:
+            return self.run(*made, after=after)
+        except NoTables as missing:
+            raise missing.error from missing
 
-    def prepare(self) -> None:
-        """Make the tables if there are none, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
-        self._repeated(self._prepared, tables=False)
+    def read(self, *statements: Statement) -> list[list[Row]]:
+        """Like :meth:`run`. A store that was never written to has no rows."""
+        rows = reading(lambda: self.run(*statements)) if statements else None
+        return rows or [[] for _ in statements]
 
     def create(self) -> None:
         """Make the tables if there are none, one process at a time. Raises: Unavailable, Unsupported."""
@@ -341,18 +346,6 @@ class NoTables(Exception):
         self.is_denied, server = error.sqlstate == _DENIED, database.server
         is_row = error.sqlstate == _NO_ROW
         self.error = faults.foreign(database.namespace, server) if is_row else faults.translated(error, server)
-
-
-def writing(database: Database, call: Callable[[], T]) -> T:
-    """``call``, which writes. Tables and namespace are made when they are missing."""
-    try:
-        return call()
-    except NoTables:
-        database.prepare()
-    try:
-        return call()
-    except NoTables as missing:
-        raise missing.error from missing
 
 
 def reading(call: Callable[[], T]) -> T | None:

@@ -69,9 +69,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     known: set[str] = set()
     for one in repo.activity(since, until):
         found = marker.fields(one.body) or {}
-        if (
-            found.get("id", "") in known
-        ):  # a late duplicate from a writer that gave up and retried
+        if found.get("id", "") in known:  # a late duplicate from a writer that gave up and retried
             continue
         known |= {found.get("id", "")} - {""}
         # A record of the token's store says nothing to people. Anyone can write a marker.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
+_OBJECTIVE = re.compile(r"^\*\*Objective:\*\* (.*)$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
 
@@ -73,13 +74,9 @@ def blocks(text: str) -> Iterator[Block]:
             reason=stamped[3] if stamped else "",
             title=title,
             text=part,
-            objective=_after(part, "**Objective:** "),
+            objective=objective[1] if (objective := _OBJECTIVE.search(part)) else "",
             by=by[1] if (by := _BY.search(part)) else "",
         )
-
-
-def _after(text: str, label: str) -> str:
-    return next((line.removeprefix(label) for _, line in split(text) if line.startswith(label)), "")
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:

@@ -111,35 +111,26 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
         if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
             raise _moving(target)
         progress.report(len(names) + start + len(part), total, "copied")
-    digest = _digest(source, target, names, facts, prefixes)
+    stored, digest = list(target.facts()), hashlib.sha256()
+    if not _names(source, prefixes) == _names(target, prefixes) == names or not _distinct(source)[0] == stored == facts:
+        raise _moving(target)
+    for name in names:
+        copied = _text(source, name)
+        if copied is None or copied != _text(target, name):
+            raise _moving(target)
+        digest.update(f"{json.dumps(name)} {sha256(copied)}\n".encode())
+    for fact in stored:
+        digest.update(json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n")
     target.repair()  # facts of an earlier store here do not count as missing
     return Migration(
         source=source.name,
         target=target.name,
         documents=len(names),
         facts=len(facts),
-        sha256=digest,
+        sha256=digest.hexdigest(),
         unchanged=not changed,
         skipped=tuple(skipped),
     )
-
-
-def _digest(
-    source: StorageBackend, target: StorageBackend, names: list[str], facts: list[Fact], prefixes: Sequence[str]
-) -> str:
-    """The digest of everything, read back and compared. Raises: Conflict, Unavailable."""
-    digest = hashlib.sha256()
-    stored = list(target.facts())
-    if not _names(source, prefixes) == _names(target, prefixes) == names or not _distinct(source)[0] == stored == facts:
-        raise _moving(target)
-    for name in names:
-        text = _text(source, name)
-        if text is None or text != _text(target, name):
-            raise _moving(target)
-        digest.update(f"{json.dumps(name)} {sha256(text)}\n".encode())
-    for fact in stored:
-        digest.update(json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
 
 
 def _foreign(source: StorageBackend, target: StorageBackend, what: str) -> Conflict:
