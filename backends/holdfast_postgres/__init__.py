@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from holdfast.api import hookimpl
-
-if TYPE_CHECKING:
-    from holdfast.api import StorageConfig
-    from holdfast.storage import StorageBackend
+from holdfast.api import StorageConfig, hookimpl
+from holdfast.storage import StorageBackend
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("server", "namespace", "timeout_s", "connections")

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast import Holdfast
 from holdfast.api import ValidationRequest
@@ -29,10 +29,8 @@ from holdfast.plugin.calls import OF_PLUGINS
 from holdfast.plugin.discovery import Found, PluginContext
 from holdfast.plugin.manager import PluginManager, PluginSettings
 
-if TYPE_CHECKING:
-    #: What was checked, the outcome, and the message.
-    Checked = tuple[str, str, str]
-
+#: What was checked, the outcome, and the message.
+Checked = tuple[str, str, str]
 _COMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 #: Seconds for one entry point: its import and all calls.

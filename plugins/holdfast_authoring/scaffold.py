@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
@@ -109,28 +110,23 @@ def _check_free(values: Mapping[str, str], kind: str) -> None:
 def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Path and content of each file of the distribution."""
     own = os.path.join(_TEMPLATES, kind)
-    parts = {"summary": _read(os.path.join(own, "summary.txt")).strip()}
+    parts = {"summary": Path(os.path.join(own, "summary.txt")).read_text("utf-8").strip()}
     for part, file in (("entry_points", "entry_points.toml"), ("usage", "usage.md")):
-        parts[part] = Template(_read(os.path.join(own, file + _SUFFIX))).substitute(values)
+        parts[part] = Template(Path(os.path.join(own, file + _SUFFIX)).read_text("utf-8")).substitute(values)
     every = {**values, **parts}
     common = os.path.join(_TEMPLATES, "common")
     for file in sorted(os.listdir(common)):
         name = file.removesuffix(_SUFFIX)
         yield (
             (".gitignore" if name == "gitignore" else name),
-            Template(_read(os.path.join(common, file))).substitute(every),
+            Template(Path(os.path.join(common, file)).read_text("utf-8")).substitute(every),
         )
     for folder, into in (("src", f"src/{values['module']}"), ("tests", "tests")):
         for file in sorted(os.listdir(os.path.join(own, folder))):
             if file.endswith(_SUFFIX):
-                text = Template(_read(os.path.join(own, folder, file))).substitute(every)
+                text = Template(Path(os.path.join(own, folder, file)).read_text("utf-8")).substitute(every)
                 yield f"{into}/{file.removesuffix(_SUFFIX)}", text
     yield f"src/{values['module']}/py.typed", ""
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def _write(target: str, path: str, text: str) -> str:

@@ -15,15 +15,14 @@ A flush costs three requests per target. Comments that the server cannot take no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from holdfast_app.outbox.trail import PATIENCE_S, IssueForge
+from holdfast_app.outbox.forge import Activity, Ask
+from holdfast_app.outbox.trail import PATIENCE_S, IssueForge, Target
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast_app.outbox.forge import Activity, Ask, Item
-    from holdfast_app.outbox.trail import Target
+    from holdfast_app.outbox.forge import Item
     from holdfast_gitea.wire.client import Gitea
 
 

@@ -18,13 +18,12 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from holdfast.api import hookimpl
+from holdfast.api import PluginContext, hookimpl
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.text.plain import cut, one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 
 if TYPE_CHECKING:
-    from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast_app.outbox.forge import Item
 

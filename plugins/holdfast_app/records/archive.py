@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -17,14 +17,10 @@ from holdfast.config.serde import stamp
 from holdfast.flush import curated
 from holdfast.models import CuratedEntry
 from holdfast.services.interfaces import Room
-from holdfast.storage import block_marker, sha256
+from holdfast.storage import Document, block_marker, sha256
 from holdfast.text.plain import one_line, same_key
+from holdfast_app.base import Services
 from holdfast_app.records import ownlines
-
-if TYPE_CHECKING:
-    from holdfast.storage import Document
-    from holdfast_app.base import Services
-
 
 #: The first line of a new archive, see :attr:`holdfast.config.layout.Layout.archive`.
 HEADER: Final = ownlines.ARCHIVE_HEADER + "\n"
