@@ -21,8 +21,6 @@ from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
 _FOLDER: Final = "memory"
 _ROOT: Final = "root"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
-#: Making a set of the lines takes as long as so many searches. After years that is a tenth of a second.
-_FEW: Final = 100
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
 
@@ -31,10 +29,10 @@ class LineList:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.data = b"\n"
-        self._sought = 0
-        self._lines: set[bytes] = set()
-        self._file = (0, 0, 0)  # inode, size and time of the file as read
+        self._forget()
+
+    def _forget(self) -> None:
+        self.data, self._lines, self._file = b"\n", set[bytes](), (0, 0, 0)  # inode, size and time
 
     def read(self) -> Self:
         """Costs one file status call while it is unchanged. Raises: Unavailable."""
@@ -43,29 +41,23 @@ class LineList:
             file = (status.st_ino, status.st_size, status.st_mtime_ns)
             if file != self._file:
                 inode, size, _ = self._file
-                is_longer = inode == file[0] and 0 < size < file[1]
+                if inode != file[0] or size >= file[1]:
+                    self._forget()
+                    size = 0
                 with safeopen.reader(self.path) as opened:
-                    opened.seek(size if is_longer else 0)
+                    opened.seek(size)
                     new = opened.read()
-                self.data = (self.data if is_longer else b"\n") + new
-                if is_longer and self._lines:
-                    self._lines.update(new.split(b"\n"))
-                else:
-                    self._lines = set()
+                self.data += new
+                self._lines.update(new.split(b"\n"))
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):
-            self.data, self._lines, self._file = b"\n", set(), (0, 0, 0)
+            self._forget()
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         return self
 
     def __contains__(self, line: object) -> bool:
-        sought = str(line).encode("utf-8", "surrogateescape")
-        self._sought += 1
-        if not self._lines and self._sought < _FEW:
-            return self.data.rfind(b"\n%b\n" % sought) >= 0
-        self._lines = self._lines or set(self.data.split(b"\n"))
-        return sought in self._lines
+        return str(line).encode("utf-8", "surrogateescape") in self._lines
 
     def __bool__(self) -> bool:
         return len(self.data) > 1
