@@ -12,7 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from attrs import define, evolve, field, frozen
@@ -43,7 +43,7 @@ AUTHORS: Final = PREFIX + "authors"
 FRESH_S: Final = 15.0
 #: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 
 
 @frozen
@@ -85,10 +85,10 @@ class Entry:
 @define(kw_only=True)
 class Copy:
     """What this machine keeps of a store. ``at`` is the server's clock as the last list began, ``whole_at`` as the last
-    complete one did. ``listed`` is the invited users' list as last read, and ``recent`` the second from which
-    changes are new to it. ``swept`` is this machine's clock at ``at``. ``repository_id`` shows another repository that
-    gets the name, ``looked`` whether it was checked who can read the store, and ``elder`` is the lowest number of other
-    users' issues with the store's own title, 0 without one. The fields before ``listed`` are filled when it is saved.
+    complete one did. ``listed`` is the invited users' list as last read. ``repository_id`` shows another repository
+    that gets the name, ``looked`` whether it was checked who can read the store, and ``elder`` is the lowest number of
+    other users' issues with the store's own title, 0 without one. The fields before ``listed`` are filled when it is
+    saved.
     """
 
     format: int = _FORMAT
@@ -106,8 +106,6 @@ class Copy:
     elder: int = 0
     at: datetime | None = None
     whole_at: datetime | None = None
-    recent: datetime | None = None
-    swept: datetime | None = None
     tails: dict[str, Tail] = field(factory=dict)
 
 
@@ -136,19 +134,16 @@ class Index:
     def refresh(self, *, whole: bool = False) -> None:
         """Ask for the issues that changed since the last time, or for all of them.
 
-        A change can show late or with an earlier time, so the list begins :data:`MARGIN` before the last one. Inside
-        ``held``, which only reads, that is done once in :data:`MARGIN`, or a burst would come again with each question.
+        A change can show late or with an earlier time, so the list begins :data:`MARGIN` before the last one.
         """
         self._load()
-        kept = self._kept
-        since = kept.at
-        if since is None or kept.whole_at is None or since - kept.whole_at > WHOLE:
+        kept, before = self._kept, self._kept.at
+        if before is None or kept.whole_at is None or before - kept.whole_at > WHOLE:
             whole = True
-        asked, now = time.monotonic(), datetime.now(UTC)
+        asked = time.monotonic()
         if self.held and self._asked and not whole and asked - self._asked < FRESH_S:
             return
-        sweeps = whole or not (self.held and kept.recent and kept.swept and abs(now - kept.swept) < MARGIN)
-        listed, at = self._repo.issues(since=None if whole else since - MARGIN if sweeps and since else kept.recent)
+        listed, at = self._repo.issues(since=before - MARGIN if before and not whole else None)
         self._check_repository(listed)
         if self._learn(listed, whole=whole):
             self.refresh(whole=True)
@@ -157,10 +152,9 @@ class Index:
         foreign = {} if whole else dict(self.foreign)
         kept.elder = 0 if whole else kept.elder
         for issue in listed:
-            before = self._entries.get(issue.number)
             entries.pop(issue.number, None)
             foreign.pop(issue.number, None)
-            entry = entry_of(issue, before)
+            entry = entry_of(issue, self._entries.get(issue.number))
             if entry is None:
                 continue
             # Fewer users may begin the list of invited users.
@@ -176,15 +170,9 @@ class Index:
             entries[issue.number] = entry
         self.foreign = foreign
         self._entries, self._asked = entries, asked
-        if at and listed:
-            last = max(issue.updated_at for issue in listed) + timedelta(seconds=1)
-            kept.recent = max(kept.recent or last, min(last, at))
-        if sweeps:
-            if listed and at and since and at - since > MARGIN:
-                self._saved = ""  # keep the time, so that these do not come again
-            kept.at, kept.swept = at, now
-        if whole:
-            kept.whole_at = at
+        if listed and at and before and at - before > MARGIN:
+            self._saved = ""  # keep the time, so that these do not come again
+        kept.at, kept.whole_at = at, at if whole else kept.whole_at
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
@@ -315,7 +303,6 @@ class Index:
             members=[*self._authors.members.values()],
             issues=[*self._entries.values()],
             at=at,
-            swept=self._kept.swept if at else None,
         )
         return json.dumps(serde.unstructure(copy), ensure_ascii=False)
 

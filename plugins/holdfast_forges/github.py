@@ -45,6 +45,7 @@ _REVIEWS: Final = {
 }  # fmt: skip
 _BAD: Final = ("failure", "timed_out", "cancelled", "action_required", "startup_failure")
 _MARK: Final = "<!-- hf:rec id="
+_moment = datetime.fromisoformat
 
 
 class GitHub(IssueForge):
@@ -272,10 +273,6 @@ class _Day:
 
     def _now(self, at: str | None) -> bool:
         return at is not None and self._since <= _moment(at) <= self._until
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 def _in(text: str | None, since: datetime) -> bool:

@@ -158,7 +158,7 @@ class Renderer:
             auto_reload=False,
         )
         self._environment.filters |= {
-            "ago": self._ago,
+            "ago": lambda at: self._when(at, is_ago=True),
             "cause": lambda reason: _CAUSES.get(reason, reason),
             "coded": _coded,
             "count": count,
@@ -213,22 +213,16 @@ class Renderer:
     def _local(self, at: datetime) -> datetime:
         return at.astimezone(self._project.zone)
 
-    def _when(self, at: datetime | None) -> Markup:
-        """A time in the project's zone."""
+    def _when(self, at: datetime | None, *, is_ago: bool = False) -> Markup:
+        """A time in the project's zone, or how long ago, with the time as a tooltip."""
         if at is None:
             return Markup("<span class=quiet>never</span>")
         local = self._local(at)
-        return Markup('<time datetime="{}">{:%Y-%m-%d %H:%M}</time>').format(local.isoformat(timespec="seconds"), local)
-
-    def _ago(self, at: datetime | None) -> Markup:
-        """How long ago, with the time as a tooltip."""
-        if at is None:
-            return Markup("<span class=quiet>never</span>")
-        local = self._local(at)
-        shown = ago(at, self._project.services.now())
-        return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M}">{}</time>').format(
-            local.isoformat(timespec="seconds"), local, shown
-        )
+        second, minute = local.isoformat(timespec="seconds"), f"{local:%Y-%m-%d %H:%M}"
+        if is_ago:
+            shown = ago(at, self._project.services.now())
+            return Markup('<time datetime="{}" title="{}">{}</time>').format(second, minute, shown)
+        return Markup('<time datetime="{}">{}</time>').format(second, minute)
 
 
 def _fields(fields: Mapping[str, object], name: str, value: object) -> str:

@@ -105,7 +105,7 @@ def administrators(repo: Repo, me: str, state: str, since: datetime, until: date
     before = seen.get(repo.url)
     now: dict[str, str] = {}
     with suppress(StorageError):  # a report can do without them
-        listed = models.page(repo.get, "/collaborators", 1).rows[:_COLLABORATORS]
+        listed = models.page(repo.get, "/collaborators", 1).data[:_COLLABORATORS]
         for login in sorted({text(one, "login") for one in listed} - {me}):
             if text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
                 now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
@@ -271,7 +271,7 @@ def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -
     found: list[Mapping[str, object]] = []
     window = {**since_of(since), **({"before": stamp(until)} if until else {})}
     for page in range(1, PAGES):
-        some = models.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
+        some = models.page(repo.get, f"/issues/{number}/timeline", page, **window).data
         found += [models.table(row) for row in some if row is not None]
         if len(some) < PAGE:
             return found

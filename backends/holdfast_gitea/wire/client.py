@@ -170,7 +170,7 @@ class Repo:
             for page in range(1, PAGES):
                 answer = models.page(self.get, "/issues", page, **params)
                 began = began or answer.at
-                some = [models.issue(one) for one in answer.rows]
+                some = [models.issue(one) for one in answer.data]
                 found.update((one.number, one) for one in some)
                 if not some or len(found) == answer.total:
                     break

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.text import untrusted
 from holdfast_keys.faults import Service, TooLong
@@ -217,22 +217,14 @@ def _field(row: Mapping[str, object], key: str, kind: type[T]) -> T:
     return value
 
 
-@frozen(kw_only=True)
-class Page:
-    """Rows as the server sent them; ``total`` of the list and the server's clock, as far as it says."""
-
-    rows: list[Any]
-    total: int | None
-    at: datetime | None
-
-
-def page(get: Callable[..., Answer], path: str, number: int, **params: str | int) -> Page:
+def page(get: Callable[..., Answer], path: str, number: int, **params: str | int) -> Answer:
     """The page with that number, from 1 on, of at most :data:`PAGE` rows. Raises: Unavailable."""
     try:
         answer = get(path, **params, page=number, limit=PAGE)
-        return Page(rows=many(answer.data), total=answer.total, at=answer.at)
+        return evolve(answer, data=many(answer.data))
     except TooLong as error:
-        return Page(rows=list(_one_by_one(get, path, number, params)), total=error.total, at=error.at)
+        rows = list(_one_by_one(get, path, number, params))
+        return Answer(status=200, data=rows, total=error.total, at=error.at, following={})
 
 
 def everything(get: Callable[..., Answer], path: str, **params: str | int) -> list[Comment]:
@@ -240,8 +232,8 @@ def everything(get: Callable[..., Answer], path: str, **params: str | int) -> li
     found: dict[int, Comment] = {}
     for number in range(1, PAGES):
         some = page(get, path, number, **params)
-        found.update((one.id, one) for one in map(comment, some.rows))
-        if not some.rows or len(found) == some.total:
+        found.update((one.id, one) for one in map(comment, some.data))
+        if not some.data or len(found) == some.total:
             return [found[one] for one in sorted(found)]
     raise garbled("a list does not end")
 

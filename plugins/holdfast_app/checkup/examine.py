@@ -210,12 +210,8 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[C
     found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
     if not found and not away:
         yield good("all acknowledged data is present")
-    if not repair:
-        yield from (fail(loss.message, loss.next_step) for loss in found)
-        return
-    step = "Restore it from a copy or from git, or let it be flushed again."
-    for done in mending.mend(memory.services, found):
-        yield repaired(done.message) if done.whole else fail(f"{done.message}.", step)
+    failing = (fail(loss.message, loss.next_step) for loss in found)
+    yield from mending.mend(memory.services, found) if repair else failing
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 from zlib import crc32
 
 from attrs import evolve
@@ -195,71 +194,69 @@ def facts_again(services: Services) -> int:
     return len(list(backend.facts())) - before
 
 
-class Mended(NamedTuple):
-    """The outcome for one loss. ``whole`` when everything was restored."""
-
-    message: str
-    whole: bool = True
+def _in_part(message: str) -> Check:
+    """Not everything could be restored."""
+    return fail(f"{message}.", "Restore it from a copy or from git, or let it be flushed again.")
 
 
-def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
+def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Check]:
     """Repair as much as possible. ``losses`` come from :func:`holdfast_app.data_loss.every`. Raises only the
     store's errors. Repairs made until then stay."""
     for loss in losses:
         try:
             yield _MENDERS.get(loss.kind, _document)(services, loss)
         except HoldfastError as error:
-            yield Mended(f"{loss.message} It cannot be written: {error.message}", whole=False)
+            yield _in_part(f"{loss.message} It cannot be written: {error.message}")
 
 
-def _facts(services: Services, loss: Loss) -> Mended:
+def _facts(services: Services, loss: Loss) -> Check:
     again = facts_again(services)
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
-    return Mended(f"{loss.message} {number}; the store is accepted as it is")
+    return repaired(f"{loss.message} {number}; the store is accepted as it is")
 
 
-def _waiting(services: Services, loss: Loss) -> Mended:
+def _waiting(services: Services, loss: Loss) -> Check:
     put_back = services.outbox.restore(data_loss.flushes(services))
     durable_queue.accept(services.private(private.OUTBOX))
-    return Mended(f"{loss.message} {put_back} handed to the forges again")
+    return repaired(f"{loss.message} {put_back} handed to the forges again")
 
 
-def _spooled(services: Services, loss: Loss) -> Mended:
+def _spooled(services: Services, loss: Loss) -> Check:
     """Keep again the flushes that no server has, from the journals."""
     again, aside = services.spool.restore(data_loss.unshipped(services))
     durable_queue.accept(services.private(private.SPOOL))
     damaged = f"; damaged lines moved to state/spool.damaged-*: {aside}" if aside else ""
-    return Mended(f"{loss.message} Flushes kept again from the journals: {again}{damaged}")
+    return repaired(f"{loss.message} Flushes kept again from the journals: {again}{damaged}")
 
 
-def _lines(services: Services, loss: Loss) -> Mended:
+def _lines(services: Services, loss: Loss) -> Check:
     durable_queue.accept(services.private(loss.name.rpartition("/")[2]))
-    return Mended(f"{loss.message} The remaining lines were accepted")
+    return repaired(f"{loss.message} The remaining lines were accepted")
 
 
-def _unproved(services: Services, loss: Loss) -> Mended:
+def _unproved(services: Services, loss: Loss) -> Check:
     services.store.provenance.delete(loss.name)
-    return Mended(f"{loss.message} No journal holds its text, so it was recorded as deleted")
+    return repaired(f"{loss.message} No journal holds its text, so it was recorded as deleted")
 
 
-def _journal(services: Services, loss: Loss) -> Mended:
+def _journal(services: Services, loss: Loss) -> Check:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
         rewriting.repair(Journal(services.state, stem))
     else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
-    return Mended(f"{loss.name} was restarted. Turns since the session's last flush are lost")
+    return repaired(f"{loss.name} was restarted. Turns since the session's last flush are lost")
 
 
-def _packed(services: Services, loss: Loss) -> Mended:
+def _packed(services: Services, loss: Loss) -> Check:
     packs.accept(services.state)
-    return Mended(f"{loss.name} continues with the sessions that are still in it", whole=False)
+    return _in_part(f"{loss.name} continues with the sessions that are still in it")
 
 
-def _block(services: Services, loss: Loss) -> Mended:
+def _block(services: Services, loss: Loss) -> Check:
     receipt = loss.receipt
     if receipt is None or not receipt.summary:
-        return Mended(f"{loss.message} The journal does not hold its text", whole=False)
+        return _in_part(f"{loss.message} The journal does not hold its text")
     block, header = notes.of_receipt(receipt), notes.header(receipt.at.date())
     surface, block_id = Surface.DAILY, receipt.flush_id
     if loss.written is not None and loss.written.surface == Surface.TRAIL:
@@ -267,7 +264,7 @@ def _block(services: Services, loss: Loss) -> Mended:
         block, header = _trail(services, receipt, block, block_id), notes.summary_header(receipt.at.date())
     block = services.gate.admit(block, surface=surface, name=loss.name)
     services.store.append(surface, loss.name, block, header, block_id)
-    return Mended(f"{block_id} of session {receipt.session_id} is in {loss.name} again")
+    return repaired(f"{block_id} of session {receipt.session_id} is in {loss.name} again")
 
 
 def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> str:
@@ -282,21 +279,21 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
     return notes.summary_block(payload, note=name, at=receipt.at, **ids)
 
 
-def _document(services: Services, loss: Loss) -> Mended:
+def _document(services: Services, loss: Loss) -> Check:
     """A whole document, the handoff or a curated one."""
     surface = loss.written.surface if loss.written is not None else ""
     if surface == Surface.HANDOFF:
         entries = data_loss.open_work(services)
         _create(services, surface, loss.name, handoff.render(entries))
         number = f"{len(entries)} open" if entries else "nothing open"
-        return Mended(f"{loss.name} is rebuilt from the last receipts, with {number}")
+        return repaired(f"{loss.name} is rebuilt from the last receipts, with {number}")
     decided = list(_decided(services, surface)) if surface in curated.TITLES else []
     if not decided:
         what = "lines" if surface in curated.TITLES else "text"
-        return Mended(f"{loss.message} No journal holds its {what}", whole=False)
+        return _in_part(f"{loss.message} No journal holds its {what}")
     text = _create(services, surface, loss.name, curated.apply(None, decided, surface))
     lines = count(curated.count(text), "decided line")
-    return Mended(f"{loss.name} is rebuilt with {lines}. Other lines are lost")
+    return repaired(f"{loss.name} is rebuilt with {lines}. Other lines are lost")
 
 
 def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
@@ -313,14 +310,14 @@ def _create(services: Services, surface: str, name: str, text: str) -> str:
     return text
 
 
-_MENDERS: Mapping[str, Callable[[Services, Loss], Mended]] = {
+_MENDERS: Mapping[str, Callable[[Services, Loss], Check]] = {
     "facts": _facts,
     "waiting": _waiting,
     "spooled": _spooled,
     "lines": _lines,
     "unproved": _unproved,
     # A document that could be repaired is repaired by now.
-    "damaged": lambda _, loss: Mended(loss.message.rstrip("."), whole=False),
+    "damaged": lambda _, loss: _in_part(loss.message.rstrip(".")),
     "journal": _journal,
     "packed": _packed,
     "block": _block,

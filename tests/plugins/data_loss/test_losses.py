@@ -73,7 +73,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert not now.ok
     assert messages(now.lost) == messages(data_loss.newest(services))
     assert "**MISSING:**" in str(opened().load())
-    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
+    assert all(done.repaired for done in mending.mend(services, data_loss.every(services)))
     after = stored(flushed)
     assert after.keys() >= before.keys()
     for name in before:
@@ -98,7 +98,7 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
         memory.store.backend.delete(name)
     found = data_loss.every(opened(storage=StorageConfig(backend=backend)).services)
     assert [loss.message for loss in found] == [f"{name} is missing." for name in written]
-    assert all(done.whole for done in mending.mend(memory.services, found))
+    assert all(done.repaired for done in mending.mend(memory.services, found))
     assert data_loss.every(memory.services) == []
     memory.store.change("diary", written[0], lambda _: "# Again\n")
     memory.store.backend.delete(written[0])
@@ -114,7 +114,7 @@ def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opene
     opened().facts.create(content="Another", category="knowledge", confidence=0.9)
     assert [loss] == data_loss.newest(opened().services)
     [done] = mending.mend(opened().services, [loss])
-    assert done.whole
+    assert done.repaired
     assert data_loss.newest(opened().services) == []
 
 
@@ -138,7 +138,7 @@ def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again
     memory.close()
     (project / ".holdfast" / "facts.jsonl").unlink()
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
+    assert all(done.repaired for done in mending.mend(services, data_loss.every(services)))
     assert [fact.content for fact in opened().facts.list()] == ([] if deleted else ["The build needs Go"])
     assert data_loss.every(opened().services) == []
 
@@ -196,7 +196,7 @@ def test_lines__removed__named_until_accepted_and_later_ones_hide_nothing(filled
     opened(facts=FactsConfig(max_facts=3)).facts.create(content="Later", category="knowledge", confidence=0.9)
     assert told(opened).startswith(f"{len(numbers)} ")
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
+    assert all(done.repaired for done in mending.mend(services, data_loss.every(services)))
     assert told(opened) == ""
     dreamt(filled, 10)
     put(filled, "last")
@@ -260,7 +260,7 @@ def test_mend__comment_removed_from_the_outbox__waits_again_unless_it_was_droppe
     services = opened(board).services
     found = data_loss.newest(services)
     assert [one.message for one in found] == ["1 waiting comment is missing from .holdfast/state/outbox.jsonl."]
-    assert all(done.whole for done in mending.mend(services, data_loss.every(services)))
+    assert all(done.repaired for done in mending.mend(services, data_loss.every(services)))
     assert data_loss.every(services) == []
     assert [item.target for item in opened(board).outbox.items()] == ["o/r#1"]
     board.trouble = lambda item: None
