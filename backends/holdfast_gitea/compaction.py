@@ -17,7 +17,7 @@ from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.index import PREFIX, STORE, Entry
 from holdfast_gitea.log import TRIES, Log
-from holdfast_gitea.log_view import LogView, shown
+from holdfast_gitea.log_view import LogView, overtaken
 from holdfast_gitea.replay import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_keys.faults import Closed
 
@@ -98,7 +98,7 @@ def _repeat(log: Log, facts: Facts, view: LogView) -> LogView:
                 if _is_fresh(view):
                     return log.show(view, record_id, text, COPY)
         view = log.load(view.title)  # another writer came first
-    raise Unavailable(f"Too many processes write {shown(view.title)} at once.", next_step="Try again.")
+    raise overtaken(view.title)
 
 
 def _has_past(view: LogView) -> bool:

@@ -9,11 +9,11 @@ from typing import Final
 from attrs import frozen
 
 from holdfast import storage
-from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
+from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.storage import ABSENT, Document, block_ids, changed_between, check_block, check_name, no_document, sha256
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
-from holdfast_gitea.log_view import LogView
+from holdfast_gitea.log_view import LogView, overtaken
 from holdfast_gitea.marker import readable
 from holdfast_gitea.replay import BLOCK, DELETED, VERSION, number
 
@@ -66,7 +66,7 @@ class Documents:
                 with suppress(NotFound):  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
                     if self._version(view, state, name, text):
                         return sha256(text)
-        raise _overtaken(name)
+        raise overtaken(title)
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         title = _title(name)
@@ -96,7 +96,7 @@ class Documents:
                         self._log.unmark(title)
                         self._close_past(title)
                     return state_of(view).revision
-        raise _overtaken(name)
+        raise overtaken(title)
 
     def delete(self, name: str) -> None:
         title = _title(name)
@@ -109,7 +109,7 @@ class Documents:
                 view, record_id = self._log.post(view, DELETED, "", "It was deleted.")
                 if view.accepts(record_id):
                     return
-        raise _overtaken(name)
+        raise overtaken(title)
 
     def names(self, prefix: str) -> list[str]:
         with self._log.reading():
@@ -210,7 +210,3 @@ def _too_long(name: str, most: int) -> Refused:
         f"The text for {name!r} is longer than {most >> 10} KiB, the limit for one issue.",
         next_step="Make it shorter, or use another backend for it.",
     )
-
-
-def _overtaken(name: str) -> Unavailable:
-    return Unavailable(f"Too many processes write {name!r} at once.", next_step="Try again.")

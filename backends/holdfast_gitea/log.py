@@ -20,7 +20,7 @@ from holdfast.storage import current_snapshot
 from holdfast_gitea import index, marker, replay
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.index import AUTHORS, FACTS, STORE, Entry, Index, Tail, encoded, entry_of, numbers
-from holdfast_gitea.log_view import LogView, shown
+from holdfast_gitea.log_view import LogView, overtaken, shown
 from holdfast_gitea.place import Place
 from holdfast_gitea.replay import BLOCK, NEXT, OPERATIONS, VERSION, Replay, Segment
 from holdfast_gitea.wire.client import Repo
@@ -282,7 +282,7 @@ class Log:
             if not view.is_full:
                 return view
             view = self.step(view)
-        raise Unavailable(f"Too many processes write {shown(view.title)} at once.", next_step="Try again.")
+        raise overtaken(view.title)
 
     def step(self, view: LogView) -> LogView:
         """Continue in a new issue. If another writer was faster, return the log as that writer left it."""

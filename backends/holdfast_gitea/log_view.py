@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Unavailable
 from holdfast_gitea import replay
 from holdfast_gitea.index import PREFIX, Tail
 from holdfast_gitea.replay import SNAPSHOT, VERSION, Record, Replay, Segment
@@ -102,3 +102,8 @@ class LogView:
 def shown(title: str) -> str:
     """A title as shown in messages. A document appears under its own name."""
     return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
+
+
+def overtaken(title: str) -> Unavailable:
+    """The error after too many tries."""
+    return Unavailable(f"Too many processes write {shown(title)} at once.", next_step="Try again.")

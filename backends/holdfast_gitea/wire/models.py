@@ -118,17 +118,17 @@ def issue(data: object) -> Issue:
     return Issue(
         number=_field(row, "number", int),
         title=_field(row, "title", str),
-        body=_optional(row, "body", str, ""),
+        body=_field(row, "body", str) if row.get("body") else "",
         state=_field(row, "state", str),
         author=text(row, "user", "login"),
         url=text(row, "html_url"),
         created_at=moment(row, "created_at"),
         updated_at=moment(row, "updated_at"),
         closed_at=moment(row, "closed_at") if row.get("closed_at") else None,
-        comments=_optional(row, "comments", int, 0),
+        comments=_field(row, "comments", int) if row.get("comments") else 0,
         labels=tuple(text(one, "name") for one in many(row.get("labels"))),
         assignees=tuple(text(one, "login") for one in many(row.get("assignees"))),
-        content_version=_optional(row, "content_version", int, None),
+        content_version=None if row.get("content_version") is None else _field(row, "content_version", int),
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,
         author_id=id_of(row.get("user")),
@@ -204,10 +204,6 @@ def id_of(value: object) -> int:
     """A user's or repository's id. 0 without one, and for the server's stand-ins for deleted users."""
     found = value.get("id") if isinstance(value, Mapping) else 0
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
-
-
-def _optional(row: Mapping[str, object], key: str, kind: type[T], default: Any) -> Any:
-    return default if row.get(key) is None else _field(row, key, kind)
 
 
 def _field(row: Mapping[str, object], key: str, kind: type[T]) -> T:

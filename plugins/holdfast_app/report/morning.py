@@ -90,7 +90,10 @@ def _of(
     named = "" if is_only else f"{forge.title} "
     try:
         activity = forge.activity(since, now)
-        heads = [_head(one, now, named) for one in activity]
+        heads = []
+        for one in activity:
+            at, by = one.at.astimezone(now.tzinfo), f" by {one.author}" if one.author else ""
+            heads.append(" ".join(f"{at:%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split()))
         told = [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)]
         masked = services.gate.outgoing_all(told, surface=Surface.REPORT)
     except HoldfastError as error:
@@ -105,11 +108,6 @@ def _of(
         if one.kind != INCOMPLETE:
             found.append((one, Line(text=text, pointer=one.pointer, short=short)))
     return found, [one.text for one in activity if one.kind == INCOMPLETE]
-
-
-def _head(one: Activity, now: datetime, named: str) -> str:
-    by = f" by {one.author}" if one.author else ""
-    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split())
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from contextlib import suppress
 
 from holdfast.config import settings
 from holdfast.config.statefolder import folders, former, path
@@ -40,20 +40,16 @@ def of_files(root: str) -> str:
 def apart(root: str, state: str) -> list[str]:
     """Every folder with private state that is not ``state``, sorted: put aside, of another preset, or renamed. Nothing
     reads them, so unflushed work may be in each."""
-    return sorted(found for folder in folders(root) for found in _beside(folder) if found != state)
-
-
-def _beside(folder: str) -> Iterator[str]:
-    above, name = os.path.split(folder)
-    try:
-        names = safeopen.names(above)
-    except OSError:
-        return
-    for one in names:
-        there = os.path.join(above, one)
-        is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
-        if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
-            yield there
+    found = []
+    for folder in folders(root):
+        above, name = os.path.split(folder)
+        with suppress(OSError):
+            for one in safeopen.names(above):
+                there = os.path.join(above, one)
+                is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
+                if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
+                    found.append(there)
+    return sorted(there for there in found if there != state)
 
 
 def discard(state: str) -> None:
