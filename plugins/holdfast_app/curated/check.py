@@ -13,6 +13,7 @@ The text is the document as it will be stored, each entry with its ``- ``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from holdfast.models import Finding, Severity
@@ -32,78 +33,69 @@ _MAX_FINDINGS: Final = 1_000
 
 def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
     """Findings in line order, at most one from the word rules per line."""
-    return _Check(request, limits).run()
+    found: list[Finding] = []
 
-
-class _Check:
-    def __init__(self, request: ValidationRequest, limits: Limits) -> None:
-        self._request = request
-        self._limits = limits
-        self._findings: list[Finding] = []
-
-    def run(self) -> tuple[Finding, ...]:
-        firsts: dict[str, int] = {}  # duplicate key -> line of the first item that has it
-        count = 0
-        document = Lines(self._request.text)
-        shown = (line for line in document if line.kind not in (BLANK, CODE))
-        for index, line in enumerate(shown):
-            if len(self._findings) >= _MAX_FINDINGS:
-                break
-            if _is_item(line) and line.text:
-                count += 1
-                self._item(line, firsts)
-                if count == self._limits.max_items + 1:
-                    message = f"exceeds the limit of {self._limits.max_items} items"
-                    self._add("curated/items", line.number, message, fix="Merge or remove items before adding one.")
-            elif line.kind != HEADING or (line.level == 1 and index > 0):
-                self._shape(line)
-            if line.kind != FENCE:
-                self._content(line)
-        if document.unclosed:
-            mark, number = document.unclosed
-            message = f"opens a {'comment' if mark == '<!--' else 'code block'} that never ends"
-            self._add("curated/unclosed", number, message, fix="Close it.")
-        return tuple(sorted(self._findings, key=lambda f: f.line or 0))  # an unclosed block is found at the end
-
-    def _item(self, line: Line, firsts: dict[str, int]) -> None:
-        if len(line.text) > self._limits.max_chars:
-            message = f"has {len(line.text)} characters, more than {self._limits.max_chars}"
-            self._add("curated/length", line.number, message, fix="Shorten it to one sentence, or link to the details.")
-        first = firsts.setdefault(duplicate_key(line.text), line.number)
-        if first != line.number:
-            self._add("curated/duplicate", line.number, f"repeats line {first}", fix="Remove either line.")
-
-    def _shape(self, line: Line) -> None:
-        """Report a line that has no place in a memory. Of fenced code only the line that opens it is reported."""
-        if not self._limits.bullets or (line.kind == FENCE and not line.mark):
-            return
-        other = "an empty item" if _is_item(line) else "not an item"
-        shape = {HEADING: "a title below the first line", FENCE: "fenced code, not an item"}.get(line.kind, other)
-        warning = True if line.kind == FENCE else None
-        fix = "Begin each item with '- ' at the margin."
-        self._add("curated/bullets", line.number, f"is {shape}", fix=fix, warning=warning)
-
-    def _content(self, line: Line) -> None:
-        if path := rules.machine_path(line.text):
-            message = f"contains a path that exists on one machine only: {path}"
-            fix = "Use a path relative to the project, or a URL."
-            self._add("curated/machine-path", line.number, message, fix=fix, warning=False)
-        text = rules.prepare(line.text[:_JUDGED_CHARS])
-        if line.kind == HEADING:
-            if said := rules.diary_heading(text):
-                self._add("curated/chronology", line.number, said, fix="Group by subject, not by day.")
-            return
-        for rule in rules.RULES:
-            if said := rule.check(text):
-                self._add(rule.id, line.number, said, fix=rule.fix)
-                return
-
-    def _add(self, rule: str, line: int, message: str, *, fix: str, warning: bool | None = None) -> None:
-        if warning is None:
-            warning = self._request.stored
+    def add(rule: str, line: int, message: str, fix: str, *, warning: bool = request.stored) -> None:
         severity = Severity.WARNING if warning else Severity.ERROR
-        name = self._request.name
-        self._findings.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=name))
+        rule = f"curated/{rule}"
+        found.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name))
+
+    firsts: dict[str, int] = {}  # duplicate key -> line of the first item that has it
+    count = 0
+    document = Lines(request.text)
+    for index, line in enumerate(line for line in document if line.kind not in (BLANK, CODE)):
+        if len(found) >= _MAX_FINDINGS:
+            break
+        if _is_item(line) and line.text:
+            count += 1
+            first = firsts.setdefault(duplicate_key(line.text), line.number)
+            for rule, message, fix in _item(line, first, count, limits):
+                add(rule, line.number, message, fix)
+        elif limits.bullets and not (line.kind == HEADING and (line.level > 1 or not index)):
+            if line.kind == FENCE and not line.mark:
+                continue  # of fenced code only the line that opens it is reported
+            other = "an empty item" if _is_item(line) else "not an item"
+            shape = {HEADING: "a title below the first line", FENCE: "fenced code, not an item"}.get(line.kind, other)
+            fix = "Begin each item with '- ' at the margin."
+            add("bullets", line.number, f"is {shape}", fix, warning=request.stored or line.kind == FENCE)
+        if line.kind != FENCE:
+            if path := rules.machine_path(line.text):
+                message = f"contains a path that exists on one machine only: {path}"
+                add(
+                    "machine-path", line.number, message, "Use a path relative to the project, or a URL.", warning=False
+                )
+            for rule, message, fix in _said(line):
+                add(rule, line.number, message, fix)
+    if document.unclosed:
+        mark, number = document.unclosed
+        message = f"opens a {'comment' if mark == '<!--' else 'code block'} that never ends"
+        add("unclosed", number, message, "Close it.")
+    return tuple(sorted(found, key=lambda f: f.line or 0))  # an unclosed block is found at the end
+
+
+def _item(line: Line, first: int, count: int, limits: Limits) -> Iterator[tuple[str, str, str]]:
+    """The problems of the item number ``count``, each with its rule and what to do. The line ``first`` says the same."""
+    if len(line.text) > limits.max_chars:
+        message = f"has {len(line.text)} characters, more than {limits.max_chars}"
+        yield "length", message, "Shorten it to one sentence, or link to the details."
+    if first != line.number:
+        yield "duplicate", f"repeats line {first}", "Remove either line."
+    if count == limits.max_items + 1:
+        message = f"exceeds the limit of {limits.max_items} items"
+        yield "items", message, "Merge or remove items before adding one."
+
+
+def _said(line: Line) -> Iterator[tuple[str, str, str]]:
+    """The first problem of the line's words."""
+    text = rules.prepare(line.text[:_JUDGED_CHARS])
+    if line.kind == HEADING:
+        if said := rules.diary_heading(text):
+            yield "chronology", said, "Group by subject, not by day."
+        return
+    for rule in rules.RULES:
+        if said := rule.check(text):
+            yield rule.id, said, rule.fix
+            return
 
 
 def _is_item(line: Line) -> bool:

@@ -425,11 +425,11 @@ class Rule(NamedTuple):
 _DAILY = "Keep it in the daily note. Promote only facts that are still true next month."
 
 RULES: Final = (
-    Rule("curated/transcript", transcript, _DAILY),
-    Rule("curated/branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
-    Rule("curated/chronology", chronology, _DAILY),
-    Rule("curated/open-work", open_work, "Put it into the handoff or the daily note."),
-    Rule("curated/speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
-    Rule("curated/passing", passing, _DAILY),
+    Rule("transcript", transcript, _DAILY),
+    Rule("branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
+    Rule("chronology", chronology, _DAILY),
+    Rule("open-work", open_work, "Put it into the handoff or the daily note."),
+    Rule("speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
+    Rule("passing", passing, _DAILY),
 )
 """In order. Only the first match in a line is reported."""

@@ -351,9 +351,8 @@ def test_load__more_space_than_the_note_needs__newest_messages_of_the_own_sessio
         session.add("user", f"Question {number} asks for the colour of shelf {number * 7} in the hall.")
         session.add("assistant", f"pytest -q {number}", tool="Bash")
         session.add("tool", f"output {number}", tool="Bash")
-        session.add(
-            "assistant", f"Answer {number} is that the shelf is painted in a colour of the number {number * 13}."
-        )
+        answer = f"Answer {number} is that the shelf is painted in a colour of the number {number * 13}."
+        session.add("assistant", answer)
     session.add("user", "Its key is AKIAIOSFODNN7EXAMPLE, do not print it.")
     session.flush()
     sizes = [len(str(memory.load(max_chars=size, session="s"))) for size in (6_000, 9_000, 12_000)]
@@ -398,7 +397,7 @@ def test_load__session_made_commits__the_last_three_are_in_the_first_lines(proje
         "813a320 Repair the form",
         "81bc321 Never log a token",
         "fa13a32 Allow long names",
-        "8132323 Use one cache",
+        "8132323 Use a cache",
     )
     with Holdfast.open(project, clock=clock) as memory:
         session = memory.session("s")

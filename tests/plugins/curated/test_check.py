@@ -24,41 +24,23 @@ def told(text: str, **settings: object) -> list[tuple[str, int | None]]:
 @pytest.mark.req("R011", "R012")
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "\n\n",
-        "# Memory\n",
-        "- one\n- two\n",
-        "# Memory\n\n- one\n\n## Rules\n\n- two\n\n### Detail ##\n- three\n",
-        "\ufeff# Memory\r\n\r\n- one\r\n",
-        "##\n-\ttab\n",
-        "<!-- kept by hand -->\n- one <!-- see #12 -->\n<!-- 2026-11-21: deployed\nUser: hi\n-->\n- two\n",
-    ],
-)
+    ["", "\n\n", "# Memory\n", "- one\n- two\n", "\ufeff# Memory\r\n\r\n- one\r\n", "##\n-\ttab\n",
+     "# Memory\n\n- one\n\n## Rules\n\n- two\n\n### Detail ##\n- three\n",
+     "<!-- kept by hand -->\n- one <!-- see #12 -->\n<!-- 2026-11-21: deployed\nUser: hi\n-->\n- two\n"],
+)  # fmt: skip
 def test_check__items_under_headings__pass(text):
     assert check(text) == []
 
 
 @pytest.mark.req("R011")
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("# Memory\nThe service is in Frankfurt\n", 2),
-        ("- one\n* two\n", 2),
-        ("- one\n1. two\n", 2),
-        ("- one\n  - nested\n", 2),
-        ("- one\n  continued\n", 2),
-        ("- one\n-\n", 2),
-        ("- one\n- <!-- nothing -->\n", 2),
-        ("- one\n---\n", 2),
-        ("- one\n- - -\n", 2),
-        ("- one\n2026. two\n", 2),
-        ("- one\n# Another title\n", 2),
-        ("- one\n| a | b |\n", 2),
-    ],
-)
-def test_check__line_that_is_no_item__is_refused(text, line):
-    assert told(text) == [("curated/bullets", line)]
+    "text",
+    ["# Memory\nThe service is in Frankfurt\n", "- one\n* two\n", "- one\n1. two\n", "- one\n  - nested\n",
+     "- one\n  continued\n", "- one\n-\n", "- one\n- <!-- nothing -->\n", "- one\n---\n", "- one\n- - -\n",
+     "- one\n2026. two\n", "- one\n# Another title\n", "- one\n| a | b |\n"],
+)  # fmt: skip
+def test_check__line_that_is_no_item__is_refused(text):
+    assert told(text) == [("curated/bullets", 2)]
     assert told(text, bullets=False) == []
 
 
@@ -94,10 +76,8 @@ def test_check__stored_text__warns_except_for_machine_paths():
 @pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
 def test_plugin__other_surface__is_not_its_business(surface):
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
-    assert (
-        CuratedMemory(context=PluginContext("curated", {}, "", "")).on_validate(ValidationRequest(surface, "x", text))
-        == ()
-    )
+    plugin = CuratedMemory(context=PluginContext("curated", {}, "", ""))
+    assert plugin.on_validate(ValidationRequest(surface, "x", text)) == ()
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,8 @@ class Store:
         return path.read_text() if path.exists() else None
 
     def all(self) -> dict[str, str]:
-        return {
-            str(p.relative_to(self.folder)): p.read_text()
-            for p in sorted(self.folder.rglob("*.md"))
-            if "state" not in p.parts
-        }
+        found = (path for path in sorted(self.folder.rglob("*.md")) if "state" not in path.parts)
+        return {str(path.relative_to(self.folder)): path.read_text() for path in found}
 
 
 @pytest.fixture
@@ -224,13 +221,10 @@ def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(op
     assert result.diary == DIARY
     diary = store.read(DIARY) or ""
     assert diary.startswith("# Dream Diary: 2026-11-21\n\n## Dream (14:30)\n")
-    for part in (
-        "> Tidied up.",
-        "- MEMORY.md\n- memory/2026-11-21.md",
-        "- The queue runs on Postgres 16 [memory/2026-11-21.md:5]",
-        "- Deploys need two reviewers (left out by the dream)",
-    ):
-        assert part in diary
+    assert "> Tidied up." in diary
+    assert "- MEMORY.md\n- memory/2026-11-21.md" in diary
+    assert "- The queue runs on Postgres 16 [memory/2026-11-21.md:5]" in diary
+    assert "- Deploys need two reviewers (left out by the dream)" in diary
 
 
 def test_dream__trial__writes_nothing_but_its_record(opened, store, dreamer):

@@ -75,12 +75,8 @@ def test_create__plain_fact__has_id_utc_time_and_every_field(facts, clock):
     assert result.outcome is AddOutcome.ADDED
     fact = result.fact
     assert re.fullmatch(r"fact_[0-9a-f]{8}", fact.id)
-    assert (fact.content, fact.category, fact.confidence, fact.source) == (
-        "User prefers tabs",
-        "preference",
-        0.9,
-        "chat",
-    )
+    said = (fact.content, fact.category, fact.confidence, fact.source)
+    assert said == ("User prefers tabs", "preference", 0.9, "chat")
     assert fact.created_at == clock.now
     assert fact.created_at.utcoffset() == timedelta(0)
     assert facts.get(fact.id) == fact
@@ -249,10 +245,7 @@ def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened):
     facts = opened(plugins=[("masker", Masker())]).facts
     good = '{"content": "a", "category": "goal", "confidence": 0.1, "createdAt": "2020-01-01T00:00:00"}'
     lines = [
-        good,
-        "",
-        "{not json",
-        "[]",
+        *(good, "", "{not json", "[]"),
         '{"content": " ", "category": "goal", "confidence": 0.5}',
         '{"content": "b", "category": "workflow", "confidence": 0.5}',
         '{"content": "c", "category": "goal", "confidence": "0.5"}',

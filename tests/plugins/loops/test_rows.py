@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def langchain() -> tuple[list[Any], list[Any]]:
         SystemMessage,
         ToolMessage,
         message_to_dict,
-    )
+    )  # fmt: skip
 
     call = {"name": "run", "args": {"suite": "login"}, "id": "c1"}
     blocks = [
@@ -64,7 +65,7 @@ def pydantic_ai() -> tuple[list[Any], list[Any]]:
         ToolCallPart,
         ToolReturnPart,
         UserPromptPart,
-    )
+    )  # fmt: skip
 
     rows = [
         ModelRequest(parts=[SystemPromptPart("Be brief"), UserPromptPart("Fix the login test")], instructions="Obey"),
@@ -127,7 +128,7 @@ def openai_agents() -> tuple[list[Any], list[Any]]:
         ResponseOutputMessage,
         ResponseOutputText,
         ResponseReasoningItem,
-    )
+    )  # fmt: skip
     from openai.types.responses.response_reasoning_item import Summary
 
     agent = Agent(name="a", instructions="Never kept")
@@ -159,19 +160,11 @@ def test_guard__rows_of_a_framework__are_journalled_as_they_were_said(framework,
     with Holdfast.open(project) as memory:
         memory.guard(lambda given: given[-1:], session="s")(rows)
         said = [row for row in journal_of(memory) if row[1] != "summary"]
-        assert [
-            (
-                r,
-                t,
-                x.removeprefix("summary.text: ").removesuffix("\nsummary.type: summary_text").removeprefix("error: "),
-            )
-            for r, t, x in said
-        ] == SAID
+        framing = re.compile(r"^summary\.text: |\nsummary\.type: summary_text$|^error: ")
+        assert [(role, tool, framing.sub("", text)) for role, tool, text in said] == SAID
         assert "A summary" not in str(said)
-        failed = [
-            e.record.get("failed") for e in memory.session("s").journal.entries() if e.record.get("role") == "tool"
-        ]
-    assert failed == [True]
+        records = [entry.record for entry in memory.session("s").journal.entries()]
+    assert [one.get("failed") for one in records if one.get("role") == "tool"] == [True]
 
 
 def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project):
