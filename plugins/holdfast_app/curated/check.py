@@ -27,6 +27,7 @@ from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line,
 #: length, unless the user allowed such items.
 _JUDGED_CHARS: Final = 2_000
 
+_RELATIVE: Final = "Use a path relative to the project, or a URL."
 #: Checking stops after this many findings.
 _MAX_FINDINGS: Final = 1_000
 
@@ -60,10 +61,8 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
             add("bullets", line.number, f"is {shape}", fix, warning=request.stored or line.kind == FENCE)
         if line.kind != FENCE:
             if path := rules.machine_path(line.text):
-                message = f"contains a path that exists on one machine only: {path}"
-                add(
-                    "machine-path", line.number, message, "Use a path relative to the project, or a URL.", warning=False
-                )
+                message, fix = f"contains a path that exists on one machine only: {path}", _RELATIVE
+                add("machine-path", line.number, message, fix, warning=False)
             for rule, message, fix in _said(line):
                 add(rule, line.number, message, fix)
     if document.unclosed:
@@ -74,7 +73,7 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
 
 
 def _item(line: Line, first: int, count: int, limits: Limits) -> Iterator[tuple[str, str, str]]:
-    """The problems of the item number ``count``, each with its rule and what to do. The line ``first`` says the same."""
+    """The problems of the item number ``count``, each with its rule and what to do. Line ``first`` says the same."""
     if len(line.text) > limits.max_chars:
         message = f"has {len(line.text)} characters, more than {limits.max_chars}"
         yield "length", message, "Shorten it to one sentence, or link to the details."
