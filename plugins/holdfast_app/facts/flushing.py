@@ -1,34 +1,53 @@
-"""Stores a flush's stated and extracted facts, and runs slow extractors later."""
+"""Stores a flush's stated and extracted facts, and works through the backlog of turns for slow extractors.
+
+The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
+call. In the background only one process works, bounded in time and in calls a day; its record is ``state/upkeep.json``.
+The session's journal records a piece after its facts are stored and before it leaves the queue. So a crash loses
+nothing, and a recorded piece is not asked again.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, HoldfastError, Refused
-from holdfast.journal import order
+from holdfast import Session
+from holdfast.config.layout import Surface
+from holdfast.config.serde import stamp
+from holdfast.errors import BadValue, HoldfastError, Refused, Unavailable
+from holdfast.flush import notes
+from holdfast.fs import paths, private
+from holdfast.journal import journal as journals
+from holdfast.journal import order, summaries
 from holdfast.journal.journal import Journal
-from holdfast.models import AddOutcome, AddResult, Category, Fact, Message, Payload, Receipt, turns_of
+from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.services.interfaces import FactService, Gathered
+from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import cut, is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
-from holdfast_app import background
+from holdfast_app import background, progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
-from holdfast_app.facts.extraction import backlog, extract
-from holdfast_app.facts.extraction.queue import Queue
+from holdfast_app.facts.extraction import extract
+from holdfast_app.facts.extraction import queue as queues
+from holdfast_app.facts.extraction.extract import ExtractResult
+from holdfast_app.facts.extraction.queue import Queue, Run, Waiting
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
-from holdfast_app.facts.store.writer import Value
-from holdfast_app.records import ownlines, recalled
+from holdfast_app.facts.store.writer import Value, check_source
+from holdfast_app.records import blocks, ownlines, recalled
 
 logger = log("holdfast.facts")
 
+_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
 #: Characters of a fact that a warning quotes.
 _QUOTED: Final = 60
 #: A stated fact's first words, and its category.
@@ -67,16 +86,16 @@ class FlushedFacts(FactService):
         queued: list[str] = []
         try:
             turns = recalled.without_recalled(turns_of(said[-extract.AT_ONCE_MESSAGES :]))
-            by_turn, later = services.config.extract.when == background.TURN, backlog.later(services)
+            by_turn, slow = services.config.extract.when == background.TURN, later(services)
             heard = Witness(services, turns)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
             found = Gathered() if by_turn else found or extract.at_once(services, turns)
-            plugins, error = [*later, *found.failed], " ".join(found.failed.values())
-            queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
-            if later:
+            plugins, error = [*slow, *found.failed], " ".join(found.failed.values())
+            queued += enqueue(services, session, said, plugins, flush=flush, error=error)
+            if slow:
                 ids = {m.id for m in said}
                 Queue(services.state).flushed(session, ids, flush)
-                backlog.add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
+                add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
             results = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored).stated
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
@@ -87,10 +106,10 @@ class FlushedFacts(FactService):
         """Queue the messages for every extractor, because the store's server did not take the flush. Returns the queued
         items' ids. Raises: Unavailable."""
         plugins = list(self._services.plugins.extractors())
-        return backlog.enqueue(self._services, session, said, plugins, flush=flush)
+        return enqueue(self._services, session, said, plugins, flush=flush)
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
-        asked = backlog.work_off(self._services, first=queued, but=found.failed if found else ())
+        asked = work_off(self._services, first=queued, but=found.failed if found else ())
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         if mine:
@@ -146,3 +165,232 @@ def _unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]
 def _texts(payload: Payload) -> list[str]:
     """The stated facts."""
     return [] if "facts" in payload.derived else [text for text in payload.facts or () if not is_none(text)]
+
+
+# the backlog
+
+
+def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
+    """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
+    source = services.gate.identifier(check_source(source))
+    queue, names, ids = Queue(services.state), list(services.plugins.extractors()), list[str]()
+    for piece in extract.pieces(extract.redacted(services, said)) if names else ():
+        if turns := recalled.without_recalled(piece):
+            ids.append(queue.add(turns, names, error="", source=source, now=services.clock()))
+    return work_off(services, first=ids)
+
+
+def enqueue(
+    services: Services,
+    source: str,
+    said: Sequence[Message],
+    plugins: Collection[str],
+    *,
+    flush: str = "",
+    error: str = "",
+) -> list[str]:
+    """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted or are queued
+    already. Returns the new items' ids. Raises: Unavailable.
+
+    The session's journal keeps the account.
+    """
+    queue, put = Queue(services.state), list[str]()
+    if not said or not plugins:
+        return put
+    private.make(services.state)
+    with private.lock(services.private("extract-account"), timeout_s=60.0):
+        pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
+        known = set(chain(*pieces, *(one.covers for one in queues.extracted_of(services.state, source))))
+        missing = turns_of([m for m in said if m.id not in known])
+        for piece in extract.pieces(recalled.without_recalled(missing)):
+            covers = [m.id for turn in piece for m in turn.messages]
+            now = services.clock()
+            put.append(queue.add(piece, plugins, error=error, source=source, now=now, flush=flush, covers=covers))
+    return put
+
+
+def later(services: Services) -> list[str]:
+    """The extractors that a flush does not wait for: models, and turn by turn all of them."""
+    by_turn = services.config.extract.when == background.TURN
+    return [name for name, is_quick in services.plugins.extractors().items() if by_turn or not is_quick]
+
+
+def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
+    """A plugin's summary as it may be stored, with the decisions and the rejected approaches; lines that instruct
+    an agent are marked with their source. Empty when a validator refuses it."""
+    text = "\n\n".join(filter(None, (extraction.summary, blocks.late(extraction.draft))))
+    text = paths.rewrite(heard.marked(text), services.root).strip()
+    try:
+        return services.gate.admit(text, surface=Surface.DAILY) if text else ""
+    except Refused as refused:
+        logger.warning("a summary was refused: %s", refused.message)
+        return ""
+
+
+def work_off(
+    services: Services,
+    *,
+    limit: int = 1,
+    first: Collection[str] = (),
+    but: Collection[str] = (),
+    even_if_not_due: bool = False,
+) -> ExtractResult:
+    """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
+    waiting for a plugin in ``but``, which has just failed. Never raises."""
+    queue, known, failing = Queue(services.state), services.plugins.extractors().keys(), {*but}
+    if not known:
+        return ExtractResult()
+
+    def has_reader(item: Waiting) -> bool:
+        return not item.plugins or not known.isdisjoint(item.plugins)
+
+    def is_next(item: Waiting) -> bool:
+        is_due = even_if_not_due or item.due <= services.clock()
+        return is_due and failing.isdisjoint(item.plugins) and has_reader(item)
+
+    result = ExtractResult()
+    try:
+        for item in queue.claim(services.clock(), limit=len(first), wanted=lambda i: i.id in first and has_reader(i)):
+            result += _tried(services, queue, item, failing)
+        for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
+            progress.report(result.retried, 0, "queued conversations extracted")
+            result += evolve(_tried(services, queue, item, failing), retried=1)
+    except HoldfastError as error:
+        logger.warning("waiting turns could not be extracted: %s", error.message)
+        result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
+    return result + ExtractResult(given_up=tuple(queue.given_up))
+
+
+def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -> ExtractResult:
+    """Extract a claimed item. Plugins that fail are added to ``failing``. Raises: HoldfastError."""
+    plugins = [name for name in _unasked(services, item) if name in services.plugins.extractors()]
+    if not plugins:  # its process died after recording it, or another process was faster
+        queue.remove([item.id])
+        return ExtractResult()
+    found = extract.ask(services, item.turns, plugins)
+    heard = Witness(services, item.turns)
+    result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
+    if item.covers:
+        said = {plugin: _summary(services, extraction, heard) for plugin, extraction in found.results}
+        queues.note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
+        # The flush may have run during the extraction.
+        flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
+        if flush:
+            result = evolve(result, summaries=add_summaries(services, item.source, {*item.covers}, flush, item.since))
+    if not found.failed:
+        queue.remove([item.id])
+        return result
+    failing |= {*found.failed}
+    waits = queue.failed(item, found.failed, error=" ".join(found.failed.values()), now=services.clock())
+    failures = [f"{one} {_AGAIN}" if waits else one for one in found.failed.values()]
+    return result + ExtractResult(failures=failures, queued=int(waits))
+
+
+def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
+    """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
+    if not item.covers:
+        return item.plugins or tuple(services.plugins.extractors())
+    read = queues.extracted_of(services.state, item.source)
+    known = {name: {i for one in read if one.plugin == name for i in one.covers} for name in item.plugins}
+    return tuple(name for name in item.plugins if not {*item.covers} <= known[name])
+
+
+def add_summaries(
+    services: Services, source: str, ids: set[str], flush: str, at: datetime
+) -> tuple[tuple[str, str], ...]:
+    """Put the summaries of the extracted pieces that cover only messages in ``ids`` into the daily note of the time
+    ``at``, which is the flush's, and into the journal of the session ``source``, once however often this is called.
+    Returns them, by flush. Raises: PluginError; Unavailable."""
+    journal, told = Journal(services.state, source), list[tuple[str, str]]()
+    at = at.astimezone(services.config.tz)
+    name = services.layout.name(Surface.DAILY, at.date())
+    for one in queues.extracted_of(services.state, source):
+        if not one.summary or not ids.issuperset(one.covers):
+            continue
+        part = sha256("\n".join(one.covers))[:16]
+        block_id, block = blocks.later(flush, one.plugin, one.summary, session=source, at=at, part=part)
+        try:
+            block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+        except Refused as refused:
+            logger.warning("a summary was refused: %s", refused.message)
+            continue
+        note = services.store.read(name)
+        if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
+            services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
+        journal.append(summaries.record(flush, f"{one.plugin} {part}", one.summary, stamp(at)))
+        told.append((flush, one.summary))
+    return tuple(told)
+
+
+# --- in the background
+
+_WORK: Final = "extract-work"
+#: Maximum wait for another process that may be about to end, in seconds.
+_PATIENCE_S: Final = 3.0
+#: Maximum duration of a run, in seconds. The next one continues.
+_LIMIT_S: Final = 600.0
+
+
+def run(services: Services) -> ExtractResult:
+    """Extract every ended turn not yet extracted, and everything else due in the queue.
+
+    A failure ends the run, because the next piece would most likely fail too, and so do the limits of time and of calls
+    a day. The rest waits. Returns an empty result while another process works, which looks for new turns after each
+    piece. Raises: Unavailable.
+    """
+    private.make(services.state)
+    with ExitStack() as working:
+        try:
+            working.enter_context(private.lock(services.private(_WORK), timeout_s=_PATIENCE_S))
+        except Unavailable:
+            return ExtractResult()
+        return _worked(services)
+
+
+def _worked(services: Services) -> ExtractResult:
+    result, record = ExtractResult(), Run(at=services.now(), calls=queues.calls_today(services))
+    most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
+    while True:
+        collect(services)
+        if not services.waits(queues.FILE):
+            break
+        if record.calls >= most or time.monotonic() > until:
+            record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
+            break
+        record.save(services)
+        step = work_off(services)
+        result += step
+        calls, pieces = record.calls + step.retried, record.pieces + step.retried
+        record = evolve(record, calls=calls, pieces=pieces, facts=len(result.added), problem=" ".join(step.failures))
+        if step.failures or not step.retried:
+            break
+    if record.pieces or record.problem:
+        evolve(record, ended=services.now()).save(services)
+    return result
+
+
+def everything(services: Services) -> ExtractResult:
+    """Try every waiting item once, due or not. Raises: Unavailable."""
+    if services.config.extract.when == background.TURN:
+        collect(services)
+    return work_off(services, limit=queues.MAX_ITEMS, even_if_not_due=True)
+
+
+def collect(services: Services) -> None:
+    """Queue every session's ended turns that are neither extracted nor queued."""
+    plugins = later(services)
+    for one in journals.every(services.state) if plugins else ():
+        try:
+            if one.is_unflushed():
+                enqueue(services, one.session_id, ended(Session(services, one.session_id).unflushed), plugins)
+        except HoldfastError as error:
+            logger.warning("cannot queue a session's turns: %s", error.message)
+
+
+def ended(messages: Sequence[Message]) -> Sequence[Message]:
+    """``messages`` without a final turn that has no answer yet."""
+    begun = answered = 0
+    for number, message in enumerate(messages):
+        begun = number if message.role == "user" else begun
+        answered = number + 1 if message.role == "assistant" and not message.tool else answered
+    return messages[: max(answered, begun)]

@@ -81,21 +81,21 @@ class RemembersFacts(project.Project):
         Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
         Unavailable.
         """
-        from holdfast_app.facts.extraction.backlog import extract_now
         from holdfast_app.facts.extraction.extract import turns_given
+        from holdfast_app.facts.flushing import extract_now
 
         return extract_now(self.services, turns_given(messages), source=source)
 
     def extract_queued(self) -> ExtractResult:
         """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
-        from holdfast_app.facts.extraction.backlog import everything
+        from holdfast_app.facts.flushing import everything
 
         return everything(self.services)
 
     def extract_turns(self) -> ExtractResult:
         """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
         while another process does it. Raises: Unavailable."""
-        from holdfast_app.facts.extraction.backlog import run
+        from holdfast_app.facts.flushing import run
 
         return run(self.services)
 

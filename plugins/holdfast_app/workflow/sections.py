@@ -114,7 +114,8 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
             else:
                 new = _placed(new, section, line, line_of(entry.replaces), f"{name} under `{anchor}`")
                 added[anchor] = (*added.get(anchor, ()), line)
-    if new != text and _structure(outline(new)) != _structure(outline(text)):
+    before, after = ([(h.level, h.text) for h in outline(one).headings] for one in (text, new))
+    if before != after:
         raise Refused(
             f"An entry added to {name} would change its headings.",
             next_step="Close the open Markdown block just above the section.",
@@ -128,10 +129,8 @@ def _line(entry: CuratedEntry, where: str) -> str:
     if not line:
         raise Refused(f"An entry for {where} is blank.", next_step="Write some text, or leave the entry out.")
     if len(line) > MAX_CHARS:
-        raise Refused(
-            f"An entry for {where} has {len(line)} characters, more than {MAX_CHARS}.",
-            next_step="Use one sentence, or link to the details.",
-        )
+        why = f"An entry for {where} has {len(line)} characters, more than {MAX_CHARS}."
+        raise Refused(why, next_step="Use one sentence, or link to the details.")
     return line
 
 
@@ -207,10 +206,6 @@ def _outline(text: str, name: str) -> Outline:
         what = "fenced code" if kind == "fence" else "an HTML block or comment"
         raise Corrupt(f"In {name}, line {line} opens {what} that never ends.", next_step="Close it.")
     return found
-
-
-def _structure(found: Outline) -> list[tuple[int, str]]:
-    return [(h.level, h.text) for h in found.headings]
 
 
 def _newline(text: str) -> str:

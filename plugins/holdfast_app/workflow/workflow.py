@@ -113,7 +113,14 @@ class Workflow:
         key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
         with self._lock():
             record = self.record
-            self._check_conditions(confirmed)
+            wanted = CONDITIONS[self.name]
+            if unknown := sorted(set(confirmed) - set(wanted)):
+                why = f"{unknown[0]!r} is not a condition of the workflow {self.name}."
+                raise Refused(why, next_step=f"It ends when {' and '.join(wanted.values())}: {', '.join(wanted)}.")
+            if missing := [name for name in wanted if name not in confirmed]:
+                why = f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}."
+                step = "When that is true, pass " + " ".join(f"--{m}" for m in missing) + ". Nothing was written."
+                raise Refused(why, next_step=step)
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
                 why = f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded."
@@ -130,21 +137,6 @@ class Workflow:
             observations.write_due(self._services)
             self._note(evolve(record, state="ended", ended=stamp(now), key=key))
         return done
-
-    def _check_conditions(self, confirmed: Collection[str]) -> None:
-        wanted = CONDITIONS[self.name]
-        unknown = sorted(set(confirmed) - set(wanted))
-        if unknown:
-            raise Refused(
-                f"{unknown[0]!r} is not a condition of the workflow {self.name}.",
-                next_step=f"It ends when {' and '.join(wanted.values())}: {', '.join(wanted)}.",
-            )
-        missing = [name for name in wanted if name not in confirmed]
-        if missing:
-            raise Refused(
-                f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
-                next_step="When that is true, pass " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
-            )
 
     @property
     def _path(self) -> str:

@@ -10,7 +10,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
 from holdfast_app import background
 from holdfast_app.config import ExtractConfig
-from holdfast_app.facts.extraction import backlog
+from holdfast_app.facts import flushing
 from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
@@ -45,13 +45,13 @@ def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened, q
     model.EXTRACTS_AT_ONCE = quick
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
-    backlog.run(memory.services)
-    backlog.run(memory.services)
+    flushing.run(memory.services)
+    flushing.run(memory.services)
     say(memory, "three")
     memory.session("s").flush()
     say(memory, "four")
     memory.session("s").end()
-    backlog.run(memory.services)
+    flushing.run(memory.services)
     memory.extract_queued()
     read = [t for texts in model.asked for t in texts if t.startswith("Done")]
     # Within the flush the quick ones are asked for payload fields as well: their facts are not stored from there.
@@ -66,13 +66,13 @@ def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened, cloc
     memory = opened(model, extract=TURN)
     say(memory, "one")
     say(memory, "two", session="t")
-    assert backlog.run(memory.services).failures
+    assert flushing.run(memory.services).failures
     assert len(model.asked) == 1, "a model that does not answer is not asked for the next turn at once"
     assert waiting(memory) == 2
     model.error = None
     clock.tick(minutes=10)
     say(memory, "three")
-    backlog.run(memory.services)
+    flushing.run(memory.services)
     assert facts(memory) == ["They said one", "They said three", "They said two"]
     assert waiting(memory) == 0
 
@@ -98,12 +98,12 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
     with monkeypatch.context() as dying:
         dying.setattr(place, die)
         with pytest.raises(Killed):
-            backlog.run(memory.services)
+            flushing.run(memory.services)
     again = opened(model, extract=TURN)
-    backlog.run(again.services)
+    flushing.run(again.services)
     assert (waiting(again), len(model.asked)) == (1, 1), "its taker may still be at it"
     clock.tick(minutes=11)
-    backlog.run(again.services)
+    flushing.run(again.services)
     assert (waiting(again), len(model.asked)) == (0, asked)
     assert facts(again) == ["They said one"]
 
@@ -113,13 +113,13 @@ def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_r
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one", "two")
-    backlog.run(memory.services)
+    flushing.run(memory.services)
     say(memory, "three")
     memory.services.hurried = True
     memory.session("s").compact(0)
     assert note().count("In short: one") == 1
     assert "In short: three" not in note()
-    backlog.run(opened(model, extract=TURN).services)
+    flushing.run(opened(model, extract=TURN).services)
     assert note().count("In short: three") == 1
     assert opened().session("s").summary == "In short: one\n\nIn short: three"
 
@@ -127,12 +127,12 @@ def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_r
 def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened, project):
     memory = opened(Model(), extract=TURN)
     say(memory, "one")
-    backlog.run(memory.services)
+    flushing.run(memory.services)
     memory.purge(subject="one")
     journal = (project / ".holdfast" / "state" / "sessions" / "s.jsonl").read_text()
     assert "In short: one" not in journal
     memory.purge(session="s")
-    backlog.run(memory.services)
+    flushing.run(memory.services)
     assert memory.sessions() == []
 
 
@@ -150,7 +150,7 @@ def test_session__answer_is_added__extraction_is_started_only_with_the_setting(o
 
 
 def test_run__another_process_works__that_one_takes_the_new_turn_too(opened, monkeypatch):
-    monkeypatch.setattr(backlog, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(flushing, "_PATIENCE_S", 0.1)
     model = Model()
     memory = opened(model, extract=TURN)
     say(memory, "one")
@@ -164,9 +164,9 @@ def test_run__another_process_works__that_one_takes_the_new_turn_too(opened, mon
             if not seen:
                 seen.append(1)
                 say(other, "two")
-                assert backlog.run(other.services).retried == 0
+                assert flushing.run(other.services).retried == 0
             return ask(turns)
 
     first = opened(Slow(), extract=TURN)
-    backlog.run(first.services)
+    flushing.run(first.services)
     assert facts(memory) == ["They said one", "They said two"]

@@ -49,7 +49,7 @@ class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
     flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     lists the message ids in the journal of session ``source`` that become extracted by it, see
-    :mod:`holdfast_app.facts.extraction.backlog`; empty for turns that no journal keeps account of."""
+    :mod:`holdfast_app.facts.flushing`; empty for turns that no journal keeps account of."""
 
     id: str
     since: datetime
@@ -105,18 +105,12 @@ class Queue(DurableQueue[Waiting]):
         """Queue ``turns`` for ``plugins`` and return the item's id. After a failed attempt (with an ``error``) the next
         one is due after the backoff, otherwise at once. The oldest items beyond the maximum are given up."""
         names, now = tuple(sorted(plugins)), now.astimezone(UTC)
+        item_id = sha256("\n".join([*names, *(m.id for turn in turns for m in turn.messages)]))[:16]
+        due, tried = (now + BACKOFF, 1) if error else (now, 0)
         item = Waiting(
-            id=sha256("\n".join([*names, *(m.id for turn in turns for m in turn.messages)]))[:16],
-            since=now,
-            due=now + BACKOFF if error else now,
-            attempts=int(bool(error)),
-            error=error,
-            source=source,
-            plugins=names,
-            turns=turns,
-            flush=flush,
-            covers=tuple(covers),
-        )
+            id=item_id, since=now, due=due, attempts=tried, error=error, source=source, plugins=names, turns=turns,
+            flush=flush, covers=tuple(covers),
+        )  # fmt: skip
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
             items = [*filter(None, (row.item for row in rows)), item]

@@ -68,11 +68,9 @@ class Facts(FactWriter):
             raise BadValue("order", f"cannot be {cut(repr(order), 40)}", next_step=f"Use one of: {', '.join(known)}.")
         if limit is not None:
             must_be_whole(limit, "limit")
-        backend, order = self.services.store.backend, FactOrder(order)
-        if category is None:
-            return list(backend.facts(order, limit))
-        wanted = check_category(category)
-        return list(islice((f for f in backend.facts(order) if f.category == wanted), limit))
+        wanted = None if category is None else check_category(category)
+        found = self.services.store.backend.facts(FactOrder(order), limit if wanted is None else None)
+        return list(islice((fact for fact in found if wanted in (None, fact.category)), limit))
 
     def count(self) -> int:
         """The number of stored facts."""
