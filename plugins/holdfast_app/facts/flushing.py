@@ -42,7 +42,7 @@ from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.queue import Queue, Run, Waiting
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
-from holdfast_app.facts.store.writer import Value, check_source
+from holdfast_app.facts.store.values import Value, check_source
 from holdfast_app.records import blocks, ownlines, recalled
 
 logger = log("holdfast.facts")

@@ -12,7 +12,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from holdfast_app.facts.store.writer import check_confidence
+from holdfast_app.facts.store.values import check_confidence
 from holdfast_app.printable import some
 from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError

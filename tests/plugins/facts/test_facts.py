@@ -16,7 +16,7 @@ from holdfast.errors import BadValue, DuplicateFact, NotFound
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
 from holdfast_app.config import Config, FactsConfig
-from holdfast_app.facts.store import writer
+from holdfast_app.facts.store import lifecycle
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
 
@@ -85,7 +85,7 @@ def test_create__plain_fact__has_id_utc_time_and_every_field(facts, clock):
 @pytest.mark.req("R043")
 def test_create__id_collides__another_is_drawn(opened, monkeypatch):
     ids = iter(["fact_00000001", "fact_00000001", "fact_00000001", "fact_00000002"])
-    monkeypatch.setattr(writer, "draw_id", lambda: next(ids))
+    monkeypatch.setattr(lifecycle, "draw_id", lambda: next(ids))
     facts = opened().facts
     facts.create("one")
     second = facts.create("two").fact

@@ -28,8 +28,8 @@ from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
-from holdfast_app.facts.store import writer
 from holdfast_app.facts.store.lifecycle import Facts
+from holdfast_app.facts.store.values import Value
 from holdfast_app.records import recalled
 
 #: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
@@ -140,7 +140,7 @@ def settle(
     heard: Witness,
     *,
     source: str = "",
-    stated: Sequence[writer.Value | AddResult] = (),
+    stated: Sequence[Value | AddResult] = (),
     stored: Sequence[Fact] | None = None,
     at: datetime | None = None,
 ) -> ExtractResult:
@@ -151,7 +151,7 @@ def settle(
     facts = Facts(services)
     failures = list(found.failed.values())
     changed = False
-    said = {same_key(one.content) for one in stated if isinstance(one, writer.Value)}
+    said = {same_key(one.content) for one in stated if isinstance(one, Value)}
     named = [
         (plugin, candidate if candidate.source else evolve(candidate, source=source))
         for plugin, extraction in found.results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -12,7 +12,7 @@ from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
-from holdfast.models import AddOutcome
+from holdfast.models import AddOutcome, AddResult
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy, log
 from holdfast_app import progress
@@ -20,14 +20,8 @@ from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON as REJECTED
-from holdfast_app.facts.store.writer import (
-    SURFACE,
-    FactWriter,
-    Value,
-    check_category,
-    check_confidence,
-    check_content,
-)
+from holdfast_app.facts.rejected import Rejected
+from holdfast_app.facts.store.values import SURFACE, Value, check_category, check_confidence, check_content
 
 logger = log("holdfast.facts")
 
@@ -96,9 +90,12 @@ def _lines(text: str) -> Iterator[Row]:
                 yield Row(number, None, "it is not JSON")
 
 
-def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
+AddAll = Callable[[Sequence[Value]], Sequence[AddResult]]
+
+
+def import_rows(services: Services, add_all: AddAll, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
-    witness, rejected = Witness(services), facts.rejected
+    witness, rejected = Witness(services), Rejected(services)
     known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
@@ -117,7 +114,7 @@ def import_rows(services: Services, facts: FactWriter, rows: Iterable[object], *
                 bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row._replace(value=row.value._replace(content=content)))
-        results = facts.add_all([row.value for row in good])
+        results = add_all([row.value for row in good])
         outcomes.update(result.outcome for result in results)
         evicted += sum(len(result.evicted) for result in results)
         refused = zip(good, results, strict=True)

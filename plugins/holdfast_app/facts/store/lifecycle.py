@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,40 +16,54 @@ from attrs import evolve
 from holdfast.clock import must_be_moment
 from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, must_be, must_be_whole
+from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder, delete_fact, get_fact
+from holdfast.storage import FactOrder, Remove, delete_fact, get_fact
 from holdfast.text.lazy import Lazy, log
-from holdfast.text.plain import cut
+from holdfast.text.plain import cut, same_key
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
-from holdfast_app.facts.rejected import REASON, key_of
+from holdfast_app.base import Services
+from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of
+from holdfast_app.facts.relation import Known
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
-from holdfast_app.facts.store.writer import (
+from holdfast_app.facts.store.values import (
     SURFACE,
-    FactWriter,
+    Placed,
     Value,
     check_category,
     check_confidence,
     check_content,
     check_source,
-)
+    placed,
+)  # fmt: skip
 
 if TYPE_CHECKING:  # its module takes long to import, and remembering a fact needs none of it
     from holdfast.models import FactCandidate
 
 FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+_Results: TypeAlias = list[AddResult]
 
 logger = log("holdfast.facts")
 
 _DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_NEWER = "a newer value was stated"
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
-class Facts(FactWriter):
+def draw_id() -> str:
+    """As a uuid4 begins with. Stores report collisions. Source: R043."""
+    return "fact_" + os.urandom(4).hex()
+
+
+class Facts:
     """One project's facts. Content passes the gate before it is stored.
 
     All methods may raise Unavailable and Corrupt from the store.
     """
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
 
     # reading
 
@@ -157,7 +174,7 @@ class Facts(FactWriter):
         at: datetime | None = None,
         said: tuple[str, ...] | None = None,
     ) -> Value:
-        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.writer.Value`.
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.values.Value`.
 
         Raises: BadValue, Refused, PluginError."""
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
@@ -200,7 +217,7 @@ class Facts(FactWriter):
         those of an archive of holdfast.
         """
         must_be(Iterable, rows, "rows")
-        return import_rows(self.services, self, rows, is_archive=is_archive)
+        return import_rows(self.services, self.add_all, rows, is_archive=is_archive)
 
     # changing and leaving
 
@@ -247,3 +264,160 @@ class Facts(FactWriter):
         self._trace("deleted", "deleted by hand", fact)
         logger.info("fact %s was deleted", fact_id)
         return fact
+
+    # writing
+
+    @property
+    def trail(self) -> FactTrail:
+        """The removals from the store, and the changes, with their reasons."""
+        return FactTrail(self.services.state)
+
+    @property
+    def rejected(self) -> Rejected:
+        """Statements removed or replaced on this machine, read now."""
+        return Rejected(self.services)
+
+    def _reject(self, *facts: Fact) -> None:
+        """Record facts that leave, before they do."""
+        self.rejected.add({key_of(fact.content) for fact in facts}, self.services.clock())
+
+    def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
+        """Record facts that leave for the fact ``by``, with their content in the trail."""
+        if replaced:
+            self._trace("replaced", why, *replaced, by=by, is_kept=True)
+            self._reject(*replaced)
+
+    def _trace(self, event: str, why: str, *facts: Fact, by: str = "", is_kept: bool = False) -> None:
+        """Record what happened to facts, with ``is_kept`` durably and with their content."""
+        names = ("id", "category", "confidence", *(("content", "source") if is_kept else ()))
+        at = self.services.clock().astimezone(UTC)
+        told = ({name: getattr(fact, name) for name in names} for fact in facts)
+        self.trail.add(*(Departure(at=at, event=event, why=why, by=by, **one) for one in told), flush=is_kept)
+
+    def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> _Results:
+        """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
+        where there is none or it is taken. ``older`` has the facts that each value replaces, which leave in the same
+        step. The trail gets their content first."""
+        facts = [
+            Fact(id=one.id or draw_id(), content=one.content, category=one.category, confidence=one.confidence,
+                 created_at=one.at.astimezone(UTC), source=one.source)
+            for one in values
+        ]  # fmt: skip
+        replaced = older or [()] * len(facts)
+        is_ranked = self.services.config.facts.rank_union
+        added = list(map(self._ranked, facts, replaced)) if is_ranked else self._add(facts, replaced)
+        results = []
+        for fact, old, result in zip(facts, replaced, added, strict=True):
+            if result.outcome is AddOutcome.ADDED:
+                logger.debug("fact %s was added", fact.id)
+            else:
+                logger.info("a fact was skipped: %s", result.reason or f"duplicate of {result.duplicate_of}")
+            if result.outcome is not AddOutcome.REFUSED:
+                result = evolve(result, replaced=[one.id for one in old])
+            results.append(result)
+        return results
+
+    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> _Results:
+        """The result for each value, in order. Results among the values stay unchanged.
+
+        A new value replaces older ones, see :meth:`add_all`. Where the backend makes no single step of it, a crash
+        leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or
+        machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
+        None reads them. Raises: errors of the store."""
+        if stored is None:
+            stored = list(self.services.store.backend.facts()) if any(isinstance(one, Value) for one in values) else []
+        known = Known[Fact]()
+        for fact in self.services.store.known_facts(stored):
+            known.add(fact, fact.content)
+        together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
+        results: dict[int, AddResult] = {}
+        waiting, said = dict[int, Placed](), Known[int]()
+        for at, value in enumerate(values):
+            if isinstance(value, Value) and any(said.related(value.content)):
+                self._store_together(waiting, known, results)
+                said = Known()
+            one = placed(value, known, together) if isinstance(value, Value) else value
+            if isinstance(one, Placed):
+                said.add(at, one.value.content)
+                waiting[at] = one
+            else:
+                results[at] = one
+        self._store_together(waiting, known, results)
+        return [results[at] for at in range(len(values))]
+
+    def _store_together(self, waiting: dict[int, Placed], known: Known[Fact], results: dict[int, AddResult]) -> None:
+        """Move what is ``waiting`` to the ``results``; ``known`` gets the new facts."""
+        new = waiting.values()
+        added = self.add_all([one.value for one in new], older=[one.leaving for one in new])
+        for fact in (result.fact for result in added if result.fact is not None):
+            known.add(fact, fact.content)
+        for (at, one), result in zip(waiting.items(), added, strict=True):
+            # Without the fact to cosign, who stated it first has just taken it back.
+            results[at] = result if self._cosign(one.value, result) else self.add_all([one.value])[0]
+            for fact in one.shared:
+                self.sign(fact.id, partial(origins.left, other=one.value.source))
+        waiting.clear()
+
+    def _cosign(self, value: Value, result: AddResult) -> bool:
+        """Add another origin to a value already stored by someone else. Returns False when the fact is gone."""
+        places = origins.places(value.source)
+        known = result.fact is not None and places <= origins.places(result.fact.source)
+        if result.duplicate_of is None or not places or known:
+            return True
+        return self.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
+
+    def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> _Results:
+        """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. A
+        fact whose id is taken gets another one. A crash right after it loses the lines of the evicted ones."""
+        for fact, older in zip(facts, replaced, strict=True):
+            self._record(older, fact.id)
+        results, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
+        for old in stayed:
+            self._take_back(old)
+        for fact, result in zip(facts, results, strict=True):
+            if result is not None and result.evicted:
+                at, why = self.services.clock(), "the store was full"
+                gone = (Departure(at=at, event="evicted", id=one, why=why, by=fact.id) for one in result.evicted)
+                self.trail.add(*gone, flush=False)
+                logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
+        again = zip(facts, results, strict=True)
+        return [result or self._add([evolve(fact, id=draw_id())], [()])[0] for fact, result in again]
+
+    def _take_back(self, fact: Fact) -> None:
+        """Remove a fact. Where others have stated it, too, since it was read, it stays theirs."""
+        with suppress(NotFound):
+            while not self.services.store.backend.commit([Remove(fact.id, fact.source)]).removed[0]:
+                now = get_fact(self.services.store.backend, fact.id)
+                if origins.of(origins.left(now.source, fact.source)):
+                    self.sign(fact.id, partial(origins.left, other=fact.source))
+                    return
+                fact = now
+
+    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult:
+        """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
+        a duplicate. Only this machine's processes take turns."""
+        private.make(self.services.state)
+        with durable.lock(self.services.private("facts.lock")):
+            stored = self.services.store.known_facts(self.services.store.backend.facts())
+            is_weakest = all(fact.confidence < one.confidence for one in stored)
+            is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
+            if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
+                return self._add([fact], [older])[0]
+        return AddResult(outcome=AddOutcome.REFUSED, reason="the store is full of facts that are at least as strong")
+
+    def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
+        """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
+        try:
+            self.services.store.update_fact(fact_id, source=change)
+        except NotFound:
+            return False
+        return True
+
+    def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
+        """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
+        error."""
+        if fact.id == by:
+            return
+        self._record([fact], by, why)
+        self._take_back(fact)
+        logger.info("fact %s was replaced", fact.id)

@@ -1,0 +1,108 @@
+"""Facts' values, checked in the order content, category, confidence (reading A09), and the facts in whose place they
+go."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from holdfast.errors import BadValue
+from holdfast.journal import order
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.text.plain import cut, same_key
+from holdfast.text.stored import CATEGORIES
+from holdfast_app.facts.relation import Known, Relation
+from holdfast_app.facts.store import origins
+
+SURFACE = "fact"
+#: A fact more confident than a newer statement by more than this stays.
+_OUTRANKED: Final = 0.3
+
+
+def check_content(value: object) -> str:
+    """``value`` without surrounding whitespace. Raises: BadValue when it is blank or not a string."""
+    if not isinstance(value, str) or not value.strip():
+        problem = "is blank" if isinstance(value, str) else "is not a string"
+        raise BadValue("content", problem, next_step="Say what to keep.")
+    return value.strip()
+
+
+def check_category(value: object, *, other: str = "") -> str:
+    """Normalise a category's name, or ``other`` for an unknown one. Case and outer whitespace are ignored.
+
+    Raises: BadValue. Source: R037, R038, reading A08.
+    """
+    name = value.strip().casefold() if isinstance(value, str) else ""
+    name = name if name in CATEGORIES else other
+    if not name:
+        step = f"Use one of: {', '.join(CATEGORIES)}."
+        raise BadValue("category", f"cannot be {cut(repr(value), 40)}", next_step=step)
+    return name
+
+
+def check_confidence(value: object) -> float:
+    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and strings too. Source: R036, reading A07."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadValue("confidence", f"cannot be {cut(repr(value), 40)}", next_step="Use a number from 0.0 to 1.0.")
+    return float(value) + 0.0  # -0.0 becomes 0.0
+
+
+def check_source(value: object) -> str:
+    """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
+    if not isinstance(value, str):
+        raise BadValue("source", f"cannot be {cut(repr(value), 40)}", next_step="Use a string, which may be empty.")
+    return value.strip()
+
+
+class Value(NamedTuple):
+    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
+
+    ``id`` is the one to store it under, unless it is taken. A present statement is newer than everything stored,
+    whatever the clocks say. A statement stored later than it was said has ``said``, its session's flushes in their
+    order. They decide. The clock decides for other facts."""
+
+    content: str
+    category: str
+    confidence: float
+    source: str
+    at: datetime
+    said: tuple[str, ...] | None = None
+    id: str | None = None
+
+    def is_about(self, fact: Fact) -> bool:
+        """Whether ``fact``, which contradicts it, is weak enough, and of the same origin."""
+        return fact.confidence - self.confidence <= _OUTRANKED and origins.share(self.source, fact.source)
+
+    def is_before(self, fact: Fact) -> bool:
+        """Whether ``fact``, on the same subject, was stated later."""
+        if self.said is None:
+            return False
+        after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
+        return fact.created_at > self.at if after is None else after
+
+
+class Placed(NamedTuple):
+    """A value to store, the facts that it replaces, and those that others state, too. These lose only its origin."""
+
+    value: Value
+    leaving: Sequence[Fact]
+    shared: Sequence[Fact]
+
+
+def placed(value: Value, known: Known[Fact], together: Container[tuple[str, datetime]]) -> Placed | AddResult:
+    """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one. What was
+    stated ``together`` (key and time) has no order, so all of it holds."""
+    value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
+    for fact, how in known.related(value.content):
+        if how is Relation.SAME:
+            value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
+        elif value.is_about(fact) and (same_key(fact.content), value.at) not in together:
+            older.append(fact)
+    if newer := next(filter(value.is_before, older), None):
+        return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
+    for fact in older:
+        known.remove(fact)
+    by = value.source
+    shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
+    return Placed(value, [fact for fact in older if fact not in shared], shared)
