@@ -18,7 +18,7 @@ from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
-from holdfast_app.brief.brief import Brief
+from holdfast_app.brief.resume import Brief
 from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project

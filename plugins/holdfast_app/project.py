@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast.models import Written
-    from holdfast_app.brief.brief import Brief
+    from holdfast_app.brief.resume import Brief
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.message_formats.reading import Transcript
     from holdfast_app.outbox.delivery import Deliveries

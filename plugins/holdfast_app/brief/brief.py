@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt, must_be_whole
@@ -21,7 +21,6 @@ from holdfast.flush import handoff
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.journal import Journal
-from holdfast.journal.safety import Marker
 from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
 from holdfast.text.plain import BOM
@@ -30,7 +29,7 @@ from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
-from holdfast_app.brief.resume import artifacts, resume
+from holdfast_app.brief.resume import Brief, artifacts, resume
 from holdfast_app.data_loss import Loss
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import blocks
@@ -69,54 +68,6 @@ _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _EMPTY_IN_MEMORY = re.compile(r"^## .*\n+(?=## |\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
-
-
-@frozen(kw_only=True)
-class Brief:
-    """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
-    text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
-    data that a quick check found missing.
-
-    ``str()`` is the text for an agent, within the requested budget.
-    """
-
-    work: tuple[handoff.Work, ...]
-    memory: str
-    user: str
-    notes: tuple[tuple[str, str], ...]
-    unsafe: tuple[Marker, ...]
-    pointers: tuple[str, ...]
-    text: str
-    files: tuple[tuple[str, str], ...] = ()
-    #: A sentence that counts passages left out because this machine did not write them. Empty without any.
-    withheld: str = ""
-    lost: tuple[Loss, ...] = ()
-    #: A sentence about flushes kept on this machine because the server did not take them, or empty.
-    spooled: str = ""
-    #: Lines for the facts that fit, corrections first.
-    facts: tuple[str, ...] = ()
-    #: The user's standing rules, newest first; of one flush those with a label before the others.
-    rules: tuple[str, ...] = ()
-
-    @property
-    def damaged(self) -> tuple[Loss, ...]:
-        """The documents and facts that cannot be read."""
-        return tuple(one for one in self.lost if one.kind == "damaged")
-
-    @property
-    def objective(self) -> str:
-        return self.work[0].objective if self.work else ""
-
-    @property
-    def next_step(self) -> str:
-        return self.work[0].next_action if self.work else ""
-
-    @property
-    def blockers(self) -> tuple[str, ...]:
-        return tuple(b for b in self.work[0].blockers if b.casefold() != "none") if self.work else ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @snapshot()  # few round trips to a server
@@ -177,19 +128,8 @@ def _text(
     work, days = brief.work, brief.notes
     ruled = {f"- {rule}" for rule in brief.rules}  # they are at the top; a purge leaves headings without text
     memory = _EMPTY_IN_MEMORY.sub("", "\n".join(line for line in brief.memory.split("\n") if line not in ruled))
-    first, shown = resume(
-        services,
-        work,
-        closed,
-        brief.unsafe,
-        brief.withheld,
-        brief.lost,
-        commits=_commits(days, next((one.flush for one in (*work, closed) if one), "")),
-        facts=facts.lines,
-        spooled=brief.spooled,
-        session=session,
-        max_chars=max_chars,
-    )
+    commits = _commits(days, next((one.flush for one in (*work, closed) if one), ""))
+    first, shown = resume(services, brief, closed, commits, facts.lines, session=session, max_chars=max_chars)
     lacks = ""
     if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
         lacks = upkeep.lacks_model(services, brief.memory)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from holdfast.flush import handoff
 from holdfast.journal import journal
@@ -31,35 +31,78 @@ _LEAST: Final = 60
 _OLDER: Final = "Older work is still open. See first whether the work above finished it."
 
 
+@frozen(kw_only=True)
+class Brief:
+    """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
+    text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
+    data that a quick check found missing.
+
+    ``str()`` is the text for an agent, within the requested budget.
+    """
+
+    work: tuple[handoff.Work, ...]
+    memory: str
+    user: str
+    notes: tuple[tuple[str, str], ...]
+    unsafe: tuple[Marker, ...]
+    pointers: tuple[str, ...]
+    text: str
+    files: tuple[tuple[str, str], ...] = ()
+    #: A sentence that counts passages left out because this machine did not write them. Empty without any.
+    withheld: str = ""
+    lost: tuple[Loss, ...] = ()
+    #: A sentence about flushes kept on this machine because the server did not take them, or empty.
+    spooled: str = ""
+    #: Lines for the facts that fit, corrections first.
+    facts: tuple[str, ...] = ()
+    #: The user's standing rules, newest first; of one flush those with a label before the others.
+    rules: tuple[str, ...] = ()
+
+    @property
+    def damaged(self) -> tuple[Loss, ...]:
+        """The documents and facts that cannot be read."""
+        return tuple(one for one in self.lost if one.kind == "damaged")
+
+    @property
+    def objective(self) -> str:
+        return self.work[0].objective if self.work else ""
+
+    @property
+    def next_step(self) -> str:
+        return self.work[0].next_action if self.work else ""
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        return tuple(b for b in self.work[0].blockers if b.casefold() != "none") if self.work else ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def resume(
     services: Services,
-    work: Sequence[handoff.Work],
+    brief: Brief,
     closed: handoff.Work | None,
-    unsafe: Sequence[Marker],
-    withheld: str,
-    lost: Sequence[Loss],
+    commits: Sequence[str],
+    facts: Collection[str],
     *,
-    commits: Sequence[str] = (),
-    facts: Collection[str] = (),
-    session: str = "",
-    max_chars: int | None = None,
-    spooled: str = "",
+    session: str,
+    max_chars: int | None,
 ) -> tuple[str, frozenset[str]]:
-    """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
-    own first, shown without the ``facts`` that have a section of the brief. ``closed`` is the newest entry, if its work
-    is closed: what is open may have ended with it. ``commits`` are those of the first open entry, or of ``closed``
-    where none is open. ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
+    """The resume point, and the flushes whose entries it shows in full, without the ``facts`` that have a section of
+    the brief. ``closed`` is the newest entry, if its work is closed: what is open may have ended with it. ``commits``
+    are those of the first open entry, or of ``closed`` where none is open. ``session`` is the reader's session."""
     lines = [TITLE]
-    notices = [*services.notices, f"{withheld} {provenance.NEXT_STEP}" if withheld else "", spooled]
-    notices += [f"**UNSAFE:** session {one.session}: {one.error} {one.next_step}" for one in unsafe]
-    for loss in lost[:_LOSSES]:
+    notices = [*services.notices, f"{brief.withheld} {provenance.NEXT_STEP}" if brief.withheld else "", brief.spooled]
+    notices += [f"**UNSAFE:** session {one.session}: {one.error} {one.next_step}" for one in brief.unsafe]
+    for loss in brief.lost[:_LOSSES]:
         word = loss.kind.upper() if loss.kind in ("apart", "conflict", "damaged") else "MISSING"
         notices.append(f"**{word}:** {loss.message} {loss.next_step}")
-    if len(lost) > _LOSSES:
-        notices.append(f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them.")
+    if len(brief.lost) > _LOSSES:
+        notices.append(f"**MISSING:** {len(brief.lost) - _LOSSES} more; `holdfast doctor` lists them.")
     for notice in filter(None, notices):
         lines += ["", notice]
-    if not work:
+    if not brief.work:
         unflushed = [one.is_unflushed() for one in journal.every(services.state)]
         nothing = "No work is open." if unflushed else "No work is open. This memory is new and still empty."
         if waiting := sum(unflushed):
@@ -71,7 +114,7 @@ def resume(
             )
         lines += ["", nothing, *(_entry(closed, commits) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
-    work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
+    work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in brief.work]
     first, *others = work
     own = bool(session) and first.session == session
     newer = closed if not own else None

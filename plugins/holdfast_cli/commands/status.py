@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
-from holdfast_app.brief.brief import Brief
+from holdfast_app.brief.resume import Brief
 from holdfast_app.records import lastbrief
 from holdfast_app.report.cost import Cost
 from holdfast_app.report.cost import cost as cost_of
