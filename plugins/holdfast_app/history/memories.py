@@ -59,7 +59,8 @@ def sessions(program: str, statements: Iterable[Statement], at: datetime) -> lis
         reading = made.setdefault(session, Reading(session_id=session))
         text = clean(text).strip()
         aside = not is_fact or len(text) > _MOST_CHARS
-        reading.say("assistant", text, key=row_key("", 0, program, text), at=own or at, aside=aside)
+        reading.at(own or at)
+        reading.say("assistant", text, key=row_key("", 0, program, text), aside=aside)
     return [one.finish(program, next_offset=0, truncated=False) for one in made.values()]
 
 
@@ -92,12 +93,12 @@ def conversation_of(row: Mapping[str, Any]) -> Transcript | None:
         for number, message in enumerate(map(mapping, row["chat_messages"])):
             role = "user" if message.get("sender") == "human" else "assistant"
             content, key = message.get("content") or message.get("text"), row_key(message.get("uuid"), number)
-            take_content(reading, role, content, key=key, at=reading.at(message.get("created_at")))
+            reading.at(message.get("created_at"))
+            take_content(reading, role, content, key=key)
             files = message.get("attachments")
             for extra, file in enumerate(map(mapping, files if isinstance(files, list) else ())):
                 text = f"[{clean(file.get('file_name'))}]\n{clean(file.get('extracted_content'))}"
-                at = reading.at(None)
-                reading.answer(text, key=f"{key}#file{extra}", call_id=None, at=at, failed=False, tool="attachment")
+                reading.answer(text, key=f"{key}#file{extra}", tool="attachment")
     else:
         return None
     return reading.finish(program, next_offset=0, truncated=False)
@@ -116,19 +117,20 @@ def _branch(nodes: Mapping[str, Any], last: object) -> list[Mapping[str, Any]]:
 
 def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
     author, content = mapping(message.get("author")), mapping(message.get("content"))
-    role, at = clean(author.get("role")), reading.at(message.get("create_time"))
+    role = clean(author.get("role"))
+    reading.at(message.get("create_time"))
     parts = content.get("parts") or content.get("text") or content.get("thoughts")
     key = row_key(message.get("id"), len(reading.kept))
     if mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or role == "system":
         return
     if role == "tool":
-        reading.answer(parts, key=key, call_id=None, at=at, failed=False, tool=author.get("name"))
+        reading.answer(parts, key=key, tool=author.get("name"))
     elif clean(content.get("content_type")) in {"thoughts", "reasoning_recap"}:
-        reading.think({"thinking": parts}, key=key, at=at)
+        reading.think({"thinking": parts}, key=key)
     elif role == "assistant" and message.get("recipient", "all") != "all":
-        reading.call(message.get("recipient"), parts, key=key, call_id=None, at=at)
+        reading.call(message.get("recipient"), parts, key=key)
     elif role in {"user", "assistant"}:
-        take_content(reading, role, parts, key=key, at=at)
+        take_content(reading, role, parts, key=key)
 
 
 # --- SQLite

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Final
 
 from holdfast.text import untrusted
@@ -36,9 +35,7 @@ def text_of(content: object) -> str:
     return "\n".join(parts)
 
 
-def take_content(
-    reading: Reading, role: str, content: object, *, key: str, at: datetime, change: Callable[[str], str] = str
-) -> None:
+def take_content(reading: Reading, role: str, content: object, *, key: str, change: Callable[[str], str] = str) -> None:
     """Add the contents of ``content``, in order. ``change`` is applied to each string.
 
     The first block keeps the row's ``key``; the others get ``key#n``, where n is their position. A text block's other
@@ -47,38 +44,38 @@ def take_content(
     for number, block in enumerate(content if isinstance(content, list | tuple) else [content]):
         own = f"{key}#{number}" if number else key
         if isinstance(block, str):
-            reading.say(role, change(block), key=own, at=at)
+            reading.say(role, change(block), key=own)
         elif isinstance(block, dict):
-            _take_block(reading, role, block, key=own, at=at, change=change)
+            _take_block(reading, role, block, key=own, change=change)
         elif isinstance(block, list | tuple):
-            reading.say(role, readable(block, change), key=own, at=at)
+            reading.say(role, readable(block, change), key=own)
         elif block is not None:
-            reading.say(role, leaf_text(block), key=own, at=at, aside=True)
+            reading.say(role, leaf_text(block), key=own, aside=True)
 
 
 def _take_block(
-    reading: Reading, role: str, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str]
+    reading: Reading, role: str, block: Mapping[str, object], *, key: str, change: Callable[[str], str]
 ) -> None:
     kind = clean(block.get("type"))
     rest = ""
     if "thinking" in kind or kind == "reasoning":
-        reading.think(block, key=key, at=at, change=change)
+        reading.think(block, key=key, change=change)
     elif kind == "compaction":  # the server's words, which nobody said in the conversation
-        reading.summary(readable(block, change, but=STRUCTURE).removeprefix("content:").strip(), key=key, at=at)
+        reading.summary(readable(block, change, but=STRUCTURE).removeprefix("content:").strip(), key=key)
     elif kind.endswith("tool_use"):
-        reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)
+        reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"))
         rest = readable(block, change, but=_TOOL_USE)
     elif kind.endswith("tool_result"):
         failed = block.get("is_error") is True
         call_id = block.get("tool_use_id")
-        reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
+        reading.answer(block.get("content"), key=key, call_id=call_id, failed=failed, change=change)
         rest = readable(block, change, but=_RESULT)
     elif role == "user" and kind in _ATTACHED and has_words(block):  # the user attached it and did not write it
-        reading.answer(dict(block), key=key, call_id=None, at=at, failed=False, tool=kind, change=change)
+        reading.answer(dict(block), key=key, tool=kind, change=change)
     else:
         text, rest = block_text(dict(block), change)
-        reading.say(role, text, key=key, at=at, aside=not has_words(block))
-    reading.say("system" if role == "assistant" else role, rest, key=f"{key}#rest", at=at)  # citations, for example
+        reading.say(role, text, key=key, aside=not has_words(block))
+    reading.say("system" if role == "assistant" else role, rest, key=f"{key}#rest")  # citations, for example
 
 
 #: Items that only the provider can read, or that repeat other rows.
@@ -91,7 +88,7 @@ _MAX_PREAMBLE_CHARS: Final = 500
 _EXIT_CODE: Final = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 
 
-def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -> bool:
+def take_item(item: Mapping[str, object], key: str, reading: Reading) -> bool:
     """Add the item's contents; False when it has no type, or an unknown role."""
     kind = clean(item.get("type"))
     if not kind or kind == "message" or "role" in item:
@@ -100,27 +97,27 @@ def take_item(item: Mapping[str, object], key: str, at: datetime, reading: Readi
     rest = ""
     if kind in BOOKKEEPING:
         summary = text_of(item.get("content"))
-        reading.summary(summary, key=key, at=at)
+        reading.summary(summary, key=key)
         other = {name: value for name, value in item.items() if name != "content" or not summary}
         rest = readable(other) if says(other) else ""
     elif kind == "reasoning":
-        reading.think(item, key=key, at=at)
+        reading.think(item, key=key)
     elif kind.endswith("_call_output"):
         output, failed = _result(item.get("output"))
-        reading.answer(output, key=key, call_id=call_id, at=at, failed=failed)
+        reading.answer(output, key=key, call_id=call_id, failed=failed)
         rest = readable(item, but=_ANSWER)
     elif kind.endswith("_call"):
         name = item.get("name") or kind.removesuffix("_call")
         used = next((member for member in _ARGUMENTS if member in item), "")
         awaited = call_id if kind in _ANSWERED else None
-        reading.call(name, parsed(item.get(used)), key=key, call_id=awaited, at=at)
+        reading.call(name, parsed(item.get(used)), key=key, call_id=awaited)
         rest = readable(item, but=_KNOWN - {*_ARGUMENTS} | {used})
     elif has_words({name: value for name, value in item.items() if name not in STRUCTURE}):
         reading.unread += 1
-        reading.say("system", f"[{kind}]\n{readable(item, but=STRUCTURE)}", key=key, at=at)
+        reading.say("system", f"[{kind}]\n{readable(item, but=STRUCTURE)}", key=key)
     else:
         return False
-    reading.say("system", rest, key=f"{key}#rest", at=at)
+    reading.say("system", rest, key=f"{key}#rest")
     return True
 
 
@@ -179,22 +176,21 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     Rows with the roles ``system`` and ``developer`` before any other row are the loop's own instructions, not kept.
     """
     role = clean(row.get("role"))
-    at = reading.at(row.get("timestamp", row.get("created_at", row.get("at"))))
+    reading.at(row.get("timestamp", row.get("created_at", row.get("at"))))
     if role not in _ROLES:
         reading.begun = True
         shown = readable({name: value for name, value in row.items() if name != "id"})
-        return take_item(row, row_key(row.get("id"), position, shown), at, reading)
+        return take_item(row, row_key(row.get("id"), position, shown), reading)
     content = row.get("content")
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in {"system", "developer"} and not reading.begun:
         return True
     reading.begun = True
     if role in {"tool", "function"}:
-        call_id = row.get("tool_call_id")
         failed = row.get("is_error") is True
-        reading.answer(content, key=key, call_id=call_id, at=at, failed=failed, tool=row.get("name"))
+        reading.answer(content, key=key, call_id=row.get("tool_call_id"), failed=failed, tool=row.get("name"))
     else:
-        take_content(reading, _SAYING[role], content, key=key, at=at)
+        take_content(reading, _SAYING[role], content, key=key)
     _take_calls(row, key, reading)
     rest = {name: value for name, value in row.items() if name not in _READ and not _is_made(name, value)}
     if isinstance(row.get("function_call"), dict):
@@ -202,8 +198,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     if role not in {"tool", "function"} and "name" in row:
         rest["name"] = row["name"]
     for name in [name for name in rest if "reasoning" in name or "thinking" in name]:
-        reading.think({name: rest.pop(name)}, key=f"{key}#{name}", at=at)
-    reading.say(_SAYING.get(role, "system"), readable(rest, flags=False), key=f"{key}#more", at=at)
+        reading.think({name: rest.pop(name)}, key=f"{key}#{name}")
+    reading.say(_SAYING.get(role, "system"), readable(rest, flags=False), key=f"{key}#more")
     return True
 
 
@@ -215,7 +211,6 @@ def _is_made(name: str, value: object) -> bool:
 
 
 def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
-    at = reading.at(None)
     given = row.get("tool_calls")
     calls = list(given) if isinstance(given, list | tuple) else [given]
     if isinstance(row.get("function_call"), dict):  # before there were several
@@ -223,16 +218,16 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
     for number, call in enumerate(calls):
         own = f"{key}#call{number}"
         if not isinstance(call, dict):
-            reading.say("assistant", readable(call), key=own, at=at)
+            reading.say("assistant", readable(call), key=own)
             continue
         function = mapping(call.get("function")) or mapping(call.get("custom"))
         name, arguments = function.get("name"), function.get("arguments", function.get("input"))
         if not function:
             name, arguments = call.get("name"), call.get("arguments", call.get("args", call.get("input")))
-        reading.call(name, parsed(arguments), key=own, call_id=call.get("id"), at=at)
+        reading.call(name, parsed(arguments), key=own, call_id=call.get("id"))
         rest = readable(call, but=_CALL) if function else readable(call, but=_FLAT_CALL)
         inner = readable(function, but={"name", "arguments", "input"})
-        reading.say("assistant", "\n".join(filter(None, (rest, inner))), key=f"{own}#rest", at=at)
+        reading.say("assistant", "\n".join(filter(None, (rest, inner))), key=f"{own}#rest")
 
 
 _CALL: Final = frozenset({"id", "type", "index", "function", "custom", "name", "arguments", "input", "call_id"})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
@@ -119,20 +119,19 @@ class Reading:
         self.cwd = clean(cwd) or self.cwd
         self.branch = clean(branch if branch != "HEAD" else "") or self.branch  # HEAD is none, or a bare commit
 
-    def at(self, stamp: object) -> datetime:
-        """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
+    def at(self, stamp: object) -> None:
+        """Date what follows. Without a usable time, it keeps the previous row's, or the epoch before the first."""
         self._clock = moment_of(stamp) or self._clock
-        return self._clock
 
-    def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
+    def say(self, role: str, text: str, *, key: str, aside: bool = False) -> None:
         """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
         if text:
-            self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
+            self._add(role, clip(clean(text).strip(), MAX_SAID_CHARS), key, aside=aside)
 
-    def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
+    def think(self, block: Mapping[str, object], *, key: str, change: Callable[[str], str] = str) -> None:
         """Add the model's thoughts as a record of the tool ``thinking``, not as a statement."""
         text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
-        self._add(Message(role="assistant", text=text, at=at, id=key, tool=THINKING), aside=True)
+        self._add("assistant", text, key, THINKING, aside=True)
 
     def unknown(self, row: object, position: int) -> None:
         """Keep the strings in a row of unknown form when it may be part of the conversation. ``row`` is the raw line if
@@ -148,13 +147,12 @@ class Reading:
         if held:
             named = f" of type {kind!r}" if kind else ""
             text = f"[row {position} of the transcript, of no known form{named}]\n{readable(row)}"
-            self._add(Message(role="system", text=text, at=self._clock, id=row_key("", position, text)), aside=True)
+            self._add("system", text, row_key("", position, text), aside=True)
 
-    def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
+    def call(self, tool: object, arguments: object, *, key: str, call_id: object = None) -> None:
         """Add a tool call with a line like ``Bash: pytest -q``, then every argument that the line does not show."""
         name = clean(tool) or "tool"
-        text = call_text(name, arguments, self.cwd)
-        if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
+        if self._add("assistant", call_text(name, arguments, self.cwd), key, name) and isinstance(call_id, str):
             self._open_calls[call_id] = name
             self._calls[key] = call_id
 
@@ -163,9 +161,8 @@ class Reading:
         output: object,
         *,
         key: str,
-        call_id: object,
-        at: datetime,
-        failed: bool,
+        call_id: object = None,
+        failed: bool = False,
         tool: object = None,
         change: Callable[[str], str] = str,
     ) -> None:
@@ -174,14 +171,12 @@ class Reading:
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
         name = clean(tool) or known
         text = result_text(output, change, name)
-        message = Message(role="tool", text=text, at=at, id=key, tool=name, failed=failed)
-        if self._add(message) and isinstance(call_id, str):
+        if self._add("tool", text, key, name, failed=failed) and isinstance(call_id, str):
             self._calls[key] = call_id
 
-    def summary(self, text: object, *, key: str, at: datetime) -> None:
+    def summary(self, text: object, *, key: str) -> None:
         """Keep the client's summary from its compaction, which is not part of the conversation."""
-        said = clip(clean(text).strip(), MAX_SAID_CHARS)
-        self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
+        self._add("system", clip(clean(text).strip(), MAX_SAID_CHARS), key, SUMMARY, aside=True)
 
     def finish(self, name: str, *, next_offset: int, truncated: bool) -> Transcript:
         """The result."""
@@ -196,15 +191,18 @@ class Reading:
             calls=self._calls,
         )
 
-    def _add(self, message: Message, *, aside: bool = False) -> bool:
-        said = hash((message.role, message.text))
-        if not message.text or self._ids.get(message.id) == said:
+    def _add(
+        self, role: str, text: str, key: str, tool: str = "", *, failed: bool = False, aside: bool = False
+    ) -> bool:
+        said = hash((role, text))
+        if not text or self._ids.get(key) == said:
             return False
-        if message.id in self._ids:  # other words under the same id
-            message = evolve(message, id=row_key("", 0, message.id, message.text))
-            if message.id in self._ids:
+        if key in self._ids:  # other words under the same id
+            key = row_key("", 0, key, text)
+            if key in self._ids:
                 return False
-        self._ids[message.id] = said
+        self._ids[key] = said
+        message = Message(role=role, text=text, at=self._clock, id=key, tool=tool, failed=failed)
         self.kept.append(message)
         if not aside:
             self.messages.append(message)
@@ -228,8 +226,11 @@ def mapping(value: object) -> Mapping[str, object]:
 
 
 def moment_of(stamp: object) -> datetime | None:
-    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None for anything else."""
+    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time, like one itself; None for anything
+    else."""
     try:
+        if isinstance(stamp, datetime):
+            return stamp
         if isinstance(stamp, str):
             moment = datetime.fromisoformat(stamp)
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

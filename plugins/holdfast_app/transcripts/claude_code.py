@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -59,6 +58,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
+        reading.at(row.get("timestamp"))
     elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
         return True
@@ -72,12 +72,12 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     if kind == "system":
         return True
     if left_out := _is_injected(row):
-        text, at = text_of(mapping(row.get("message")).get("content")), reading.at(row.get("timestamp"))
+        text = text_of(mapping(row.get("message")).get("content"))
         key = row_key(row.get("uuid"), position, left_out, text)
         if left_out == "summary":
-            reading.summary(text, key=key, at=at)
+            reading.summary(text, key=key)
         elif left_out != "interruption" and not text.startswith(_SILENT):  # a skill's, a hook's or a command's text
-            _show(text, key, at, reading)
+            _show(text, key, reading)
         return True
     return _take_speech(kind, row, position, reading)
 
@@ -123,37 +123,36 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     content = message["content"]
     text = text_of(content)
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
-    at = reading.at(row.get("timestamp"))
     if role == "user" and (said := text.strip()) in reading.queued:
         reading.queued.remove(said)
-    if role == "user" and isinstance(content, str | list) and _take_told(text, key, at, reading):
+    if role == "user" and isinstance(content, str | list) and _take_told(text, key, reading):
         return True
     injected: list[str] = []
-    take_content(reading, role, content, key=key, at=at, change=lambda one: without_injected(one, injected))
-    _show("\n".join(injected), f"{key}#shown", at, reading)
+    take_content(reading, role, content, key=key, change=lambda one: without_injected(one, injected))
+    _show("\n".join(injected), f"{key}#shown", reading)
     rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
     if rest:
-        reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
+        reading.say("system", readable(rest), key=f"{key}#more", aside=True)
     return True
 
 
-def _show(text: str, key: str, at: datetime, reading: Reading) -> None:
+def _show(text: str, key: str, reading: Reading) -> None:
     """Keep text that the client shows the model, without holdfast's own brief, where it has words."""
     text = _BRIEF.sub("", text).strip()
     if says(text):
-        reading.say("system", text, key=key, at=at, aside=True)
+        reading.say("system", text, key=key, aside=True)
 
 
-def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
+def _take_told(text: str, key: str, reading: Reading) -> bool:
     """Add text with the role user and client formatting; False when it is plain speech."""
     result = background_result(text)
     if result is not None:
         if result:
-            reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
+            reading.answer(result, key=key, tool=BACKGROUND)
     elif text.lstrip().startswith(_PRINTED):
-        reading.answer(text, key=key, call_id=None, at=at, failed=False, tool="bash")
+        reading.answer(text, key=key, tool="bash")
     elif command := _command(text.lstrip()):
-        reading.say("user", command, key=key, at=at)
+        reading.say("user", command, key=key)
     else:
         return False
     return True
@@ -163,6 +162,7 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
     """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
     queue is passed to the running turn, so it adds all waiting prompts."""
     reading.place(session_id=row.get("sessionId"))
+    reading.at(row.get("timestamp"))
     operation, waiting = row.get("operation"), reading.queued
     text = clean(row.get("content")).strip()
     if operation == "enqueue":
@@ -172,17 +172,17 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
         waiting.clear()
     elif operation == "remove":
         for number, text in enumerate(waiting):
-            _say_queued(text, row_key("", position, str(number), text), row, reading)
+            _say_queued(text, row_key("", position, str(number), text), reading)
         waiting.clear()
 
 
-def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
+def _say_queued(text: str, key: str, reading: Reading) -> None:
     """Add a queued prompt, unless a row of another kind already has it."""
     if text in reading.handed_over:
         reading.handed_over.discard(text)
     else:
         reading.handed_over.add(text)
-        reading.say("user", without_injected(text), key=key, at=reading.at(row.get("timestamp")))
+        reading.say("user", without_injected(text), key=key)
 
 
 def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
@@ -193,7 +193,7 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     if kind != "queued_command":
         if kind.startswith(_SHOWING):
             text = readable(attachment, but=_HOOK, flags=False)
-            _show(text, row_key(row.get("uuid"), position, text), reading.at(row.get("timestamp")), reading)
+            _show(text, row_key(row.get("uuid"), position, text), reading)
         return not kind or kind.startswith(_OWN_ATTACHMENTS)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
@@ -202,14 +202,14 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
     is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
     if is_hook or (is_command and not is_told):
-        _show(text, row_key(given, position, text), reading.at(row.get("timestamp")), reading)
+        _show(text, row_key(given, position, text), reading)
         return True
     if is_told:
         key = clean(given).strip() or row_key("", position, "tool", text)
-        return _take_told(text, key, reading.at(row.get("timestamp")), reading)
+        return _take_told(text, key, reading)
     key = row_key(given, position, "user", text)
     if isinstance(prompt, str):
-        _say_queued(text.strip(), key, row, reading)
+        _say_queued(text.strip(), key, reading)
         return True
-    take_content(reading, "user", prompt, key=key, at=reading.at(row.get("timestamp")), change=without_injected)
+    take_content(reading, "user", prompt, key=key, change=without_injected)
     return True

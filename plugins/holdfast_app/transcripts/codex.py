@@ -31,18 +31,18 @@ def recognises(row: Mapping[str, object]) -> bool:
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add the row's content; False when its type is unknown."""
     kind, payload = clean(row.get("type")), mapping(row.get("payload"))
+    reading.at(row.get("timestamp"))
     if kind == "session_meta":
         branch = mapping(payload.get("git")).get("branch")
         reading.place(session_id=payload.get("id") or payload.get("session_id"), cwd=payload.get("cwd"), branch=branch)
     elif kind == "compacted":
         if text := clean(payload.get("message")).strip():
-            at = reading.at(row.get("timestamp"))
-            reading.summary(text, key=row_key(None, position, "summary", text), at=at)
+            reading.summary(text, key=row_key(None, position, "summary", text))
     elif kind == "event_msg" and payload.get("type") == "patch_apply_end":
         call = clean(payload.get("call_id"))
         if call.startswith("exec-"):  # an edit by a script, whose own result does not name the files
-            failed, at = payload.get("success") is False, reading.at(row.get("timestamp"))
-            reading.answer(payload.get("stdout"), key=call, call_id=None, at=at, failed=failed, tool="apply_patch")
+            failed = payload.get("success") is False
+            reading.answer(payload.get("stdout"), key=call, failed=failed, tool="apply_patch")
     elif kind == "response_item":
         return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
     return kind in _TYPES
@@ -50,11 +50,10 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
 
 def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: int, reading: Reading) -> bool:
     kind = clean(item.get("type"))
-    at = reading.at(row.get("timestamp"))
     if kind != "message":
         call_id = clean(item.get("call_id"))
         given = item.get("id") or (call_id and f"{call_id}#output" if kind.endswith("_output") else call_id)
-        return take_item(item, row_key(given, position, kind, readable(item.get("output"))), at, reading)
+        return take_item(item, row_key(given, position, kind, readable(item.get("output"))), reading)
     if mapping(row.get("metadata")).get("compaction_output") is True:
         return True
     role = clean(item.get("role"))
@@ -65,15 +64,15 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
     plain = [block for block in own if _is_plain(block)]
     text = text_of(plain)
     key = row_key(item.get("id"), position, role, text)
-    reading.say(role, text, key=key, at=at)
+    reading.say(role, text, key=key)
     for number, block in enumerate(own):
         if not _is_plain(block):
-            take_content(reading, role, [block], key=f"{key}#{number}", at=at)
+            take_content(reading, role, [block], key=f"{key}#{number}")
         elif isinstance(block, dict):
             rest = readable(block, but={*STRUCTURE, "text"})
-            reading.say(role, rest, key=f"{key}#{number}#rest", at=at)
+            reading.say(role, rest, key=f"{key}#{number}#rest")
     rest = readable({name: value for name, value in item.items() if name not in _MESSAGE and says(value)})
-    reading.say("system", rest, key=f"{key}#more", at=at, aside=True)
+    reading.say("system", rest, key=f"{key}#more", aside=True)
     return True
 
 

@@ -6,7 +6,6 @@ Source: observed with 1.18.33 (``client.session.messages``); ``messages`` is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
 from holdfast_app.message_formats.leaves import block_text, clean, readable, says, without_injected
@@ -34,27 +33,28 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     if role not in {"user", "assistant"} or not isinstance(row.get("parts"), list):
         return False
     reading.place(session_id=info.get("sessionID"), cwd=mapping(info.get("path")).get("cwd"))
+    created = mapping(info.get("time")).get("created")
+    reading.at(created)
     if info.get("summary") is True:
         # A compaction part alone is only a request, and remains unanswered when a plugin blocks it.
         if not info.get("error"):
             text = text_of(row.get("parts"))
-            at = reading.at(mapping(info.get("time")).get("created"))
-            reading.summary(text, key=row_key(info.get("id"), position, "summary", text), at=at)
+            reading.summary(text, key=row_key(info.get("id"), position, "summary", text))
         return True
-    created = mapping(info.get("time")).get("created")
     parts = row.get("parts")
     for number, part in enumerate(parts if isinstance(parts, list) else []):
-        at = reading.at(created)
+        reading.at(created)
         if isinstance(part, dict):
-            _take_part(part, role, row_key(part.get("id"), position, str(number)), at, reading)
+            _take_part(part, role, row_key(part.get("id"), position, str(number)), reading)
         else:
-            reading.say(role, readable(part), key=row_key("", position, str(number)), at=at)
+            reading.say(role, readable(part), key=row_key("", position, str(number)))
     rest = readable({name: value for name, value in info.items() if name not in _INFO and says(value)})
-    reading.say("system", rest, key=row_key("", position, "info"), at=reading.at(created), aside=True)
+    reading.at(created)
+    reading.say("system", rest, key=row_key("", position, "info"), aside=True)
     return True
 
 
-def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, reading: Reading) -> None:
+def _take_part(part: Mapping[str, object], role: str, key: str, reading: Reading) -> None:
     kind = clean(part.get("type"))
     if kind in _BOOKKEEPING or (kind == "text" and (part.get("synthetic") or part.get("ignored"))):
         return
@@ -62,14 +62,14 @@ def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, re
         _take_tool(part, key, reading)
     elif kind == "subtask":  # a command's template, sent to another agent in the user's name
         given = {n: v for n, v in part.items() if n not in {*_PART, "type", "model", "agent"}}
-        reading.call(part.get("agent") or kind, given, key=key, call_id=None, at=at)
+        reading.call(part.get("agent") or kind, given, key=key)
     elif kind == "reasoning":
-        reading.think({n: v for n, v in part.items() if n not in _PART}, key=key, at=at)
+        reading.think({n: v for n, v in part.items() if n not in _PART}, key=key)
     else:
-        at = reading.at(mapping(part.get("time")).get("start")) if kind == "text" else at
+        reading.at(mapping(part.get("time")).get("start") if kind == "text" else None)
         text, rest = block_text({n: v for n, v in part.items() if n not in _PART or n == "type" or says(v)})
-        reading.say(role, without_injected(text), key=key, at=at)
-        reading.say(role, rest, key=f"{key}#rest", at=at)
+        reading.say(role, without_injected(text), key=key)
+        reading.say(role, rest, key=f"{key}#rest")
 
 
 def _take_tool(part: Mapping[str, object], key: str, reading: Reading) -> None:
@@ -77,20 +77,21 @@ def _take_tool(part: Mapping[str, object], key: str, reading: Reading) -> None:
     state = mapping(part.get("state"))
     time = mapping(state.get("time"))
     call_id = part.get("callID")
-    reading.call(part.get("tool"), state.get("input"), key=key, call_id=call_id, at=reading.at(time.get("start")))
+    reading.at(time.get("start"))
+    reading.call(part.get("tool"), state.get("input"), key=key, call_id=call_id)
     status = clean(state.get("status"))
     used = {"completed": "output", "error": "error"}.get(status, "")
     rest = {n: v for n, v in state.items() if n not in _STATE and n != used}
     rest |= {n: v for n, v in part.items() if n not in {*_PART, "tool", "state"}}
-    reading.say("system", readable(rest), key=f"{key}#rest", at=reading.at(None))
+    reading.say("system", readable(rest), key=f"{key}#rest")
     if not used:
         return
+    reading.at(time.get("end"))
     code = mapping(state.get("metadata")).get("exit")
     reading.answer(
         state.get(used),
         key=f"{key}#result",
         call_id=call_id,
-        at=reading.at(time.get("end")),
         failed=status == "error" or (isinstance(code, int) and code != 0),
         tool=part.get("tool"),
     )

@@ -29,37 +29,37 @@ def recognises(row: Mapping[str, object]) -> bool:
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add the row's content; False when its type is unknown."""
     kind = clean(row.get("type"))
-    at = reading.at(row.get("timestamp"))
+    reading.at(row.get("timestamp"))
     if kind == "session":
         reading.place(session_id=row.get("id"), cwd=row.get("cwd"))
     elif kind == "message":
         return _take_message(mapping(row.get("message")), row, position, reading)
     elif kind == "compaction":
         text = clean(row.get("summary"))
-        reading.summary(text, key=row_key(row.get("id"), position, kind, text), at=at)
+        reading.summary(text, key=row_key(row.get("id"), position, kind, text))
     elif kind in ("custom_message", "branch_summary"):  # an extension's words, and an abandoned branch's result
         text = text_of(row.get("content", row.get("summary")))
-        reading.say("system", text, key=row_key(row.get("id"), position, kind, text), at=at, aside=True)
+        reading.say("system", text, key=row_key(row.get("id"), position, kind, text), aside=True)
     return kind in _TYPES
 
 
 def _take_message(message: Mapping[str, object], row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    role, content, at = clean(message.get("role")), message.get("content"), reading.at(None)
+    role, content = clean(message.get("role")), message.get("content")
     key = row_key(row.get("id"), position, role, text_of(content))
     if role in _ROLES:
         for number, block in enumerate(content if isinstance(content, list) else [content]):
             if isinstance(block, dict) and block.get("type") == "toolCall":
-                own, call_id = f"{key}#call{number}", block.get("id")
-                reading.call(block.get("name"), block.get("arguments"), key=own, call_id=call_id, at=at)
+                own = f"{key}#call{number}"
+                reading.call(block.get("name"), block.get("arguments"), key=own, call_id=block.get("id"))
             else:
-                take_content(reading, role, [block], key=f"{key}#{number}" if number else key, at=at)
+                take_content(reading, role, [block], key=f"{key}#{number}" if number else key)
     elif role == "toolResult":
         failed, call_id = message.get("isError") is True, message.get("toolCallId")
-        reading.answer(content, key=key, call_id=call_id, at=at, failed=failed, tool=message.get("toolName"))
+        reading.answer(content, key=key, call_id=call_id, failed=failed, tool=message.get("toolName"))
     elif role == "bashExecution":  # a command that the user typed
         output = f"$ {clean(message.get('command'))}\n{clean(message.get('output'))}"
         failed = message.get("exitCode") not in (0, None)
-        reading.answer(output, key=key, call_id=None, at=at, failed=failed, tool="bash")
+        reading.answer(output, key=key, failed=failed, tool="bash")
     elif text := text_of(content) or clean(message.get("summary")):
-        reading.say("system", text, key=key, at=at, aside=True)
+        reading.say("system", text, key=key, aside=True)
     return bool(role)
