@@ -268,8 +268,6 @@ class Database:
         return self._pool
 
     def _connected(self, limit_s: float) -> Connection:
-        from psycopg import IsolationLevel
-
         from holdfast_postgres.pool import Connection
 
         given: dict[str, Any] = dict(self.address.encryption())
@@ -285,7 +283,7 @@ class Database:
             **given,
         )
         try:  # under a stricter default of the server a snapshot would be older than the lock that it waited for
-            connection.isolation_level = IsolationLevel.READ_COMMITTED
+            connection.isolation_level = driver().IsolationLevel.READ_COMMITTED
         except BaseException:
             connection.close()
             raise
@@ -294,8 +292,7 @@ class Database:
     # the tables
 
     def _prepared(self, connection: Connection) -> None:
-        from psycopg import errors
-
+        errors = driver().errors
         try:
             claim = connection.execute(_CLAIM, (self.namespace,))
         except (errors.UndefinedTable, errors.InvalidSchemaName):

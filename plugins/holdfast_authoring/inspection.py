@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -90,8 +91,6 @@ def _normal(name: str) -> str:
 def _settings(path: str) -> dict[str, Any]:
     if not path:
         return {}
-    import tomllib
-
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)

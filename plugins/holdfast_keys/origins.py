@@ -5,6 +5,7 @@ An address is checked strictly, so that no two parsers can read another host in 
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,8 +53,6 @@ def _is_host(host: str) -> bool:
     """Whether a host in brackets is an IPv6 address. Parsers disagree on anything else there."""
     if not host.startswith("["):
         return True
-    import ipaddress
-
     try:
         ipaddress.IPv6Address(host[1:-1])
     except ValueError:
@@ -79,8 +78,6 @@ def safe(url: str, what: str = "The address", *, insecure_http: bool = False) ->
 
 def is_loopback(origin: str) -> bool:
     """Whether an origin is on this machine: ``localhost``, or an address in loopback's range."""
-    import ipaddress
-
     host = origin.partition("://")[2]
     host = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     try:

@@ -6,6 +6,7 @@ keyring holds one entry for each name, with its keys by origin.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -167,8 +168,6 @@ def remove(name: str, origin: str | None = None) -> list[str]:
 
 
 def _write(name: str, keys: Mapping[str, str]) -> None:
-    import json
-
     with _talking() as keyring:
         if keys:
             keyring.set_password(SERVICE, _entry(name), json.dumps({"v": 1, "keys": keys}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -99,8 +100,6 @@ class Transport:
     @property
     def token_id(self) -> str:
         """A digest of the token, short enough to say nothing of it."""
-        import hashlib
-
         return hashlib.sha256(self._token.encode()).hexdigest()[:16]
 
     def once(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import platform
 
 from holdfast_app.config import IdentityConfig
 
@@ -10,8 +12,6 @@ from holdfast_app.config import IdentityConfig
 def origin_of(settings: IdentityConfig, agent: str = "") -> str:
     """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
     before the ``@`` is used."""
-    import platform
-
     machine = settings.machine or platform.node().partition(".")[0] or "unknown"
     person = settings.person or _login()
     return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
@@ -23,8 +23,6 @@ def _plain(text: str) -> str:
 
 
 def _login() -> str:
-    import getpass
-
     try:
         return os.environ.get("GIT_AUTHOR_NAME", "").strip() or getpass.getuser()  # people may share an account
     except (OSError, KeyError, ImportError):

@@ -12,11 +12,13 @@ Every process that opens a project imports this, so it imports neither attrs nor
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from holdfast.errors import Unsupported
 from holdfast.plugin.discovery import PluginContext
 
 if TYPE_CHECKING:
@@ -90,8 +92,6 @@ class Forge(ABC):
         Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
         when this item needs a person.
         """
-        from holdfast.errors import Unsupported
-
         raise Unsupported(f"{self.title} takes no posts.", next_step="Drop the item with `holdfast outbox drop`.")
 
     @abstractmethod
@@ -149,8 +149,6 @@ class Forge(ABC):
         """
         if not posts:
             return []
-        import time
-
         from holdfast_app.outbox.outbox import Item, Outbox
 
         bodies: dict[str, list[str]] = {}

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from holdfast.api import PluginContext, hookimpl
+from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.text.plain import cut, one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
@@ -164,8 +165,6 @@ class IssueForge(Forge):
 
     def _body(self, target: Target, said: Sequence[StateMutation], keep: Collection[str], receipt: Receipt) -> str:
         """The comment for people, except for the last line. ``keep`` are the flush's targets."""
-        from holdfast.config.layout import Surface
-
         shown = partial(quiet, server=self._server, repository=target.repository, keep=keep)
         lines = [f"**{mutation.kind}**: {shown(one_line(mutation.summary))}" for mutation in said]
         told = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)

@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from attrs import frozen
 
+from holdfast import Holdfast
 from holdfast.config import resolved, settings, statefolder
-from holdfast.config.serde import unstructure
+from holdfast.config.serde import config_from, unstructure
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast.plugin import discovery
@@ -75,8 +78,6 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     when a backend or plugin is not installed; Refused, with the line to add manually, when the file's style cannot be
     changed safely.
     """
-    from holdfast.config.serde import config_from
-
     target, name = (settings.user_raw()[1], settings.user_file_shown()) if user else _file_of(root, key, value)
     keys = key.split(".")
     if not all(_BARE_KEY.fullmatch(part) for part in keys):
@@ -134,8 +135,6 @@ def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> Non
     """Refuse a missing backend or plugin, and a key that it does not accept."""
     found = discovery.scan()
     if keys[0] == "storage":
-        from holdfast.config.values import StorageConfig
-
         storage = wish["storage"]
         backend = storage.get("backend", StorageConfig().backend)
         if keys[1:] == ["backend"] or keys[1] not in discovery.STORAGE_KEYS:
@@ -187,8 +186,6 @@ def _edited(text: str, keys: list[str], value: object) -> str | None:
 
 
 def _toml(value: object) -> str:
-    import tomli_w
-
     if isinstance(value, list):  # tomli_w spreads lists over several lines
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
@@ -225,10 +222,6 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     Raises: ConfigError for an unknown layout or zone; Refused when the project is already set up differently;
     Unavailable. Existing settings are never changed.
     """
-    import tomli_w
-
-    from holdfast.config.serde import config_from
-
     wanted: dict[str, Any] = {}
     if zone != "local":
         wanted["zone"] = zone
@@ -273,8 +266,6 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
 def begin(root: str) -> tuple[tuple[str, str], ...]:
     """Record the project's present content, so that this machine's additions count as the user's own, and return a
     sentence and its next step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable."""
-    from holdfast import Holdfast
-
     notices = resolved.notices(resolved.resolve(root))
     try:
         with Holdfast.open(root, lenient=True) as memory:

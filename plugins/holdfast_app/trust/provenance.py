@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from holdfast.config import resolved, settings, trust
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.services.provenance import Sifted, Withheld
@@ -255,8 +256,6 @@ class Provenance(Trusting):
     @cached_property
     def _trusted_authors(self) -> tuple[str, ...]:
         """``[trust] authors`` of the user's own file, sorted. A project cannot say whose commits count."""
-        from holdfast.config import settings
-
         try:
             table = settings.user_raw()[0].get("trust")
         except ConfigError:
@@ -377,8 +376,6 @@ def trusts_all(root: str) -> bool:
     It holds the digest of all project settings that need trust. For a project without such settings, that is the
     digest of ``{}``. Never raises because of a project's contents.
     """
-    from holdfast.config import resolved, trust
-
     named = os.environ.get(trust.VARIABLE, "").strip()
     try:
         return bool(named) and named == trust.digest(resolved.portable(root))
