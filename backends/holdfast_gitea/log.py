@@ -129,7 +129,14 @@ class Log:
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            segment = self._segment(waiting.pop(), title)
+            number = waiting.pop()
+            try:
+                listed = self.repo.comments(number)
+            except NotFound:
+                self.index.gone(number)
+                raise
+            comments, foreign = self.authors.split(listed.values, number, inviting=title == AUTHORS)
+            segment = Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
             segments.insert(0, segment)
             if replay.starts_whole(segment):
                 break
@@ -192,16 +199,6 @@ class Log:
                 self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
                 return True
         return False
-
-    def _segment(self, number: int, title: str) -> Segment:
-        """The issue as it is now."""
-        try:
-            listed = self.repo.comments(number)
-        except NotFound:
-            self.index.gone(number)
-            raise
-        comments, foreign = self.authors.split(listed.values, number, inviting=title == AUTHORS)
-        return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _view(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> LogView:
         replayed = self._replay(title, segments)

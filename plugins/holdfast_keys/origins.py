@@ -41,7 +41,9 @@ def of(url: str, what: str = "The address") -> str:
         return "postgresql://" + ",".join(host.removesuffix(":5432") for host in database["hosts"].lower().split(","))
     match = _URL.fullmatch(url.strip())
     port = int(match["port"]) if match and match["port"] else None
-    if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
+    # Parsers disagree on anything but an IPv6 address in brackets.
+    is_host = match is not None and (not match["host"].startswith("[") or _ip(match["host"]))
+    if match is None or not is_host or (port is not None and not 0 < port < 65536):
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set separately.")
         raise ConfigError(f"{what} is not a server address.", next_step='Write it like "https://example.org".')
@@ -49,15 +51,11 @@ def of(url: str, what: str = "The address") -> str:
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
 
 
-def _is_host(host: str) -> bool:
-    """Whether a host in brackets is an IPv6 address. Parsers disagree on anything else there."""
-    if not host.startswith("["):
-        return True
-    try:
-        ipaddress.IPv6Address(host[1:-1])
-    except ValueError:
-        return False
-    return True
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The IP address that a host is, of version 6 in brackets; None for a name."""
+    with suppress(ValueError):
+        return ipaddress.IPv6Address(host[1:-1]) if host.startswith("[") else ipaddress.IPv4Address(host)
+    return None
 
 
 def safe(url: str, what: str = "The address", *, insecure_http: bool = False) -> str:
@@ -78,12 +76,9 @@ def safe(url: str, what: str = "The address", *, insecure_http: bool = False) ->
 
 def is_loopback(origin: str) -> bool:
     """Whether an origin is on this machine: ``localhost``, or an address in loopback's range."""
-    host = origin.partition("://")[2]
-    host = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    host = re.sub(r":\d+$", "", origin.partition("://")[2])
+    found = _ip(host)
+    return found.is_loopback if found else host == "localhost"
 
 
 def http_options(origin: str) -> dict[str, Any]:
