@@ -11,7 +11,7 @@ from holdfast_gitea import marker
 def test_framed__any_text__comes_back_and_is_intact(text, folded):
     body = marker.frame(marker.readable(text), text, id="r1", kind="blk", base="", **({"fold": 1} if folded else {}))
     found = marker.framed(body)
-    assert (found.text, found.intact, found.id) == (text, True, "r1")
+    assert (found.text, found.intact, found.fields["id"]) == (text, True, "r1")
     assert "base" not in found.fields
 
 
