@@ -80,25 +80,21 @@ class Pool:
             with self._lock:
                 found = self._idle.pop() if self._idle else None
             found = found if found is not None and not found.closed else self._connect(limit_s)
-            found.limit_s = limit_s
+            found.limit_s, failed = limit_s, True
             try:
                 yield found
-            except BaseException:
-                self._release(found, failed=True)
-                raise
-            self._release(found, failed=False)
+                failed = False
+            finally:
+                if failed and not found.closed:
+                    try:
+                        found.rollback()
+                    except psycopg.Error:
+                        found.close()
+                if not found.closed:
+                    with self._lock:
+                        self._idle.append(found)
         finally:
             places.release()
-
-    def _release(self, connection: Connection, *, failed: bool) -> None:
-        if failed and not connection.closed:
-            try:
-                connection.rollback()
-            except psycopg.Error:
-                connection.close()
-        if not connection.closed:
-            with self._lock:
-                self._idle.append(connection)
 
     def drop(self) -> None:
         """Close the idle connections: after a failover all of them may be broken."""

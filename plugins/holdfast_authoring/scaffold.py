@@ -116,11 +116,8 @@ def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]
     every = {**values, **parts}
     common = os.path.join(_TEMPLATES, "common")
     for file in sorted(os.listdir(common)):
-        name = file.removesuffix(_SUFFIX)
-        yield (
-            (".gitignore" if name == "gitignore" else name),
-            Template(Path(os.path.join(common, file)).read_text("utf-8")).substitute(every),
-        )
+        name = file.removesuffix(_SUFFIX).replace("gitignore", ".gitignore")
+        yield name, Template(Path(os.path.join(common, file)).read_text("utf-8")).substitute(every)
     for folder, into in (("src", f"src/{values['module']}"), ("tests", "tests")):
         for file in sorted(os.listdir(os.path.join(own, folder))):
             if file.endswith(_SUFFIX):

@@ -125,10 +125,8 @@ class LocalGit(Forge):
     def _default(self) -> str:
         """The reference that others merge into: the remote's, otherwise a usual name, otherwise the current one."""
         form = "--format=%(refname) %(symref)"
-        rows = [
-            row.split() for row in self._run("for-each-ref", form, "refs/heads", "refs/remotes/origin").splitlines()
-        ]
-        heads = {row[0]: row[-1] for row in rows}
+        rows = self._run("for-each-ref", form, "refs/heads", "refs/remotes/origin").splitlines()
+        heads = {row.split()[0]: row.split()[-1] for row in rows}
         remote = heads.get("refs/remotes/origin/HEAD", "").removeprefix("refs/remotes/origin/")
         named = (f"refs/heads/{name}" for name in (remote, *_USUAL) if name)
         return next((name for name in named if name in heads), "HEAD")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import anyio
@@ -29,7 +29,6 @@ from holdfast_mcp import searching, tools
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 R = TypeVar("R")
 Context = ServerRequestContext[dict[str, Any], Any]
 
@@ -80,8 +79,8 @@ class Desk:
             on_read_resource=self._read_resource,
         )
 
-    async def _aside(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limit)
+    async def _aside(self, work: Callable[[], R]) -> R:
+        return await anyio.to_thread.run_sync(work, limiter=self._limit)
 
     # tools
 
@@ -95,7 +94,7 @@ class Desk:
         told = context.session.client_params
         client = told.client_info.name if told else ""
         caller = tools.Caller(client=client, started=self._started, session=self._session)
-        text, failed = await self._aside(self._reply, params.name, params.arguments or {}, caller)
+        text, failed = await self._aside(lambda: self._reply(params.name, params.arguments or {}, caller))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
     def _reply(self, name: str, arguments: Mapping[str, Any], caller: tools.Caller) -> tuple[str, bool]:
@@ -129,7 +128,7 @@ class Desk:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        names = await self._resource(searching.document_names, self._root)
+        names = await self._resource(lambda: searching.document_names(self._root))
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=searching.PREFIX + quote(n), name=n, mime_type=searching.MIME_TYPE) for n in names
@@ -152,14 +151,14 @@ class Desk:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await self._resource(searching.read_document, self._root, uri)
+        text = await self._resource(lambda: searching.read_document(self._root, uri))
         content = types.TextResourceContents(uri=uri, mime_type=searching.MIME_TYPE, text=text)
         return types.ReadResourceResult(contents=[content])
 
-    async def _resource(self, work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def _resource(self, work: Callable[[], R]) -> R:
         """Run ``work``. An error becomes a protocol error, because resources have no error results."""
         try:
-            return await self._aside(work, *args, **kwargs)
+            return await self._aside(work)
         except NotFound as error:
             raise MCPError(types.INVALID_PARAMS, clean(str(error))) from error
         except HoldfastError as error:
