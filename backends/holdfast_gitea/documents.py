@@ -199,10 +199,9 @@ def _title(name: str) -> str:
 
 def _is_name(title: str) -> bool:
     """Whether a document can have this title. People may create issues with any title."""
-    try:
+    with suppress(Refused):
         return bool(check_name(title.removeprefix(TITLE)))
-    except Refused:
-        return False
+    return False
 
 
 def _too_long(name: str, most: int) -> Refused:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Final
 
@@ -136,11 +136,10 @@ def stored(name: str) -> dict[str, str]:
     """The keys in the keyring, by origin. Raises: KeyringUnusable."""
     with _talking() as keyring:
         text = keyring.get_password(SERVICE, _entry(name))
-    try:
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
         keys = untrusted.from_json(text or "{}")["keys"]
         return {origin: key for origin, key in keys.items() if isinstance(key, str) and key}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
+    return {}
 
 
 def store(name: str, secret: str, origin: str = "") -> None:

@@ -246,11 +246,10 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
 
 def _pushed(body: str) -> str:
     """A push to a pull request's branch."""
-    try:
+    with suppress(ValueError, TypeError, KeyError):
         row = json.loads(body)
         return _FORCED if row["is_force_push"] else f"{count(len(row['commit_ids']), 'commit')} pushed"
-    except (ValueError, TypeError, KeyError):
-        return "commits pushed"
+    return "commits pushed"
 
 
 def _verdict(row: Mapping[str, object]) -> str:

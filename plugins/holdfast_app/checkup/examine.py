@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from importlib import metadata
 from typing import cast
 
@@ -276,11 +277,9 @@ def _dreams(memory: Holdfast) -> Iterator[Check]:
 
 
 def _is_dreaming(memory: Holdfast) -> bool:
-    try:
-        with lock(memory.services, timeout_s=0.0):
-            return False
-    except Unavailable:
-        return True
+    with suppress(Unavailable), lock(memory.services, timeout_s=0.0):
+        return False
+    return True
 
 
 def _of_plugins(memory: Holdfast) -> list[Check]:

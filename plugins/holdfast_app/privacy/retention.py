@@ -191,10 +191,9 @@ class _OldRows(Edit):
         self._before = before
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        try:
+        with suppress(KeyError, TypeError, ValueError):
             return None if moment(row["at"]) < self._before else row
-        except (KeyError, TypeError, ValueError):
-            return row
+        return row
 
 
 def _why_needed(session: Session) -> str:

@@ -262,10 +262,9 @@ class Before(Edit):
         return at.astimezone(self._zone).date() < self._day
 
     def _old_text(self, at: object) -> bool:
-        try:
+        with suppress(ValueError):
             return isinstance(at, str) and self._old(moment(at))
-        except ValueError:
-            return False
+        return False
 
     def _work(self, work: handoff.Work) -> handoff.Work | None:
         day = self._layout.day_of(Surface.DAILY, work.note)
@@ -286,10 +285,9 @@ def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
     if surface not in (Surface.HEARTBEAT, Surface.BRIEFING):
         return layout.day_of(surface, name) if surface else None
     found = _DAY.search(name)
-    try:
+    with suppress(ValueError):
         return date.fromisoformat(found[0]) if found else None
-    except ValueError:
-        return None
+    return None
 
 
 def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None]) -> str | None:

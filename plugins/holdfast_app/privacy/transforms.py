@@ -253,11 +253,9 @@ def is_temporary(path: str) -> bool:
 
 def is_database(path: str) -> bool:
     """Whether the file begins like a SQLite database."""
-    try:
-        with safeopen.reader(os.path.realpath(path), private=False) as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
+    with suppress(OSError), safeopen.reader(os.path.realpath(path), private=False) as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+    return False
 
 
 def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from attrs import evolve
 
@@ -23,10 +24,8 @@ def salvaged(text: str) -> tuple[Work, ...]:
     toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{FENCE}\n")
     parts = toml.split("\n[[work]]\n")[1:]
     for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
-        try:
+        with suppress(Corrupt):
             found += parse(f"{FENCE}\n[[work]]\n{part}\n{FENCE}\n")
-        except Corrupt:
-            continue
     return tuple(found)
 
 

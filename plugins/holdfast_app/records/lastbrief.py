@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -49,13 +49,12 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
 
 def read(services: Services) -> Kept | None:
     """The kept brief of this store; None if there is none or it cannot be read."""
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         table = private.table(_path(services))
         if table["store"] != _store(services):
             return None
         return Kept(str(table["text"]), datetime.fromisoformat(table["at"]).astimezone(UTC))
-    except (ValueError, KeyError, TypeError):
-        return None
+    return None
 
 
 def _path(services: Services) -> str:

@@ -7,6 +7,7 @@ refusals, and extraction its calls. Tokens are estimated as a quarter of the cha
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -53,13 +54,11 @@ def cost(services: Services) -> Cost:
     events: list[Event] = []
     for name in private.names(folder):
         row = private.table(os.path.join(folder, name))
-        try:
+        with suppress(ValueError, TypeError, KeyError, AttributeError):  # of an earlier holdfast, or edited
             since.append(moment(str(row["since"])))
             for event, (times, seconds, chars) in row["spent"].items():
                 tokens = int(chars) // _CHARS_PER_TOKEN
                 events.append(Event(name.removesuffix(".json"), str(event), int(times), float(seconds), tokens))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # of an earlier holdfast, or edited
     refused: list[Incident] = []
     chars = 0
     for one in journal.every(services.state, packed=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -54,10 +55,8 @@ def note(state: str, one: PastGate) -> bool:
 def all_of(state: str) -> Iterator[PastGate]:
     """Every recorded compaction, oldest first; damaged rows are skipped. Raises: Unavailable."""
     for row in filter(None, map(records.decode, (private.read(os.path.join(state, FILE)) or b"").splitlines())):
-        try:
+        with suppress(KeyError, TypeError, ValueError):
             yield PastGate(str(row["session"]), moment(str(row["at"])), int(row["position"]), int(row["unsaved"]))
-        except (KeyError, TypeError, ValueError):
-            continue
 
 
 def recent(state: str, now: datetime) -> list[PastGate]:

@@ -377,10 +377,9 @@ def trusts_all(root: str) -> bool:
     digest of ``{}``. Never raises because of a project's contents.
     """
     named = os.environ.get(trust.VARIABLE, "").strip()
-    try:
+    with suppress(HoldfastError):
         return bool(named) and named == trust.digest(resolved.portable(root))
-    except HoldfastError:
-        return False
+    return False
 
 
 def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:

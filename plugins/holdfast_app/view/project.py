@@ -68,10 +68,9 @@ class Project:
 
     def alarms(self) -> int:
         """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
-        try:
+        with suppress(HoldfastError):
             return len(safety.all_unsafe(self.services.state))
-        except HoldfastError:
-            return 0
+        return 0
 
     def version(self) -> str:
         """A string that changes within a minute, and at once with a journal, a document or a state file of this
@@ -103,10 +102,9 @@ class Project:
 
     def masked(self, *strings: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
-        try:
+        with suppress(HoldfastError):
             return self.services.gate.outgoing_all(strings, surface=surface)
-        except HoldfastError:
-            return ["(not shown, because a validator is broken)"] * len(strings)
+        return ["(not shown, because a validator is broken)"] * len(strings)
 
     def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
         """Facts that left or changed, as they may leave the store."""
@@ -141,17 +139,15 @@ class Project:
     def standing(self, surface: Surface) -> Shown:
         """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
         name = self.services.layout.name(surface)
-        try:
+        with suppress(NotFound):
             return self.document(name)
-        except NotFound:
-            return Shown(name=name, text="")
+        return Shown(name=name, text="")
 
     def text(self, name: str) -> str:
         """A document's text, masked; empty when it is missing, withheld or unreadable."""
-        try:
+        with suppress(HoldfastError):
             return self.document(name).text
-        except HoldfastError:
-            return ""
+        return ""
 
     def note_names(self) -> list[tuple[date, str]]:
         """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""
