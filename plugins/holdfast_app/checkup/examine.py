@@ -19,6 +19,7 @@ from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import journal, safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
+from holdfast.plugin.calls import Caller, CallFailed, call
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast_app import data_loss, upkeep
 from holdfast_app.checkup import mending
@@ -34,6 +35,8 @@ from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 _PROBE = ".holdfast-probe"
+#: Time limit for the checks of another distribution's plugin, in seconds, unless it has a deadline.
+_LIMIT_S = 30.0
 #: Test sentence for each validator.
 _HARMLESS = "The weekly report is due on Monday."
 
@@ -293,18 +296,33 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
 def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
     """What one plugin's function says, as far as it gets, and what went wrong."""
     function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
-    try:
+    told: list[Check] = []
+
+    def ask() -> None:
         for check in function(memory):
             if not isinstance(check, Check):
                 raise TypeError(f"{type(check).__name__} is not a Check")
-            yield check
-    except (HoldfastError, OSError):
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code must not hide what core has found
-        yield fail(
-            f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
-            f"Repair or uninstall {found.distribution}; the other checks are not affected.",
-        )
+            told.append(check)
+
+    own = found.distribution == discovery.OWN
+    broken: CallFailed | None = None
+    try:
+        limit_s = None if own else memory.config.plugin(found.name).deadline_s or _LIMIT_S
+        call(Caller(found.name, found.distribution), "checks", ask, limit_s)
+    except CallFailed as error:  # other people's code must not hide what core has found
+        broken = error
+    yield from list(told)
+    if broken is None:
+        return
+    why = broken.reason
+    if not why.startswith("it took"):
+        if isinstance(broken.cause, HoldfastError | OSError | KeyboardInterrupt):
+            raise broken.cause
+        why = f"{type(broken.cause).__name__}: {broken.cause}"
+    yield fail(
+        f"The check of {found.distribution} broke: {why}.",
+        f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+    )
 
 
 def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:

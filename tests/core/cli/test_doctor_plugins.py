@@ -47,11 +47,12 @@ def test_doctor__check_with_an_outcome_as_a_string__is_shown(run, project, bring
         ("def checks(memory):\n    return ['text']\n", "str is not a Check"),
         (CHECK.format("'bad'"), "'bad' is not a valid Outcome"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
+        ("import time\ndef checks(memory):\n    time.sleep(60)\n    yield\n", "it took longer than 0.3 s"),
     ],
 )
 def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(run, project, bring, source, told):
     bring("acme", source)
-    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    (project / "holdfast.toml").write_text("[plugins.acme]\ndeadline_s = 0.3\n")
     trusted(project)
     result = run("doctor", "--json")
     (check,) = of(result, "acme")
