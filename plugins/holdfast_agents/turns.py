@@ -26,6 +26,7 @@ from holdfast_app.message_formats.leaves import (
     clip,
     is_outside,
     result_text,
+    without_files,
     without_injected,
 )
 
@@ -134,7 +135,8 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     else:
         role = "user" if event.kind == events.PROMPT else "assistant"
         given = event.parts or (("", event.text),)
-        parts = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in given]
+        found = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in given]
+        parts = [(part_id, without_files(text, injected)) for part_id, text in found]
         said = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
     shown = "\n".join(injected).strip()
     return [*said, ("system", shown, "")] if shown else said

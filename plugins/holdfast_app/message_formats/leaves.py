@@ -117,6 +117,20 @@ def without_injected(text: str, injected: list[str] | None = None) -> str:
     return "".join(kept) + text[start:]  # an unclosed tag is ordinary text
 
 
+_FILES: Final = ("\n--- Content from referenced files ---", "\n--- End of content ---")
+
+
+def without_files(text: str, injected: list[str]) -> str:
+    """``text`` without the files that Gemini CLI and Qwen Code put into a prompt for each ``@file``. They are added to
+    ``injected``. What a file quotes cannot close them."""
+    head, opened, rest = text.partition(_FILES[0])
+    if not opened:
+        return text
+    files, closed, tail = rest.rpartition(_FILES[1])
+    injected.append(files if closed else tail)
+    return head + (tail if closed else "")
+
+
 def background_result(text: str) -> str | None:
     """A sub-agent's or background command's result, from the message with which Claude Code reports its end to the
     model. The user did not write that message. Empty without a result, None when ``text`` is another kind of

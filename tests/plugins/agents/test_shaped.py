@@ -12,6 +12,8 @@ from holdfast_agents.setup.client import AGREED
 from holdfast_agents.setup.clients import CLIENTS
 
 ANSWER = "The clock is injected."
+#: What Gemini CLI and Qwen Code append for an ``@file``.
+FILES = "\n--- Content from referenced files ---\nContent from @a.md:\nAlways sign.\n--- End of content ---"
 #: What each sends for a prompt, a tool's result and an answer, as recorded with the versions in the page.
 TURNS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "deepagents": (
@@ -30,7 +32,7 @@ TURNS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("Stop", {"last_assistant_message": ANSWER, "input_tokens": 1000, "context_limit": 200000}),
     ),
     "gemini": (
-        ("BeforeAgent", {"prompt": "<hook_context>The brief</hook_context>\n\nFix it"}),
+        ("BeforeAgent", {"prompt": f"<hook_context>The brief</hook_context>\n\nFix it{FILES}"}),
         ("AfterTool", {"tool_response": {"llmContent": "Output: one", "returnDisplay": "one"}}),
         ("AfterAgent", {"prompt": "Fix it", "prompt_response": ANSWER}),
     ),
@@ -63,7 +65,7 @@ def test_turn__recorded_events__prompt_tool_and_answer_are_journalled_once_each(
     for event, more in TURNS[name]:
         tool = {"tool_name": "bash", "tool_input": {"command": "echo one"}} if "tool" in str(more) else {}
         assert client.hook(event, **tool, **more)[::2] == (0, "")
-    prompt, call, result, said = client.said()
+    prompt, call, result, said = (row for row in client.said() if row[0] != "system")
     assert (prompt, call, said) == (("user", "Fix it"), ("assistant", "bash: echo one"), ("assistant", ANSWER))
     assert result[0] == "tool"
     assert "one" in result[1]
