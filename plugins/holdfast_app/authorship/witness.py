@@ -222,6 +222,10 @@ def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, byt
     return data.lower(), data
 
 
+#: Least number of words of a pointer that says something.
+_SENTENCE_WORDS: Final = 4
+
+
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
     """Rows of clients' recordings that a journal cuts, or has not: long results, and those of sub-agents. Each follows
     its tool's name."""
@@ -358,8 +362,10 @@ def _curated(
 
 
 def _not_prose(payload: Payload) -> set[str]:
-    """Pointers, names, and lines of curated memory, already checked or stored."""
-    found = {*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ())}
+    """Pointers and names, unless they are as long as a sentence, and lines of curated memory, already checked or
+    stored."""
+    pointers = (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
+    found = {text for text in pointers if len(text.split()) < _SENTENCE_WORDS}
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):
             found |= {entry.text, entry.replaces}

@@ -74,6 +74,8 @@ def stated(memory: Holdfast, session: str, lines: list[str], read: list[tuple[st
         "decisions": lines,
         "next_step": lines[0],
         "rules": lines[:3],
+        "artifacts": lines,
+        "state_mutations": [{"kind": "status", "target": lines[0], "summary": "done"}],
     }
     one.flush({**payload, "curated": {"memory": lines[:10], "user": lines[10:]}})
     names = [memory.services.layout.name(surface) for surface in ("memory", "user", "profile")]
