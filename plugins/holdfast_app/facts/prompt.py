@@ -13,7 +13,7 @@
     Facts:
     - [preference | 0.90] Prefers tabs
 
-Empty parts are left out. Facts are sorted by confidence, and of equals the newest is first. When the budget is too
+Empty parts are left out. Facts are sorted by confidence, equals as they were stored. When the budget is too
 small, facts are dropped from the end and a last line counts them, "3 more facts: holdfast facts". Then characters are
 cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
 """
@@ -54,7 +54,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     must_be(Callable, count, "counter")  # type: ignore[arg-type]
     with snapshot():
         head = _head(services)
-        stored = list(services.store.backend.facts(FactOrder.STRONGEST))
+        stored = list(services.store.backend.facts(FactOrder.CONFIDENCE))
         facts = services.store.known_facts(stored)
     if hidden := len(stored) - len(facts):
         logger.warning("%d facts are left out of the prompt because they came with an untrusted clone or pull", hidden)

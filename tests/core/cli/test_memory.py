@@ -59,9 +59,9 @@ def test_remember__store_full__evicted_ids_told(run, project):
 def test_prompt__budget__block_within_it(run):
     for words in (("Prefers tabs", "--category", "preference"), ("Works on the parser",)):
         assert run("remember", *words).code == 0
-    assert run("prompt").out == ("Facts:\n- [context | 0.90] Works on the parser\n- [preference | 0.90] Prefers tabs\n")
+    assert run("prompt").out == ("Facts:\n- [preference | 0.90] Prefers tabs\n- [context | 0.90] Works on the parser\n")
     told = run("prompt", "--max-tokens", "12", "--json").json
-    assert told["text"] == "Facts:\n- [context | 0.90] Works on the parser"
+    assert told["text"] == "Facts:\n- [preference | 0.90] Prefers tabs"
     assert told["tokens"] <= told["max_tokens"] == 12
     assert run("prompt", "--fenced").out.startswith("<recalled-memory>\n")
     assert run("prompt", "--max-tokens", "0").code == 2

@@ -25,8 +25,8 @@ History:
 
 Facts:
 - [preference | 0.90] Prefers tabs
-- [knowledge | 0.70] newest of equals
 - [goal | 0.70] oldest of equals
+- [knowledge | 0.70] newest of equals
 - [context | 0.00] 日本語
 """
 
