@@ -49,8 +49,10 @@ def verify(call: Call) -> Answer:
     """Everything that is not as it was written."""
     with snapshot():  # each receipt reads its documents
         done = verify_all(call.memory.services)
-    mask = call.memory.services.gate.outgoing_all([one.what for one in done.findings], surface="fact")
-    findings = [attrs.evolve(one, what=what) for one, what in zip(done.findings, mask, strict=True)]
+    told = [text for one in done.findings for text in (one.name, one.what)]
+    mask = call.memory.services.gate.outgoing_all(told, surface="fact")
+    pairs = zip(done.findings, mask[::2], mask[1::2], strict=True)
+    findings = [attrs.evolve(one, name=name, what=what) for one, name, what in pairs]
 
     def show(out: Term) -> None:
         for one in findings:

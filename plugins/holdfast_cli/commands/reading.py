@@ -94,6 +94,8 @@ def show(call: Call) -> Answer:
     documents = [_read(memory, name) for name in call.args.documents or memory.store.names()]
     rows = [_document_row(memory, document) for document in documents]
     if not call.args.documents:
+        names = memory.services.gate.outgoing_all([row["name"] for row in rows], surface="daily")
+        rows = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
         return Answer({"documents": rows}, lambda out: _list(out, rows))
     if not raw:
         documents = [memory.services.shown(document) for document in documents]

@@ -90,6 +90,7 @@ def planted(run, project):
     (folder / "PROFILE.md").write_text("# Profile\n\n## Work\n\n- Uses PLANTED\n")
     (folder / "memories").mkdir(exist_ok=True)
     (folder / "memories/tips.md").write_text("Use PLANTED\n")
+    (folder / f"memories/{SECRET}.md").write_text("The deploy token works\n")
     for path in (folder / "context").glob("*.md"):
         path.write_text(path.read_text().replace("\n\n", "\n\n- PLANTED\n\n", 1))
     for path in folder.rglob("*"):
