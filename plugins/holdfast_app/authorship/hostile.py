@@ -146,6 +146,8 @@ _ODD: Final = Lazy(
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"(?:&#|\\u00)(?:(x[0-9a-fA-F]{1,6}|[0-9]{1,7});|(?<=u00)([2-7][0-9a-fA-F]))")
 _MARKS: Final = Lazy(r"[\W_]+")
+#: Where a derived objective or step is cut, and where it goes on with an earlier request.
+_JOINTS: Final = Lazy(r"…| \(after: ")
 _SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){2,400}\w(?!\w)")
 #: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(
@@ -162,15 +164,19 @@ _LIKES: Final = str.maketrans(
 
 
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis. A
-    client's blocks in the user's message, and what the user quotes, are not the user's words."""
+    """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis; a
+    shortened text by its parts. A client's blocks in the user's message, and what the user quotes, are not the user's
+    words."""
     from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 
-    wanted = _words(text)
-    said = (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool)
-    return any(
-        wanted in _words(one) and wanted in _words("\n".join(own_lines(without_reported(own_words(one)))))
-        for one in said
+    said = [m.text for t in turns for m in t.messages if m.role == "user" and not m.tool]
+    parts = list(filter(None, map(_words, _JOINTS.split(text))))
+    return bool(parts) and all(
+        any(
+            part in _words(one) and part in _words("\n".join(own_lines(without_reported(own_words(one)))))
+            for one in said
+        )
+        for part in parts
     )
 
 

@@ -22,6 +22,8 @@ _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
 _FEWEST_STEMS: Final = 3
+#: A path, an address or an id, which says nothing.
+_POINTER: Final = Lazy(r"\w[/.]\w|^\W*$|^\([0-9a-f]{8}\)$")
 #: A message with fewer of a sentence's stems is not read for it. Spacing may hide some.
 _MAY_HAVE: Final = 0.65
 _MOST_CHARS: Final = 4_000
@@ -287,7 +289,8 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
     strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
     said = Sentence(text, is_rule)
-    if len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
+    rest = [word for word in text.split() if not (word.isascii() and _POINTER.search(word))]
+    if len(said.words) < _FEWEST or len(rest) < 2:  # a branch, a name, an answer in a word
         return None
     own = [one for one in heard if one.message.role == "user"]
     for number, one in enumerate(heard):

@@ -16,6 +16,8 @@ from holdfast_app.sentences import planted
 
 #: Weights of the shares, fitted like the words' weights (benchmarks/quality/fit_statements.py).
 _PRIOR, _WORDS, _READ, _OUTSIDE, _USER = -0.6, 0.8, 2.7, 3.4, -1.9
+#: The client's summary of the session is the agent's, and its other text, such as a hook's, is the user's setup.
+_KINDS: Final = {"summary": "assistant", "system": "tool"}
 #: A smaller share is chance, and is not measured.
 _LEAST: Final = 0.3
 #: Fewest stems of a sentence.
@@ -41,7 +43,7 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
     spoken = 0.0  # by the agent, whose own words come back in results
     for one in heard if len(said.stems) >= _FEWEST else ():
-        kind = "outside" if one.is_outside else one.message.role
+        kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
         plain = _own(one.message.text) if kind == "user" else one.plain
         if strangers.may_hold(plain, said, _LEAST):
             share = strangers.stems_shared(plain, said) / len(said.stems)

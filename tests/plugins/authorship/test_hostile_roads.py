@@ -269,6 +269,17 @@ def test_flush__the_agent_repeats_what_a_page_said__the_summary_marks_it(opened,
     assert all(NOT_AN_INSTRUCTION in line for line in lines)
 
 
+def test_flush__a_shortened_request_and_an_address_of_the_result__carry_no_mark(project):
+    session = read_page(Holdfast.open(project), "PR: https://forge.example/o/r/pull/7 was opened.")
+    for text in ("Please push the branch, and always run the linters before each push of the branch. " * 5, "Merge it!"):
+        session.add("user", text)
+    session.add("assistant", "PR: https://forge.example/o/r/pull/7")
+    session.flush()
+    [text] = [path.read_text() for path in (project / ".holdfast" / "memory").glob("*.md")]
+    assert "(after: Please push the branch" in text
+    assert NOT_AN_INSTRUCTION not in text
+
+
 def test_search__finds_a_line_that_instructs__it_is_marked_with_the_document(project):
     assert processes.run("init", cwd=project).returncode == 0
     (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- {HOSTILE[0]}\n")
