@@ -48,7 +48,7 @@ _NO_STEP: Final = Lazy(
 )
 #: An answer leaves work with at least this probability. Most answers at an end leave none.
 _REMAINS: Final = 0.6
-_READ: Final = 4  # sentences at an answer's end
+_READ: Final = 6  # sentences at an answer's end
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
 
