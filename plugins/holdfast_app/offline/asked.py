@@ -48,7 +48,7 @@ AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
 #: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
-_REQUESTS: Final = 0.15
+_REQUESTS: Final = 0.2
 _READ: Final = 4  # sentences at the start of a message, and at its end
 
 
@@ -80,11 +80,12 @@ def kind_of_words(own: str) -> Kind:
     """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
     if not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
-    parts = requesting(own)
+    parts = [part for part in sentences(own) if not cues.is_labelled(part)]
     if not parts:
         return Kind.STATEMENT
     shares = endings.shares(tuple(parts))
-    return Kind(max(shares, key=shares.__getitem__)) if shares["request"] < _REQUESTS else Kind.REQUEST
+    is_request = shares["request"] >= _REQUESTS or QUESTION.search(own)
+    return Kind.REQUEST if is_request else Kind(max(shares, key=shares.__getitem__))
 
 
 def sentences(own: str) -> list[str]:

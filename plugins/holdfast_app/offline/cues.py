@@ -151,10 +151,15 @@ def _is_inside(start: str) -> bool:
     return any(start.count(mark) % 2 for mark in '`"') or _OPEN.search(start) is not None
 
 
+def is_labelled(sentence: str) -> bool:
+    """Whether the user's ``sentence`` begins with a label, and so requests nothing."""
+    found = match(sentence, user=True)
+    return found is not None and not found[0].whole
+
+
 def is_statement(sentence: str) -> bool:
     """Whether the user's ``sentence`` states something lasting and requests nothing."""
-    found = match(sentence, user=True)
-    return found is not None and (not found[0].whole or lasting.judge(sentence).asks < _STATES)
+    return is_labelled(sentence) or (match(sentence, user=True) is not None and lasting.judge(sentence).asks < _STATES)
 
 
 def _labelled(sentence: str) -> tuple[Cue, int] | None:

@@ -46,8 +46,8 @@ _BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
 _NO_STEP: Final = Lazy(
     r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
 )
-#: An answer leaves work with at least this probability. Most answers at an end leave none.
-_REMAINS: Final = 0.6
+#: An answer leaves work with at least this probability.
+_REMAINS: Final = 0.55
 _READ: Final = 6  # sentences at an answer's end
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
@@ -96,7 +96,7 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
         own = own_words(said[at].text) if said[at].role == "user" else ""
         kind, answers = asked.kind_of_words(own), at < end - 1
         before = own_words(said[at - 1].text) if at and said[at - 1].role == "user" else ""
-        is_question = answers and own.endswith(("?", "？")) and not before
+        is_question = answers and own.endswith(("?", "？")) and not (before or said[at - 1].role == "tool")
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
         if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
             break
