@@ -4,8 +4,8 @@
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
 lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
 endings.tsv, ends of agents' answers and users' messages with speaker, label and language. All were written for it.
-``MORE`` are rows with the keys of statements.tsv: the package's tables of the first two were also fitted on sentences
-of users and agents in public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
+``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
+public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ AFTER: Final = " (after: "
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
 #: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
-_REQUESTS: Final = 0.2
+_REQUESTS: Final = 0.15
 _READ: Final = 4  # sentences at the start of a message, and at its end
 
 
@@ -84,8 +84,7 @@ def kind_of_words(own: str) -> Kind:
     if not parts:
         return Kind.STATEMENT
     shares = endings.shares(tuple(parts))
-    is_request = shares["request"] >= _REQUESTS or QUESTION.search(own)
-    return Kind.REQUEST if is_request else Kind(max(shares, key=shares.__getitem__))
+    return Kind(max(shares, key=shares.__getitem__)) if shares["request"] < _REQUESTS else Kind.REQUEST
 
 
 def sentences(own: str) -> list[str]:

@@ -45,6 +45,7 @@ UNFINISHED = [
         ),
         ("Gut.\n\nAls Nächstes ergänze ich einen Test.", "Gut. Als Nächstes ergänze ich einen Test."),
         ("テストは通りました。次に文書を更新します。", "テストは通りました。 次に文書を更新します。"),
+        ("Committed and pushed: `1f153c1` on `main`. 10 files, +625/−194, with the new tests.", "none"),
         ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
         ("Fertig.\n\nNächste Schritte: keine", "none"),
         ("Hi! What can I do for you today?", "none"),
@@ -106,9 +107,9 @@ def test_ending__task_list_not_done__is_open():
 
 
 def test_ending__question_answered_without_a_tool__leaves_the_work_as_it_was():
-    asks = (("user", "How far are we?"), ("assistant", "Half of it is there."))
+    asks = (("user", "Why did it fail?"), ("assistant", "The fixture was stale."))
     assert end(ASK, PYTEST, ("user", "[Request interrupted by user]"), *asks) == (True, "Fix the login test")
-    assert end(ASK, ("assistant", "Fixed it."), *asks) == (False, "none")
+    assert end(ASK, ("assistant", "Fixed it."), *asks) == end(ASK, *READING, *asks) == (False, "none")
 
 
 def test_ending__nothing_said__is_unknown():
