@@ -48,8 +48,9 @@ def demo(call: Call) -> int:
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
     with Holdfast.open(folder) as memory:
-        stage = _Stage(out, memory, memory.session(SESSION))
-        held = stage.kept(messages[:first]) and stage.refused(messages[first:], payload) and stage.resumed()
+        session = memory.session(SESSION)
+        held = _kept(out, session, messages[:first]) and _refused(out, memory, session, messages[first:], payload)
+        held = held and _resumed(out, memory)
     out.say()
     rows = [
         (f'cd "{folder}"' if " " in str(folder) else f"cd {folder}", "plain files, nothing else"),
@@ -71,88 +72,74 @@ def _folder(wanted: str | None) -> Path:
     return Path(wanted).resolve()
 
 
-class _Stage:
-    """The acts, on one terminal with one project and one session."""
+def _kept(out: Term, session: Session, messages: Sequence[Message]) -> bool:
+    """Journal the messages and compact. True when the session is safe and the context small."""
+    out.say(f"\n{out.bold('1. Kept')}")
+    _capture(out, session, messages)
+    masked = [line for m in session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
+    _step(out, f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
+    _compact(out, session)
+    return not session.unsafe and len(session.messages) < len(messages)
 
-    def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
-        self.out = out
-        self.memory = memory
-        self.session = session
 
-    def kept(self, messages: Sequence[Message]) -> bool:
-        """Journal the messages and compact. True when the session is safe and the context small."""
-        self.out.say(f"\n{self.out.bold('1. Kept')}")
-        self.capture(messages)
-        masked = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
-        self.step(f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
-        self.compact()
-        return not self.session.unsafe and len(self.session.messages) < len(messages)
+def _refused(out: Term, memory: Holdfast, session: Session, messages: Sequence[Message], payload: Payload) -> bool:
+    """Compact while the notes cannot be written, with a payload that the agent states itself. True when nothing was
+    lost and the repaired store holds it."""
+    out.say(f"\n{out.bold('2. Refused')}")
+    _capture(out, session, messages)
+    notes = Path(memory.services.root, memory.config.storage.path, "memory")
+    aside = notes.rename(notes.with_name("memory.aside"))
+    notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
+    _step(out, "The notes folder is now a file. The agent asks for compaction.")
+    before = len(session.messages)
+    try:
+        session.compact(KEEP, payload)
+    except FlushRefused as refused:
+        out.say(f"    {out.mark('fail')} {out.red('blocked', bold=True)}")
+        out.fill(refused.message, "      ")
+        out.fill(refused.next_step, "      next: ")
+    kept = len(session.messages)
+    state = out.red("UNSAFE", bold=True) if session.unsafe else out.bold(session.state.upper())
+    _step(out, f"{kept} of {before} messages are still in context. The session is {state}.")
+    notes.unlink()
+    aside.rename(notes)
+    _step(out, "The folder is repaired. The agent asks again.")
+    _compact(out, session, payload)
+    return kept == before and not session.unsafe
 
-    def refused(self, messages: Sequence[Message], payload: Payload) -> bool:
-        """Compact while the notes cannot be written, with a payload that the agent states itself. True when nothing
-        was lost and the repaired store holds it."""
-        self.out.say(f"\n{self.out.bold('2. Refused')}")
-        self.capture(messages)
-        notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
-        aside = notes.with_name("memory.aside")
-        notes.rename(aside)
-        notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
-        self.step("The notes folder is now a file. The agent asks for compaction.")
-        before = len(self.session.messages)
-        try:
-            self.session.compact(KEEP, payload)
-        except FlushRefused as refused:
-            self.out.say(f"    {self.out.mark('fail')} {self.out.red('blocked', bold=True)}")
-            self.out.fill(refused.message, "      ")
-            self.out.fill(refused.next_step, "      next: ")
-        kept = len(self.session.messages)
-        state = self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
-        self.step(f"{kept} of {before} messages are still in context. The session is {state}.")
-        notes.unlink()
-        aside.rename(notes)
-        self.step("The folder is repaired. The agent asks again.")
-        self.compact(payload)
-        return kept == before and not self.session.unsafe
 
-    def resumed(self) -> bool:
-        """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
-        self.out.say(f"\n{self.out.bold('3. Resumed')}")
-        self.step("A new process, with an empty context, reads only the files:")
-        command = [*nested.THIS, "--root", self.memory.services.root, "load", "--max-chars", "9000"]
-        env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
-        brief = done.stdout + done.stderr
-        rules, title, rest = brief.partition("# Where to resume")
-        lines = [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]
-        self.quote("\n".join(filter(None, lines)))
-        return "Next action: " in brief
+def _resumed(out: Term, memory: Holdfast) -> bool:
+    """Print the restart point as a new agent receives it, without the documents after it. True when it has one."""
+    out.say(f"\n{out.bold('3. Resumed')}")
+    _step(out, "A new process, with an empty context, reads only the files:")
+    command = [*nested.THIS, "--root", memory.services.root, "load", "--max-chars", "9000"]
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(out.width - 6)}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
+    brief = done.stdout + done.stderr
+    rules, title, rest = brief.partition("# Where to resume")
+    bar = out.dim("│" if out.unicode else "|")
+    for line in filter(None, [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]):
+        long = len(line) > out.width - 6  # a printed table keeps its layout
+        out.say(out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}".rstrip())
+    return "Next action: " in brief
 
-    def capture(self, messages: Sequence[Message]) -> None:
-        """Journal the messages one by one."""
-        for message in messages:
-            said = message.role, message.text
-            self.session.add(*said, message_id=message.id, at=message.at, tool=message.tool, failed=message.failed)
-        self.step(f"{len(messages)} messages captured, each on disk before the next one.")
 
-    def compact(self, payload: Payload | None = None) -> None:
-        """Compact, and show the written documents. Raises: FlushRefused."""
-        before = len(self.session.messages)
-        kept = self.session.compact(KEEP, payload)
-        done = self.session.last_receipt
-        if done is not None:
-            self.step(
-                f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first."
-            )
-        self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
+def _capture(out: Term, session: Session, messages: Sequence[Message]) -> None:
+    """Journal the messages one by one."""
+    for message in messages:
+        said = message.role, message.text
+        session.add(*said, message_id=message.id, at=message.at, tool=message.tool, failed=message.failed)
+    _step(out, f"{len(messages)} messages captured, each on disk before the next one.")
 
-    def step(self, text: str) -> None:
-        """Print one step."""
-        self.out.fill(text, f"  {self.out.mark('dot')} ")
 
-    def quote(self, text: str) -> None:
-        """Print output from elsewhere, such as a file, another process or a server."""
-        bar = self.out.dim("│" if self.out.unicode else "|")
-        for line in text.strip("\n").splitlines():
-            long = len(line) > self.out.width - 6  # a printed table keeps its layout
-            quoted = self.out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}"
-            self.out.say(quoted.rstrip())
+def _compact(out: Term, session: Session, payload: Payload | None = None) -> None:
+    """Compact, and show the written documents. Raises: FlushRefused."""
+    before = len(session.messages)
+    kept = session.compact(KEEP, payload)
+    if (done := session.last_receipt) is not None:
+        _step(out, f"Flushed: {len(done.written)} documents are written and read back, {done.written[0].name} first.")
+    _step(out, f"The context is dropped only now. {len(kept)} of {before} messages stay.")
+
+
+def _step(out: Term, text: str) -> None:
+    out.fill(text, f"  {out.mark('dot')} ")
