@@ -101,11 +101,7 @@ def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[st
 def _status(call: Call) -> Answer:
     usable = secrets.has_keyring()
     rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
-
-    def show(out: Term) -> None:
-        out.say(out.table([_cells(out, *row) for row in rows]))
-        if not usable:
-            out.say("This machine has no usable keyring. Set keys in the environment.")
-
+    text = call.out.table([_cells(call.out, *row) for row in rows])
+    text += "" if usable else "\nThis machine has no usable keyring. Set keys in the environment."
     keys = [{"name": name, "where": where or None, "origin": origin or None} for name, where, origin in rows]
-    return Answer({"keyring": usable, "keys": keys}, show)
+    return Answer({"keyring": usable, "keys": keys}, text)

@@ -69,11 +69,12 @@ def _list(call: Call) -> Answer:
             nothing = 'No fact is stored yet. `holdfast remember "..."` stores one.'
             out.say("No stored fact matches." if total else nothing)
             return
-        signed = any(origins.of(f.source) for f in found)
-        rows = []
-        for f in found:
-            by = ((origins.of(f.source), "dim"),) if signed else ()
-            rows.append((f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content))
+        by = [((origins.of(f.source), "dim"),) for f in found]
+        signed = any(name for ((name, _),) in by)
+        rows = [
+            (f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *(who if signed else ()), f.content)
+            for f, who in zip(found, by, strict=True)
+        ]
         out.say(out.table(rows, right=(2,)))
         most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
         out.say(out.dim(f"  {most}" if len(found) == total else f"  {len(found):,} shown, {most} stored"))
@@ -211,12 +212,11 @@ def _say_imported(out: Term, report: ImportReport) -> None:
 @facts.action("export")
 def _export(call: Call) -> Answer:
     rows = call.memory.facts.export()
-
-    def show(out: Term) -> None:
-        for row in rows:
-            out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
-
-    return Answer({"facts": list(rows) if call.json else []}, show)
+    if call.json:
+        return Answer({"facts": list(rows)})
+    for row in rows:
+        call.out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
+    return Answer({})
 
 
 @facts.action("log")
@@ -224,12 +224,9 @@ def _log(call: Call) -> Answer:
     memory = call.memory
     entries = Project(memory).masked_trail(memory.facts.trail.entries())
 
-    def show(out: Term) -> None:
-        rows = []
-        for e in entries:
-            why = f"{e.why}, for {e.by}" if e.by else e.why
-            what = f"{why}: {e.content}" if e.content else why
-            rows.append(((ago(e.at, memory.services.now()), "dim"), e.event, e.id, what))
-        out.say(out.table(rows) or "No fact has left the store or was changed.")
-
-    return Answer({"events": entries}, show)
+    rows = []
+    for e in entries:
+        why = f"{e.why}, for {e.by}" if e.by else e.why
+        what = f"{why}: {e.content}" if e.content else why
+        rows.append(((ago(e.at, memory.services.now()), "dim"), e.event, e.id, what))
+    return Answer({"events": entries}, call.out.table(rows) or "No fact has left the store or was changed.")

@@ -176,7 +176,7 @@ def trust_command(call: Call) -> Answer:
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
         )
     if args.list:
-        return _list()
+        return _list(call)
     if args.revoke is not None:  # a removed project can be named too
         return _revoke(os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root)
     if args.digest:
@@ -242,14 +242,11 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
 
 
-def _list() -> Answer:
+def _list(call: Call) -> Answer:
     found = trust.records().values()
-
-    def show(out: Term) -> None:
-        rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
-        out.say(out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted.")
-
-    return Answer({"projects": [one._asdict() for one in found]}, show)
+    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
+    text = call.out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted."
+    return Answer({"projects": [one._asdict() for one in found]}, text)
 
 
 def _revoke(root: str) -> Answer:

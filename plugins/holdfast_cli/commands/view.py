@@ -20,7 +20,7 @@ from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
 from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Cell, Term
+from holdfast_cli.terminal import Term
 
 _DAYS: Final = 60
 _MOST_DAYS: Final = 3_660
@@ -80,15 +80,13 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
     if stopped:
         out.say()
     for one in stopped[:_LISTED]:
-        flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
         if one.overridden:
-            said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
+            out.note("warn", f"{one.day}: an operator let context go unsaved: {one.why}")
         else:
+            flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
             where = f" at the {one.why}" if one.why else ""
-            said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
-        out.note(mark, said)
-        title = f"  {titles[one.session]}" if one.session in titles else ""
-        out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")
+            out.note("fail", f"{one.day}: {flushes} refused{where}, nothing was dropped")
+        out.say(f"  {out.dim(out.clip('  '.join((one.session, titles.get(one.session, ''))), out.width - 2))}")
     if len(stopped) > _LISTED:
         out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
 
@@ -214,13 +212,9 @@ def audit(call: Call) -> Answer:
         if not rows:
             out.say("\nNothing was read, requested or demanded again after a compaction.")
             return
-        out.say()
-        table: list[tuple[Cell, ...]] = []
-        for kind, title in _REPEATED.items():
-            some = [one for _, _, one in rows if one.kind == kind]
-            table.append((title, f"{len(some):,}", f"{sum(one.tokens for one in some):,}"))
-        out.say(out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)))
-        out.say()
+        tokens = {kind: [one.tokens for _, _, one in rows if one.kind == kind] for kind in _REPEATED}
+        table = [(_REPEATED[kind], f"{len(some):,}", f"{sum(some):,}") for kind, some in tokens.items()]
+        out.say("\n" + out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)) + "\n")
         newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
         out.say(out.table([
             (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])

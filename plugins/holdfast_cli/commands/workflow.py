@@ -11,7 +11,7 @@ from attrs import evolve
 from holdfast import Holdfast
 from holdfast.config.serde import moment, unstructure
 from holdfast.models import CuratedEntry, turns_of
-from holdfast.text.humanize import ago, count
+from holdfast.text.humanize import ago
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import MAX_CHARS, line_of
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
@@ -163,16 +163,13 @@ def _end(call: Call) -> Answer:
 def _status(call: Call) -> Answer:
     services = call.memory.services
     found, waiting = records(services), observations.waiting(services)
-
-    def show(out: Term) -> None:
-        times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
-        rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
-        out.say(out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`.")
-        if waiting:
-            number = count(len(waiting), "entry") if len(waiting) == 1 else f"{len(waiting)} entries"
-            out.say(f"\n  {number} noticed on the way\n  wait for the next update")
-
-    return Answer({"workflows": found, "waiting": waiting}, show)
+    times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
+    rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
+    text = call.out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`."
+    if waiting:
+        number = "1 entry" if len(waiting) == 1 else f"{len(waiting)} entries"
+        text += f"\n\n  {number} noticed on the way\n  wait for the next update"
+    return Answer({"workflows": found, "waiting": waiting}, text)
 
 
 @Command(
