@@ -27,10 +27,6 @@ class Interrupted(HoldfastError):
 
     exit_code = 130
 
-    def __init__(self) -> None:
-        what = "work not reported as done may be done in part or not at all"
-        super().__init__(f"Interrupted; {what}.", next_step="Run the same command again.")
-
 
 def check_utf8(words: list[str]) -> None:
     """Raises: UsageError for a word that is not UTF-8. The folder after ``--root`` need not be text."""
@@ -47,7 +43,8 @@ def report(error: BaseException, words: list[str], command: list[str]) -> int:
         discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
         return 141
     if isinstance(error, KeyboardInterrupt):
-        error = Interrupted()
+        what = "Interrupted; work not reported as done may be done in part or not at all."
+        error = Interrupted(what, next_step="Run the same command again.")
     elif not isinstance(error, HoldfastError):
         error = _unforeseen(error, command)
     return show_error(error, as_json="--json" in words, debug="--debug" in words)

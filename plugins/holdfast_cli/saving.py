@@ -43,10 +43,10 @@ LISTS = {
     "rule": ("rules", "a standing rule of the user, verbatim"),
 }
 HANDOFF = {
-    "active_task": ("active_task", "--active-task", "the open task"),
-    "branch": ("branch", "--branch", "its branch or review"),
-    "handoff_blocker": ("blocker", "--handoff-blocker", "its blocker"),
-    "next_action": ("next_action", "--next-action", "the first action"),
+    "active_task": ("active_task", "the open task"),
+    "branch": ("branch", "its branch or review"),
+    "handoff_blocker": ("blocker", "its blocker"),
+    "next_action": ("next_action", "the first action"),
 }
 #: The names of lines. Those without a list have one value.
 _SINGLE = ("objective", "next_step", "curated", *HANDOFF)
@@ -56,16 +56,20 @@ _FILE = "payload from a file"
 _FLAGS = "payload by flags, which win; repeat them, or pass `none` once"
 
 
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _option(name: str, text: str, **options: Any) -> Any:
-    return argument(name, metavar="TEXT", help=text, group=_FLAGS, **options)
+    return argument(_flag(name), metavar="TEXT", help=text, group=_FLAGS, **options)
 
 
 #: A flag for each field.
 ARGUMENTS = (
     argument("--payload", metavar="FILE", help="JSON, or lines like `fact: TEXT`; `-` waits for stdin", group=_FILE),
-    _option("--objective", "the session's subject"),
-    *(_option(f"--{name.replace('_', '-')}", text, action="append") for name, (_, text) in LISTS.items()),
-    _option("--next-step", "the next step"),
+    _option("objective", "the session's subject"),
+    *(_option(name, text, action="append") for name, (_, text) in LISTS.items()),
+    _option("next_step", "the next step"),
     argument(
         "--mutation",
         metavar="KIND:TARGET:SUMMARY",
@@ -77,10 +81,10 @@ ARGUMENTS = (
         argument("--open", dest="work_open", action="store_true", default=None, help="work goes on", group=_FLAGS),
         argument("--closed", dest="work_open", action="store_false", default=None, help="work is done", group=_FLAGS),
     ),
-    *(_option(name, f"handoff: {text}", dest=dest) for dest, (_, name, text) in HANDOFF.items()),
+    *(_option(name, f"handoff: {text}") for name, (_, text) in HANDOFF.items()),
     argument("--curated", choices=("none",), help="decide to change nothing in curated memory", group=_FLAGS),
-    _option("--memory", "a standing line for MEMORY.md", action="append"),
-    _option("--user", "a standing line for USER.md", action="append"),
+    _option("memory", "a standing line for MEMORY.md", action="append"),
+    _option("user", "a standing line for USER.md", action="append"),
 )
 
 
@@ -148,7 +152,7 @@ def _flags(args: Namespace) -> dict[str, Any]:
     data |= {name: _list(given[option]) for option, (name, _) in LISTS.items() if option in given}
     if "mutation" in given:
         data["state_mutations"] = [_mutation(text) for text in _list(given["mutation"])]
-    handoff = {key: given[dest] for dest, (key, _, _) in HANDOFF.items() if dest in given}
+    handoff = {key: given[dest] for dest, (key, _) in HANDOFF.items() if dest in given}
     if handoff:
         data["handoff"] = handoff
     lines = {name: _list(given[name]) for name in ("memory", "user") if name in given}
@@ -238,12 +242,9 @@ def how_to_give(missing: tuple[str, ...]) -> str:
 
 def flags_for(missing: tuple[str, ...]) -> str:
     """The flags of missing fields, each with ``none``, which is an answer."""
-    flags = {name: f"--{flag.replace('_', '-')} none" for flag, (name, _) in LISTS.items()}
-    flags |= {"objective": "--objective none", "next_step": "--next-step none", "curated": "--curated none"}
-    flags |= {"state_mutations": "--mutation none"}
-    flags |= {f"handoff.{name}": f"{flag} none" for name, flag, _ in HANDOFF.values()}
-    flags["handoff"] = " ".join(flag for name, flag in flags.items() if name.startswith("handoff."))
-    return " ".join(flags[name] for name in missing)
+    options = {field: [option] for option, (field, _) in LISTS.items()} | {"state_mutations": ["mutation"]}
+    options |= {f"handoff.{key}": [option] for option, (key, _) in HANDOFF.items()} | {"handoff": [*HANDOFF]}
+    return " ".join(f"{_flag(option)} none" for name in missing for option in options.get(name, [name]))
 
 
 DIGEST_CHARS = 12

@@ -56,11 +56,8 @@ def verify(call: Call) -> Answer:
 
     def show(out: Term) -> None:
         for one in findings:
-            out.fill(
-                f"{one.state}: {one.what}",
-                f"{out.mark('fail' if one.state == TAMPERED else 'dot')} {one.name}  ",
-                "    ",
-            )
+            mark = out.mark("fail" if one.state == TAMPERED else "dot")
+            out.fill(f"{one.state}: {one.what}", f"{mark} {one.name}  ", "    ")
         compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'proof')} of receipts compared"
         out.say(f"{out.mark('dot' if findings else 'ok')} {compared}; {count(len(findings), 'difference')}")
 
@@ -92,23 +89,20 @@ def _say(out: Term, checks: Sequence[Check]) -> None:
 )
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
-    found, kinds = inventory(call.root), {BACKENDS: "backend"}
+    found = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
 
     def show(out: Term) -> None:
         rows: list[tuple[Cell, ...]] = []
-        for s in found:
+        for s, kind in found:
             origin, state = f"{s.distribution} {s.version}".strip() or "-", (s.status, _STYLES.get(s.status, ""))
-            rows.append(((s.name, "bold"), kinds.get(s.group, "plugin"), origin, state, ", ".join(s.hooks) or "-"))
+            rows.append(((s.name, "bold"), kind, origin, state, ", ".join(s.hooks) or "-"))
         out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
-        for s in found:
+        for s, _ in found:
             if s.status in ("failed", "missing"):
-                out.say()
-                out.fill(s.reason, f"{out.mark('fail')} {out.plain(s.name)}: ", "  ")
+                out.fill(s.reason, f"\n{out.mark('fail')} {out.plain(s.name)}: ", "  ")
 
     keys = ("distribution", "version", "hooks", "status", "reason")
-    rows = [
-        {"name": s.name, "kind": kinds.get(s.group, "plugin"), **{key: getattr(s, key) for key in keys}} for s in found
-    ]
+    rows = [{"name": s.name, "kind": kind, **{key: getattr(s, key) for key in keys}} for s, kind in found]
     return Answer({"plugins": rows}, show)
 
 
@@ -139,10 +133,9 @@ def merge_driver(call: Call) -> int:
     if ".holdfast" not in name.split("/")[:-1]:  # a pulled .gitattributes can name this driver for any file
         return 0 if gitrun.merge_file(call.root, *paths) else 1
     base, *sides = [one.decode("utf-8", "replace") for one in data]
+    foreign = f"{name} is not UTF-8 text on one side of the merge."
     problems = [
-        threeway.damage(base, text, name)
-        if text.encode() == raw
-        else f"{name} is not UTF-8 text on one side of the merge."
+        threeway.damage(base, text, name) if text.encode() == raw else foreign
         for text, raw in zip(sides, data[1:], strict=True)
     ]
     if not any(problems):

@@ -117,11 +117,10 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
     memory, reason = call.memory, call.args.reason
     if call.args.transcript is not None:
         session = _imported(call)
+    elif payload is not None or call.args.session is not None:
+        session = memory.session(require_session(memory, call.session, payload))
     else:
-        if payload is not None or call.args.session is not None:
-            session = memory.session(require_session(memory, call.session, payload))
-        else:
-            session = memory.session(DEFAULT_SESSION)
+        session = memory.session(DEFAULT_SESSION)
     try:
         got = session.flush(payload, reason=reason)
     except NothingToFlush as nothing:
@@ -213,11 +212,8 @@ def override(call: Call) -> Answer:
     """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
     call.check_words(reason)
-    session = call.memory.session(require_session(call.memory, call.session))
+    session, out = call.memory.session(require_session(call.memory, call.session)), call.out
     session.override(reason)
-
-    def show(out: Term) -> None:
-        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails")
-        out.fill("Messages that the flush cannot save stay in the journal. The reason goes into the next daily note.")
-
-    return Answer({"session": session.id, "reason": reason}, show)
+    said = f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails\n"
+    rest = "Messages that the flush cannot save stay in the journal. The reason goes into the next daily note."
+    return Answer({"session": session.id, "reason": reason}, said + out.wrapped(rest, first="  "))

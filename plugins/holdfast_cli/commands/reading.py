@@ -70,12 +70,11 @@ def _without_store(call: Call, error: Unavailable) -> Answer:
 def as_table(brief: Brief) -> dict[str, Any]:
     """The brief for programs."""
     table = {key: getattr(brief, key) for key in _KEYS}
-    table["unsafe"] = [
-        {"session": m.session, "error": m.error, "next_step": m.next_step, "at": m.at} for m in brief.unsafe
-    ]
+    shown = {"unsafe": ("session", "error", "next_step", "at"), "damaged": ("name", "message", "next_step")}
+    for name, keys in shown.items():
+        table[name] = [{key: getattr(one, key) for key in keys} for one in table[name]]
     for name in ("files", "notes"):
-        table[name] = [{"name": one, "text": text} for one, text in getattr(brief, name)]
-    table["damaged"] = [{"name": d.name, "message": d.message, "next_step": d.next_step} for d in brief.damaged]
+        table[name] = [{"name": one, "text": text} for one, text in table[name]]
     return {**table, "text": str(brief)}
 
 

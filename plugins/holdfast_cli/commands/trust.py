@@ -143,14 +143,9 @@ def _say_held(out: Term, root: str, held: Held) -> None:
 
 
 def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
-    table = asdict(held)
-    return {
-        **table,
-        "path": os.path.relpath(held.path, root).replace(os.sep, "/"),
-        "bytes": table.pop("size"),
-        "taken": done.taken if done else (),
-        "left": [{"name": name, "why": why} for name, why in done.left] if done else [],
-    }
+    taken, left = (done.taken, done.left) if done else ((), ())
+    table = {**asdict(held), "path": os.path.relpath(held.path, root).replace(os.sep, "/")}
+    return {**table, "bytes": table.pop("size"), "taken": taken, "left": [{"name": n, "why": why} for n, why in left]}
 
 
 @Command(

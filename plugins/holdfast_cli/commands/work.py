@@ -53,15 +53,10 @@ def _list(call: Call) -> Answer:
             _say_rules(out, rules)
             return
         now = memory.services.now()
+        flushed = [ago(w.when, now) if w.when else "unknown" for w in entries]
         rows = [
-            (
-                out.mark_cell(_MARKS[w.status]),
-                short(w.session),
-                w.status,
-                ago(w.when, now) if w.when else "unknown",
-                _title_and_step(w),
-            )
-            for w in entries
+            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, at, _title_and_step(w))
+            for w, at in zip(entries, flushed, strict=True)
         ]
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
         ended = f", {len(entries) - number:,} ended" if call.args.all else ""
@@ -188,22 +183,16 @@ def _waiting(call: Call) -> Answer:
 def _send(call: Call) -> Answer:
     results = call.memory.outbox.send()
     left = [one.item for one in results if one.evidence is None]
-    rows = [
-        {
-            "id": one.item.id,
-            "target": one.item.target,
-            "sent": one.evidence is not None,
-            "pointer": one.evidence.pointer if one.evidence else "",
-            "error": "" if one.evidence else one.item.error,
-            "next_step": "" if one.evidence else one.item.next_step,
-        }
-        for one in results
-    ]
+    rows = []
+    for item, evidence in results:
+        pointer, error, step = (evidence.pointer, "", "") if evidence else ("", item.error, item.next_step)
+        row = {"id": item.id, "target": item.target, "sent": evidence is not None, "pointer": pointer}
+        rows.append({**row, "error": error, "next_step": step})
 
     def show(out: Term) -> None:
-        for one in results:
-            if one.evidence is not None:
-                out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {out.plain(one.evidence.pointer)}")
+        for item, evidence in results:
+            if evidence is not None:
+                out.say(f"{out.mark('ok')} {out.bold(out.plain(item.target))}  {out.plain(evidence.pointer)}")
         _show_items(out, left, call.memory.services.now(), f" still wait{'s' if len(left) == 1 else ''}")
 
     return Answer({"pending": len(left), "results": rows}, show, ok=not left)
