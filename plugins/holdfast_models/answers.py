@@ -64,13 +64,16 @@ def extraction(text: str) -> Extraction:
     here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
     found = last_object(text, "facts")
-    summary = found.get("summary")
+    decisions, rejected = _texts(found.get("decisions")), map(_attempt, _list(found.get("rejected")))
+    profile = found.get("profile")
+    strings = {name: profile.get(key) for key, name in _PROFILE.items()} if isinstance(profile, Mapping) else {}
     return Extraction(
-        summary=summary.strip() if isinstance(summary, str) else "",
+        summary="".join(_texts([found.get("summary")])).strip(),
         facts=[_candidate(row) for row in found["facts"]],
-        draft=_draft(found),
-        profile=_profile(found.get("profile")),
-        retire=_ids(found.get("retire")),
+        draft=Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None),
+        profile=Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)}),
+        # Ids are given as strings, or as objects with an id.
+        retire=_texts([row.get("id") if isinstance(row, Mapping) else row for row in _list(found.get("retire"))]),
     )
 
 
@@ -88,9 +91,10 @@ def last_object(text: str, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[s
         raise AnswerUnusable("The model's answer is empty.")
     found: Mapping[str, Any] | None = None
     for value in _values(kept, key):
-        if value is _CUT_OFF:
-            raise AnswerUnusable("The model's answer was cut off.")
-        found = _answer(value, key) or found
+        if isinstance(value, Mapping) and isinstance(value.get(key), list):
+            found = value
+        elif isinstance(value, list) and value and all(isinstance(row, Mapping) and "content" in row for row in value):
+            found = {key: value}  # a list of facts
     if found is None:
         raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
     return found
@@ -100,11 +104,8 @@ def _ends_with_json(text: str) -> bool:
     return text.rstrip("` \t\r\n").endswith(("}", "]"))
 
 
-_CUT_OFF: Final = object()
-
-
 def _values(text: str, key: str) -> Iterator[object]:
-    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` in place of an unclosed object with ``key``.
+    """Every outermost JSON object and list in ``text``. Raises: AnswerUnusable for an unclosed object with ``key``.
 
     Takes time linear in the length: unclosed brackets, and too many useless ones, are not searched.
     """
@@ -117,7 +118,7 @@ def _values(text: str, key: str) -> Iterator[object]:
         except json.JSONDecodeError as error:
             position = match.end()
             if (error.msg.startswith("Unterminated string") or error.pos > last_brace) and last_key >= match.start():
-                yield _CUT_OFF
+                raise AnswerUnusable("The model's answer was cut off.") from error
             failures += 1
             if failures > _MAX_FAILURES:
                 raise AnswerUnusable("The model's answer is full of empty brackets.") from error
@@ -127,28 +128,17 @@ def _values(text: str, key: str) -> Iterator[object]:
             yield value
 
 
-def _answer(value: object, key: str) -> Mapping[str, Any] | None:
-    """``value`` as an object with a list ``key``, if it is such an object or a list of facts."""
-    if isinstance(value, Mapping) and isinstance(value.get(key), list):
-        return value
-    if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
-        return None
-    return {key: value} if value and all("content" in row for row in value) else None
-
-
-def _draft(found: Mapping[str, Any]) -> Payload:
-    decisions = [text for text in _list(found.get("decisions")) if isinstance(text, str)]
-    rejected = [_attempt(row) for row in _list(found.get("rejected"))]
-    return Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None)
-
-
 def _attempt(row: Any) -> str:
-    values = [row.get("what"), row.get("why")] if isinstance(row, Mapping) else [row]
-    return ": ".join(text.strip() for text in values if isinstance(text, str) and text.strip())
+    values = _texts([row.get("what"), row.get("why")] if isinstance(row, Mapping) else [row])
+    return ": ".join(filter(None, map(str.strip, values)))
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in _list(value) if isinstance(text, str)]
 
 
 def _candidate(row: Any) -> FactCandidate:
@@ -158,19 +148,6 @@ def _candidate(row: Any) -> FactCandidate:
         category=values.get("category"),  # type: ignore[arg-type]
         confidence=values.get("confidence"),  # type: ignore[arg-type]
     )
-
-
-def _profile(value: object) -> Profile:
-    if not isinstance(value, Mapping):
-        return Profile()
-    strings = {name: value.get(key) for key, name in _PROFILE.items()}
-    return Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)})
-
-
-def _ids(value: object) -> list[str]:
-    """Ids given as strings, or as objects with an id; other values are left out."""
-    found = [row.get("id") if isinstance(row, Mapping) else row for row in _list(value)]
-    return [one for one in found if isinstance(one, str)]
 
 
 def without_thoughts(text: str) -> str:

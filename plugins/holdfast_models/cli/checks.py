@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from holdfast import Holdfast
@@ -49,16 +50,11 @@ def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
     tokens = sum(number(row, key) for row in its for key in ("input_tokens", "output_tokens"))
     message = f"{plugin}: {count(len(made), 'call')}, {tokens:,} tokens, {len(failed)} failed"
     if failed:
-        when = _time(failed[-1].get("at"))
-        message += f"; the last failure{f' ({ago(when, now)})' if when else ''}: {failed[-1]['failed']}"
+        when = ""
+        with suppress(ValueError):
+            when = f" ({ago(moment(str(failed[-1].get('at'))), now)})"
+        message += f"; the last failure{when}: {failed[-1]['failed']}"
     if not failed or its[-1] is not failed[-1]:
         return Check(name="models", outcome=Outcome.OK, message=message)
     step = "`holdfast extract --queued` tries again and shows the next step."
     return Check(name="models", outcome=Outcome.WARN, message=message, next_step=step)
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return moment(str(value))
-    except ValueError:
-        return None

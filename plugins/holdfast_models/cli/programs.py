@@ -57,15 +57,19 @@ def find(name: str, plugin: str, root: str) -> str:
 
     ``root`` is the project folder, empty for none. Raises: ModelFailed; ConfigError.
     """
-    if wanted := _of_user(plugin):
+    # Not even a trusted project may name a program, so its file is not read.
+    named = os.environ.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
+    if named is None:
+        named = string(settings.user_raw(os.environ)[0], "plugins", plugin, "program")
+    if named:
         step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
-        if not os.path.isabs(wanted):
+        if not os.path.isabs(named):
             raise ModelFailed(f"plugins.{plugin}.program is not an absolute path.", next_step=step)
-        if inside(wanted, root):
+        if inside(named, root):
             raise ModelFailed(f"plugins.{plugin}.program is inside the project, so it is not run.", next_step=step)
-        if not (os.path.isfile(wanted) and os.access(wanted, os.X_OK)):
+        if not (os.path.isfile(named) and os.access(named, os.X_OK)):
             raise ModelFailed(f"plugins.{plugin}.program is not an executable file.", next_step=step)
-        return wanted
+        return named
     found = shutil.which(name, path=safe_path(root))
     if found is None or inside(found, root):
         raise ModelFailed(
@@ -80,13 +84,6 @@ def safe_path(root: str) -> str:
     """PATH without relative folders and without those inside the project, because a clone can put programs there."""
     folders = os.environ.get("PATH", "").split(os.pathsep)
     return os.pathsep.join(one for one in folders if os.path.isabs(one) and not inside(one, root))
-
-
-def _of_user(plugin: str) -> str:
-    """The setting ``program`` in the user's own file or environment, empty when it is not set. A project's file is not
-    read: not even a trusted project may name a program. Raises: ConfigError."""
-    named = os.environ.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
-    return string(settings.user_raw(os.environ)[0], "plugins", plugin, "program") if named is None else named
 
 
 def inside(path: str, root: str) -> bool:
