@@ -16,7 +16,7 @@ from holdfast.text.lazy import Lazy
 
 #: Maximum length of a value. A private key is longer, but found by its own format.
 MAX_VALUE = 4096
-_QUOTES = "\"'`"
+_QUOTES, _ESCAPED = "\"'`", ('\\"', "\\'")
 _BLANKS = " \t"
 
 #: Characters allowed between a name and its value. Any other character means no assignment.
@@ -68,7 +68,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         # By far the most frequent case is another word, which is not a value unless it is a type.
         declared = _DECLARED.match(text, end) if text[end + 1] in _TYPE and text.find("=", end, end + 60) > 0 else None
         return _read(text, declared.end(), "=", whole=False) if declared else None
-    at = end + _quote_at(text, end)
+    at = end + (2 if text[end : end + 2] in _ESCAPED else text[end] in _QUOTES)
     quoted_name = at > end
     default = _DEFAULT.match(text, end) if quoted_name else None
     if default:
@@ -113,11 +113,10 @@ def _in_element(text: str, start: int) -> Value | None:
 
 def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
     """The value after the sign at ``sign``, for the name at ``text[start:end]``."""
-    mark = text[sign : sign + 1]
-    after = _sign(text, sign)
-    if not after:
+    mark, found = text[sign : sign + 1], _SIGN.match(text, sign)
+    if not found or found[1] == "::" or (found[1] == "=" and text[sign + 1 : sign + 2] == "~"):
         return None
-    value = _skip_blanks(text, after)
+    value = _skip_blanks(text, found.end())
     if mark == ":":
         typed = _TYPED.match(text, value)
         if typed:
@@ -126,21 +125,6 @@ def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
     if mark == "|":  # a default value, either a literal or code
         return _read_quoted(text, value, sep)
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
-
-
-def _quote_at(text: str, at: int) -> int:
-    """The quote's length at this position, escaped or not. 0 without a quote."""
-    if text[at : at + 2] in ('\\"', "\\'"):
-        return 2
-    return 1 if text[at : at + 1] and text[at] in _QUOTES else 0
-
-
-def _sign(text: str, at: int) -> int:
-    """Where the assignment sign at ``at`` ends, 0 without a sign."""
-    found = _SIGN.match(text, at)
-    if not found or found[1] == "::" or (found[1] == "=" and text[at + 1 : at + 2] == "~"):
-        return 0
-    return found.end()
 
 
 def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
@@ -170,7 +154,7 @@ def _read_quoted(text: str, at: int, sep: str) -> Value | None:
             at += 1
         prefix += 1
     quote = text[at : at + 1]
-    if text[at : at + 2] in ('\\"', "\\'"):
+    if text[at : at + 2] in _ESCAPED:
         quote = text[at : at + 2]
     elif not quote or quote not in _QUOTES:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from holdfast_redaction.layers import assign, names, prose, values
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 from holdfast_redaction.patterns import Budget, Hit
@@ -112,7 +114,7 @@ def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[i
     """The confidence that the name at ``text[start:end]`` names a secret, and whether only prose can assign it."""
     noun = lower[start:end]
     if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
-        before = _word_before(lower, start - 1)
+        before = re.split(r"\W", lower[max(0, start - 31) : start - 1])[-1]
         if before and before not in _SMALL_WORDS:
             return names.strength(f"{before}_{noun}"), False
         if noun == "key" and text.startswith(
@@ -156,14 +158,6 @@ def _ends_statement(text: str, at: int) -> bool:
         return True
     following = rest.split(maxsplit=1)[0]
     return following.endswith((":", "=")) or "=" in following or rest.startswith(("user", "login", "host"))
-
-
-def _word_before(text: str, at: int) -> str:
-    end = at
-    first = max(0, at - 30)
-    while at > first and (text[at - 1].isalnum() or text[at - 1] == "_"):
-        at -= 1
-    return text[at:end]
 
 
 def _in_arn(text: str, at: int) -> bool:

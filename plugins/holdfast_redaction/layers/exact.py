@@ -34,7 +34,9 @@ class Formats:
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
         rule = Rule(*table.RULES[index])
-        self._compiled[index] = rule, re.compile(rule.regex, re.ASCII), frozenset(_expand(rule.before))
+        # The characters in a class such as ``A-Za-z0-9_~.-``.
+        before = re.sub(r"(\w)-(\w)", lambda m: "".join(map(chr, range(ord(m[1]), ord(m[2]) + 1))), rule.before)
+        self._compiled[index] = rule, re.compile(rule.regex, re.ASCII), frozenset(before)
         return self._compiled[index]
 
     def _at_keyword(
@@ -113,8 +115,3 @@ def _may_start(text: str, start: int, after: str) -> bool:
     if after:
         return previous in after
     return not (previous.isalnum() or previous == "_") or not (text[start].isalnum() or text[start] == "_")
-
-
-def _expand(characters: str) -> str:
-    """The characters in a class such as ``A-Za-z0-9_~.-``."""
-    return re.sub(r"(\w)-(\w)", lambda m: "".join(map(chr, range(ord(m[1]), ord(m[2]) + 1))), characters)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from itertools import islice
 
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Budget, Hit
@@ -41,18 +41,13 @@ _NETWORKS = (
 )  # fmt: skip
 
 
-def luhn(digits: str) -> bool:
-    """Whether the last digit is the Luhn check digit of the others. Source: ISO/IEC 7812-1, annex B."""
-    doubled = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-    return (sum(int(d) for d in digits[::-2]) + sum(doubled[int(d)] for d in digits[-2::-2])) % 10 == 0
-
-
 def is_card(digits: str) -> bool:
-    """Whether ``digits`` is a payment card number, by known network, its length and the check digit."""
-    for first, last, lengths in _NETWORKS:
-        if len(digits) in lengths and first <= digits[: len(first)] <= last:
-            return len(set(digits)) > 1 and luhn(digits)
-    return False
+    """Whether ``digits`` is a payment card number, by known network, its length and the check digit of Luhn. Source:
+    ISO/IEC 7812-1, annex B."""
+    doubled = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+    is_known = any(len(digits) in sizes and first <= digits[: len(first)] <= last for first, last, sizes in _NETWORKS)
+    checked = sum(map(int, digits[::-2])) + sum(doubled[int(d)] for d in digits[-2::-2])
+    return is_known and len(set(digits)) > 1 and checked % 10 == 0
 
 
 def is_iban(text: str) -> bool:
@@ -60,11 +55,6 @@ def is_iban(text: str) -> bool:
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not text.isalnum():
         return False
     return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
-
-
-def is_ssn(area: str, group: str, serial: str) -> bool:
-    """Whether the three parts can be a US social security or taxpayer number. Source: SSA, randomisation of 2011."""
-    return area not in ("000", "666") and group != "00" and serial != "0000" and (area < "900" or group >= "50")
 
 
 def is_cpf(digits: str) -> bool:
@@ -126,34 +116,21 @@ _REACH = 60
 
 def find_national(text: str, lower: str, hits: list[Hit]) -> None:
     """Add the numbers that follow a word naming them and have the check digits that ``python-stdnum`` knows."""
-    if not _is_installed():
+    from importlib import import_module
+
+    try:
+        import stdnum  # noqa: F401
+    except ModuleNotFoundError:  # an extra
         return
     for name, module in ((name, module) for names, module in NUMBERS for name in names):
         size = len(name.rstrip())
         at = lower.find(name)
         while at >= 0:
             if not lower[at - 1 : at].isalnum() and not lower[at + size : at + size + 1].isalnum():
-                _behind(text, at + len(name), module, hits)
+                numbers = _NUMBER.finditer(text, at + len(name), min(len(text), at + len(name) + _REACH))
+                valid = (found for found in numbers if import_module(module).is_valid(found[0]))
+                hits += [Hit(*found.span(), "government", RANK - 1, "government") for found in islice(valid, 1)]
             at = lower.find(name, at + len(name))
-
-
-@lru_cache(1)
-def _is_installed() -> bool:
-    try:
-        import stdnum  # noqa: F401
-    except ModuleNotFoundError:  # an extra
-        return False
-    return True
-
-
-def _behind(text: str, at: int, module: str, hits: list[Hit]) -> None:
-    from importlib import import_module
-
-    check = import_module(module)
-    for found in _NUMBER.finditer(text, at, min(len(text), at + _REACH)):
-        if check.is_valid(found[0]):
-            hits.append(Hit(*found.span(), "government", RANK - 1, "government"))
-            return
 
 
 #: Ranks after all secrets, because an address in a connection string belongs to that.
@@ -185,7 +162,8 @@ _IPV6 = Lazy(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}", re.ASCII)
 _MAC = Lazy(r"[0-9A-Fa-f][0-9A-Fa-f]([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
 _IBAN = Lazy(r"[A-Z][A-Z]\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
 _NINO = Lazy(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]", re.ASCII)
-_SSN = Lazy(r"(\d{3})-(\d{2})-(\d{4})", re.ASCII)
+#: A US social security or taxpayer number. Source: SSA, randomisation of 2011.
+_SSN = Lazy(r"(?!000|666)(?:[0-8]\d\d-(?!00)\d\d|9\d\d-[5-9]\d)-(?!0000)\d{4}", re.ASCII)
 _CPF = Lazy(r"\d{3}\.\d{3}\.\d{3}-\d{2}", re.ASCII)
 
 _PHONE_WORD = Lazy(
@@ -276,8 +254,7 @@ def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
         if before.isalnum() or (before and before in "_.#/-@") or after.isalnum() or after == "_":
             continue
         digits = text[start:end]
-        ssn = _SSN.fullmatch(digits)
-        if (ssn and is_ssn(*ssn.groups())) or (_CPF.fullmatch(digits) and is_cpf(re.sub(r"\D", "", digits))):
+        if _SSN.fullmatch(digits) or (_CPF.fullmatch(digits) and is_cpf(re.sub(r"\D", "", digits))):
             hits.append(Hit(start, end, "government", RANK, "government"))
         elif cards := [m for m in _LONG.finditer(text, start, end) if _is_card(m)]:
             hits += [Hit(*m.span(), "card", RANK, "card") for m in cards]
@@ -286,14 +263,11 @@ def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
 
 
 def _is_card(found: re.Match[str]) -> bool:
+    """Whether it is a card's number, not a fraction, in one piece or grouped as on cards."""
     fraction = re.search(r"\d\.$", found.string[max(0, found.start() - 2) : found.start()])
-    return not fraction and is_card(re.sub(r"\D", "", found[0])) and _evenly(found[0])
-
-
-def _evenly(number: str) -> bool:
-    """Whether the digits are in one piece or grouped as on cards."""
-    sizes = [len(g) for g in re.split(r"[ -]", number)]
-    return len(sizes) == 1 or all(s == 4 for s in sizes[:-1]) or sizes in ([4, 6, 5], [4, 6, 4])
+    sizes = [len(group) for group in re.split(r"[ -]", found[0])]
+    evenly = all(size == 4 for size in sizes[:-1]) or sizes in ([4, 6, 5], [4, 6, 4])
+    return evenly and not fraction and is_card(re.sub(r"\D", "", found[0]))
 
 
 def _is_phone(number: str, before: str) -> bool:
