@@ -104,7 +104,9 @@ class Scanner:
         return [hit for hit in hits if start <= hit.start < end]
 
     def _search(self, text: str, budget: Budget, heads: list[int]) -> list[Hit]:
-        lower = _lower(text)
+        lower = text.lower()
+        if len(lower) != len(text):  # a few letters of other scripts become two
+            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         hits = self._formats.find(text, lower, set(text.split()), budget)
         hits += context.find(text, lower, budget, heads)
         return hits + pii.find(text, lower, budget)
@@ -114,7 +116,9 @@ class Scanner:
         marks = [found.span() for found in _MARK.finditer(text)] if values.MARK in text else []
         merged: list[Hit] = []
         for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
-            if hit.rule in self._disabled or (marks and _overlaps(hit, marks)):
+            # Earlier redactions are in order and do not touch.
+            before = bisect_right(marks, (hit.end - 1, len(text)))
+            if hit.rule in self._disabled or (before and marks[before - 1][1] > hit.start):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
@@ -125,12 +129,6 @@ class Scanner:
             else:
                 merged.append(hit)
         return merged
-
-
-def _overlaps(hit: Hit, marks: list[tuple[int, int]]) -> bool:
-    """Whether the hit overlaps an earlier redaction. Those are in order and do not touch."""
-    before = bisect_right(marks, (hit.end - 1, marks[-1][1]))
-    return before > 0 and marks[before - 1][1] > hit.start
 
 
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
@@ -182,10 +180,3 @@ def default_redactor() -> Callable[[str], str]:
     """The function of ``redact``, shared, so that expressions are compiled once."""
     scanner, marker = Scanner(), Marker()
     return lambda text: redact_with(scanner, text, marker.placeholder)
-
-
-def _lower(text: str) -> str:
-    lower = text.lower()
-    if len(lower) != len(text):  # a few letters of other scripts become two
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    return lower

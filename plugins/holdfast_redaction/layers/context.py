@@ -34,7 +34,6 @@ def find(text: str, lower: str, budget: Budget, heads: list[int]) -> list[Hit]:
     that may head a column to ``heads``."""
     hits: list[Hit] = []
     seen: set[int] = set()
-    cells: dict[tuple[int, int], list[int]] = {}
     for hint in names.HINTS if text.isascii() else (*names.HINTS, *names.FOREIGN_HINTS):
         at = lower.find(hint)
         while at >= 0:
@@ -43,7 +42,7 @@ def find(text: str, lower: str, budget: Budget, heads: list[int]) -> list[Hit]:
                 seen.add(first)
                 if text[after : after + 3].lstrip(" \"'*")[:1] in _CELL_ENDS:
                     heads.append(first)
-                hit, through = _look(text, lower, first, after, cells)
+                hit, through = _look(text, lower, first, after)
                 if hit:
                     hits.append(hit)
                 after = max(after, through)
@@ -66,9 +65,7 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _look(
-    text: str, lower: str, start: int, end: int, cells: dict[tuple[int, int], list[int]]
-) -> tuple[Hit | None, int]:
+def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
     """The secret with the name at ``text[start:end]``, and the offset where the search continues. Names inside a value
     are part of it."""
     name = text[start:end]
@@ -103,7 +100,7 @@ def _look(
             value = None if given else prose.value_behind(text, lower, after, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
         if value is None and not given and (strength >= STRONG or noun in _TELLING):
-            value = prose.value_near(text, start, after, PASSWORD if noun in _CREDENTIALS else strength, cells)
+            value = prose.value_near(text, start, after, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content) and not prose.is_public(text, value):
             return _hit(value, bare, strength), value.end

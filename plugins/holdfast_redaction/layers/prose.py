@@ -8,6 +8,7 @@ and only when it is quoted or cannot be a word.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
@@ -96,8 +97,8 @@ _ID = Lazy(_UUID_FORM + r"|(?i:[0-9a-f]{20,31})")
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
 #: The shortest token after its noun that has no digit.
 _LETTERS = 16
-#: Maximum distance from the noun, and length of a stretch whose words are judged once, in characters.
-_NEAR, _CELL = 120, 256
+#: Maximum distance from the noun, in characters.
+_NEAR = 120
 _COUNTED = Lazy(
     r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}|u?int\d+|float\d+"
 )
@@ -170,38 +171,33 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
-def value_near(text: str, start: int, end: int, strength: int, cells: dict[tuple[int, int], list[int]]) -> Value | None:
+def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
     """A secret in the same line as the noun at ``text[start:end]``, whatever the sentence says. Only unmistakable
-    values count. None when the line mentions a masked secret. ``cells`` keeps each stretch's values between calls."""
+    values count. None when the line mentions a masked secret."""
     first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
     last = text.find("\n", end, end + _NEAR)
     last = last if last >= 0 else min(len(text), end + _NEAR)
     if text.find(values.MARK, first, last) >= 0:
         return None
-    for cell in range(first // _CELL, last // _CELL + 1):
-        spans = cells.get((cell, strength))
-        if spans is None:
-            spans = cells[cell, strength] = _striking(text, cell * _CELL, strength)
-        for at, stop in zip(spans[::2], spans[1::2], strict=True):
-            if first <= at and stop <= last + 1 and (stop <= start or at >= end):
-                return Value(at, stop, " ", quoted=False)
+    spans = _striking(text, strength)
+    for at, stop in spans[bisect_left(spans, (first, 0)) :]:
+        if at > last:
+            break
+        if stop <= last + 1 and (stop <= start or at >= end):
+            return Value(at, stop, " ", quoted=False)
     return None
 
 
-def _striking(text: str, first: int, strength: int) -> list[int]:
-    """Begin and end of each word that can only be a secret and begins in the cell at ``first``."""
-    last = min(len(text), first + _CELL)
-    if not _MIXTURE.search(text, first, last + _CELL):
-        return []
-    spans: list[int] = []
-    for found in _TOKEN.finditer(text, first, last + _CELL):
+@lru_cache(4)
+def _striking(text: str, strength: int) -> list[tuple[int, int]]:
+    """Begin and end of each word that can only be a secret."""
+    spans = []
+    for found in _TOKEN.finditer(text) if _MIXTURE.search(text) else ():
         at = found.start()
-        if at >= last:
-            break
         stop = _rstrip(text, at, found.end())
         stop += text.startswith("!", stop)  # a password may end so
-        if not (at and text[at - 1].isalnum()) and _is_striking(text[at:stop], strength):
-            spans += (at, stop)
+        if _is_striking(text[at:stop], strength):
+            spans.append((at, stop))
     return spans
 
 

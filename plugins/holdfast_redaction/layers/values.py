@@ -229,7 +229,10 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     low = bare.lower().strip(".,;:!?()[]{}")
     if low in _STOP or (low in _TECH and strength < PASSWORD):
         return False
-    if _is_code(bare) or (strength < PASSWORD and _CLASS.fullmatch(bare)):
+    between = bare[0] in "+.,)&" and bare[-1] in "+.,:=([{&"
+    if between or bare.startswith(("$(", "${", "{{", "<(")) or _PATTERN.search(bare):  # code, or an expression
+        return False
+    if strength < PASSWORD and _CLASS.fullmatch(bare):
         return False
     if " " in bare:
         return _phrase(bare, strength, quoted=quoted) or _with_scheme(bare)
@@ -249,12 +252,6 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     if _PLAIN.fullmatch(bare):
         return _word(bare, strength, quoted=quoted)
     return strength > WEAK or is_random(bare) or (quoted and has_secret_mix(bare) and len(bare) >= 8)
-
-
-def _is_code(value: str) -> bool:
-    """Whether it is code or a command that builds a string, or a regular expression."""
-    between = value[0] in "+.,)&" and value[-1] in "+.,:=([{&"
-    return between or value.startswith(("$(", "${", "{{", "<(")) or bool(_PATTERN.search(value))
 
 
 def _referring_secret(value: str, strength: int, *, quoted: bool) -> bool | None:
