@@ -204,7 +204,8 @@ def _striking(text: str, strength: int) -> list[tuple[int, int]]:
 @lru_cache(1024)
 def _is_striking(value: str, strength: int) -> bool:
     """Whether capitals, small letters and digits are mixed more closely than in any word, name or id."""
-    if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
+    mixed = _MIXTURE.search(value) and _MIXTURE.search(" ".join(_NAMED.split(value)))
+    if not mixed or _OTHER_ID.match(value):
         return False
     digits = sum(map(str.isdigit, value))
     if strength == PASSWORD:
