@@ -224,18 +224,11 @@ def _claude_code_window(root: str, model: str, used: int) -> int:
     limit = os.environ.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "")
     if limit.isdecimal() and int(limit):
         return int(limit)
-    names = (model, os.environ.get("ANTHROPIC_MODEL", ""), _model_in_settings(root))
+    tables = (clientfiles.table(os.path.join(root, os.path.expanduser(name))) for name in _SETTINGS)
+    set_model = next((name for table in tables if isinstance(name := table.get("model"), str)), "")
+    names = (model, os.environ.get("ANTHROPIC_MODEL", ""), set_model)
     is_large = used > _USUAL_WINDOW or any(name.endswith(_LARGE_SUFFIX) for name in names)
     return _LARGE_WINDOW if is_large else _USUAL_WINDOW
-
-
-def _model_in_settings(root: str) -> str:
-    """The model named in Claude Code's settings, or an empty string."""
-    for name in _SETTINGS:
-        model = clientfiles.table(os.path.join(root, os.path.expanduser(name))).get("model")
-        if isinstance(model, str):
-            return model
-    return ""
 
 
 def _of_claude_code(row: dict[str, object]) -> tuple[int, int, str] | None:
@@ -250,12 +243,11 @@ def _of_claude_code(row: dict[str, object]) -> tuple[int, int, str] | None:
 
 
 def _of_codex(row: dict[str, object]) -> tuple[int, int, str] | None:
-    payload = row.get("payload")
-    info = payload.get("info") if isinstance(payload, dict) and payload.get("type") == "token_count" else None
-    last = info.get("last_token_usage") if isinstance(info, dict) else None
-    if not isinstance(info, dict) or not isinstance(last, dict):
+    at = clientfiles.at
+    used = at(row, ("payload", "info", "last_token_usage", "total_tokens"))
+    window = at(row, ("payload", "info", "model_context_window"))
+    if at(row, ("payload", "type")) != "token_count":
         return None
-    used, window = last.get("total_tokens"), info.get("model_context_window")
     return (used, window, "") if isinstance(used, int) and isinstance(window, int) and window > 0 else None
 
 

@@ -57,7 +57,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             yield from _installed(client, there, plugins)
             if client.holds != AGREED:
                 yield from _started_here(client, there, plugins)
-                yield _running(client, beats.get(name), _since(client, there), root, now)
+                yield _running(client, beats.get(name), there, root, now)
             elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
             gaps = "; ".join(filter(None, (elsewhere, client.around)))
             yield _good(name, f"{client.label}; not covered: {gaps}" if gaps else client.label)
@@ -120,12 +120,13 @@ def _settings(client: Client, one: Where) -> Iterator[Check]:
         yield _good(client.name, f"installed{trusted} in {whose} settings ({client.needed(one).places[0].shown})")
 
 
-def _running(client: Client, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
-    """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after ``since``, the
-    installation, were unguarded."""
+def _running(client: Client, beat: Beat | None, there: Sequence[Where], root: str, now: datetime) -> Check:
+    """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after the last change of the
+    settings with the hooks, which may be older, were unguarded."""
     written = memo.last(client.name, root)
-    start = beat.at if beat else since
-    if written is not None and start is not None and written - start > _SILENCE:
+    installed = max((memo.changed(client.needed(one).places[0].path) for one in there), default=0.0)
+    start = beat.at if beat else datetime.fromtimestamp(installed, UTC)
+    if written is not None and start.timestamp() and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
         message = f"{client.shown} was used {ago(written, now)}, but {last}."
         return _fail(client.name, message, "It ran without hooks. Check the cases listed below, then restart it.")
@@ -147,13 +148,6 @@ def _fail(name: str, message: str, next_step: str) -> Check:
 
 
 # the settings' content
-
-
-def _since(client: Client, there: Sequence[Where]) -> datetime | None:
-    """The last change, in UTC, of the settings with the hooks. The hooks may be older."""
-    paths = [client.needed(where).places[0].path for where in there]
-    times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def _as_plugin(where: Where) -> bool:

@@ -4,7 +4,6 @@ source, date, and cost in tokens."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Final
@@ -12,7 +11,6 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
-from holdfast.models import Fact
 from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
@@ -90,14 +88,11 @@ def start(project: Project) -> Start:
     origins = Origins(project)
     tokens, layout = project.services.count_tokens, project.services.layout
     parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
-    left_out = _left_out(project, [layout.name(Surface.HANDOFF), *names]) if brief.withheld else ()
-    return Start(text=text, tokens=tokens(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
-
-
-def _left_out(project: Project, names: Iterable[str]) -> tuple[str, ...]:
     store = project.services.store
-    documents = filter(None, map(store.read, dict.fromkeys(names)))
-    return tuple(f"{one.name}:{passage.line}" for one in documents for passage in store.sifted(one).withheld)
+    loaded = dict.fromkeys((layout.name(Surface.HANDOFF), *names)) if brief.withheld else ()
+    documents = filter(None, map(store.read, loaded))
+    left_out = tuple(f"{one.name}:{passage.line}" for one in documents for passage in store.sifted(one).withheld)
+    return Start(text=text, tokens=tokens(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
 
 
 def _reasons(project: Project, brief: Brief) -> dict[str, str]:
@@ -122,7 +117,8 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     document = name or layout.name(Surface.HANDOFF)
     stored = project.text(document).split("\n") if name != recalled.FACTS else []
     numbers = _numbers(stored, lines)
-    facts = _facts(project) if name == recalled.FACTS else {}
+    listed = project.memory.facts.shown(project.facts()) if name == recalled.FACTS else ()
+    facts = {f"- {recall.defuse(one_line(fact.content))}": fact for fact in listed}
     day = layout.day_of(Surface.DAILY, name) if name else None
     noted = datetime(day.year, day.month, day.day, tzinfo=project.zone) if day else None
     shown = []
@@ -140,11 +136,6 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     title = name or ("The first lines" if why == _HEAD else "Where to resume")
     cut = 0 if is_whole else max(0, said - len(numbers))
     return Part(name=name, title=title, why=why, tokens=sum(line.tokens for line in shown), cut=cut, lines=tuple(shown))
-
-
-def _facts(project: Project) -> dict[str, Fact]:
-    """The stored facts by their line in a brief."""
-    return {f"- {recall.defuse(one_line(fact.content))}": fact for fact in project.memory.facts.shown(project.facts())}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:

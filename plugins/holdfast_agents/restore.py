@@ -20,7 +20,6 @@ from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
-from holdfast_agents.records.memo import Memo
 from holdfast_app.base import Services
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import lastbrief, recalled
@@ -169,7 +168,8 @@ def reconcile(memory: Holdfast, event: Event) -> None:
         if left.agent:
             continue
         try:
-            if _is_longer(left) and memo.is_of(left.client, left.transcript, services.root):
+            is_longer = memo.size(left.transcript) > left.offset
+            if is_longer and memo.is_of(left.client, left.transcript, services.root):
                 last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
                 follow(services, Session(services, left.session), last, patience_s=0)
             if journal.Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
@@ -189,13 +189,6 @@ def _remember(services: Services, event: Event) -> None:
         new = evolve(new, offset=0, head="")
     if new != old:
         memo.write(services.state, new)
-
-
-def _is_longer(left: Memo) -> bool:
-    try:
-        return os.stat(left.transcript).st_size > left.offset
-    except (OSError, ValueError):
-        return False
 
 
 def _unsafe(memory: Holdfast) -> str:

@@ -157,10 +157,7 @@ def _head(path: str) -> str:
 
 
 def _has_grown(path: str, transcript: Transcript) -> bool:
-    try:
-        return transcript.next_offset > 0 and os.stat(path).st_size > transcript.next_offset
-    except OSError:
-        return False
+    return 0 < transcript.next_offset < memos.size(path)
 
 
 def _awaits(transcript: Transcript) -> bool:
@@ -316,7 +313,15 @@ def running(event: Event) -> list[Event]:
     answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
     found = [stem for stem, call in calls.items() if call and call not in answered]
     found.sort(key=lambda stem: memos.changed(f"{stem}.jsonl"), reverse=True)
-    return [_of(event, stem) for stem in found]
+    agents = {stem: os.path.basename(stem).removeprefix("agent-") for stem in found}
+    return [
+        event._replace(
+            agent=agent,
+            session=events.session_of(event.client, event.native, agent),
+            transcripts=(f"{stem}.jsonl", path),
+        )
+        for stem, agent in agents.items()
+    ]
 
 
 def owner(event: Event) -> Event:
@@ -326,15 +331,6 @@ def owner(event: Event) -> Event:
         own, parent = map(memos.changed, one.transcripts)
         return one if own >= parent else event
     return event
-
-
-def _of(event: Event, stem: str) -> Event:
-    agent = os.path.basename(stem).removeprefix("agent-")
-    return event._replace(
-        agent=agent,
-        session=events.session_of(event.client, event.native, agent),
-        transcripts=(f"{stem}.jsonl", event.transcripts[0]),
-    )
 
 
 def _answered(path: str, calls: set[str]) -> set[str]:

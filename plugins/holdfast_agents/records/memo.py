@@ -25,7 +25,7 @@ _KEPT = 200
 
 
 def _strings(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(str(v) for v in values)
+    return tuple(map(str, values))
 
 
 @frozen(kw_only=True)
@@ -130,8 +130,16 @@ def changed(path: str) -> float:
     """When the file was last changed, 0 without one."""
     try:
         return os.stat(path).st_mtime
-    except OSError:
+    except (OSError, ValueError):
         return 0.0
+
+
+def size(path: str) -> int:
+    """The file's size in bytes, 0 without one."""
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _is_in(path: str, root: str) -> bool:
