@@ -34,7 +34,7 @@ def examples(talk: Talk) -> list[tuple[Any, Any]]:
             talk.fill(memory)
 
             def ask(text: str, opened: index.Index) -> list[tuple[index.Entry, rank.Features]]:
-                matches = rank.Matches(opened.db, words.asked(text), "", ())
+                matches = rank.Matches(opened.db, words.asked(text))
                 return list(rank.candidates(opened.db, matches))
 
             for asked in talk.questions:

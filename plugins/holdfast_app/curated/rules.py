@@ -206,16 +206,12 @@ def chronology(text: Text) -> str:
     return "describes the work of one session" if _SESSION_FIRST.match(line) else ""
 
 
-_DIARY_HEADING = _re(
+#: A heading typical of a diary, such as a date, a day or a session.
+DIARY_HEADING = _re(
     rf"(?:(?:daily (?:memory|notes?|log)|session(?: (?:notes?|log))?|log|notes?|diary)\s*[:–—-]?\s*)?"
     rf"(?:{WEEKDAYS},?\s*)?{_DATE}(?:\s*[:–—-].*)?|(?:today|yesterday|this session|{WEEKDAYS})"
     r"|session (?:\d+|log|notes?)(?:\s*[:–—-].*)?|(?:daily|work|activity) ?(?:log|notes?|memory)|diary"
 )
-
-
-def diary_heading(text: Text) -> str:
-    """A heading typical of a diary, such as a date, a day or a session."""
-    return "is a diary heading" if _DIARY_HEADING.fullmatch(text.bare.strip()) else ""
 
 
 # --- transcript -----------------------------------------------------------------------------------------------
@@ -364,15 +360,11 @@ def _is_topic(ref: str, said: str) -> bool:
 
 # --- open work ------------------------------------------------------------------------------------------------
 
+#: It belongs in the daily note and the handoff (R159).
 _OPEN_WORK = _re(
     r"(?:\[ \]\s|(?:to-?do|fixme|wip|in progress|next(?: steps?| action)?"
     r"|blocked|blockers?|follow[- ]?ups?|open questions?)\s*:)"
 )
-
-
-def open_work(text: Text) -> str:
-    """Open work, which belongs in the daily note and the handoff (R159)."""
-    return "is open work" if _OPEN_WORK.match(text.plain) else ""
 
 
 # --- states of the hour ---------------------------------------------------------------------------------------
@@ -424,11 +416,17 @@ class Rule(NamedTuple):
 
 _DAILY = "Keep it in the daily note. Promote only facts that are still true next month."
 
+_HANDOFF = "Put it into the handoff or the daily note."
+
 RULES: Final = (
     Rule("transcript", transcript, _DAILY),
     Rule("branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
     Rule("chronology", chronology, _DAILY),
-    Rule("open-work", open_work, "Put it into the handoff or the daily note."),
+    Rule(
+        "open-work",
+        lambda text: "is open work" if _OPEN_WORK.match(text.plain) else "",
+        "Put it into the handoff or the daily note.",
+    ),
     Rule("speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
     Rule("passing", passing, _DAILY),
 )

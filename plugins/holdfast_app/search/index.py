@@ -202,14 +202,11 @@ class Entry(NamedTuple):
     origin: str
 
 
-def entries(
-    db: sqlite3.Connection, ids: Iterable[int], where: str = "", given: tuple[object, ...] = ()
-) -> dict[int, Entry]:
-    """The existing ones of these entries, by id, under a condition of ours with the values ``given``."""
+def entries(db: sqlite3.Connection, ids: Iterable[int], where: str = "") -> dict[int, Entry]:
+    """The existing ones of these entries, by id, under a condition of ours."""
     rows = db.execute(
         f"SELECT entry.*, source.name, origin FROM entry JOIN source ON source.id = entry.id >> {SOURCE} "  # noqa: S608
-        f"WHERE entry.id IN ({','.join(map(str, ids))}) {f'AND ({where})' if where else ''}",
-        given,
+        f"WHERE entry.id IN ({','.join(map(str, ids))}) {f'AND ({where})' if where else ''}"
     )
     return {row[0]: Entry(*row) for row in rows}
 

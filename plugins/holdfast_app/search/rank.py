@@ -66,7 +66,7 @@ class Matches:
     """Of each matching entry the BM25 score of its best passage, as a share of the best one's, and the words of the
     question in that passage, as bits."""
 
-    def __init__(self, db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> None:
+    def __init__(self, db: sqlite3.Connection, asked: list[str], where: str = "") -> None:
         condition = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
         read = f"SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? {condition}"  # noqa: S608
         total = size(db)
@@ -74,7 +74,7 @@ class Matches:
         bits: dict[int, int] = {}
         weights = []
         for number, word in enumerate(asked):
-            rows = db.execute(read, (words.quoted(word), *given)).fetchall()
+            rows = db.execute(read, (words.quoted(word),)).fetchall()
             weights.append(math.log((total + 1) / (len(rows) + 0.5)))
             for passage, score in rows:
                 scores[passage] = scores.get(passage, 0.0) + score
@@ -99,20 +99,19 @@ def rank(
     question: str,
     *,
     where: str = "",
-    given: tuple[object, ...] = (),
     similar: Similar = NOTHING_SIMILAR,
     by_words: bool = True,
 ) -> list[Ranked]:
     """Possible answers, best first; of equals the newest, then by place.
 
-    ``where`` is a condition on the table ``entry`` with the values ``given``. ``similar`` is from vectors. Without
-    ``by_words``, only ``similar`` finds candidates.
+    ``where`` is a condition on the table ``entry``. ``similar`` is from vectors. Without ``by_words``, only ``similar``
+    finds candidates.
     """
-    matches = Matches(db, words.asked(question), where, given)
+    matches = Matches(db, words.asked(question), where)
     if not matches.score and (by_words or not similar.of):
         return []
     found = []
-    for row, values in candidates(db, matches, where, given, similar=similar):
+    for row, values in candidates(db, matches, where, similar):
         weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A speaker's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and
         # the hit next to it shows it.
@@ -133,16 +132,12 @@ def _weights() -> dict[str, Features]:
 
 
 def candidates(
-    db: sqlite3.Connection,
-    matches: Matches,
-    where: str = "",
-    given: tuple[object, ...] = (),
-    similar: Similar = NOTHING_SIMILAR,
+    db: sqlite3.Connection, matches: Matches, where: str = "", similar: Similar = NOTHING_SIMILAR
 ) -> Iterator[tuple[Entry, Features]]:
     """The best matches and their neighbours, with their features."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
-    return _features(entries(db, wanted, where, given), matches)
+    return _features(entries(db, wanted, where), matches)
 
 
 def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Entry, Features]]:

@@ -102,20 +102,20 @@ class _Search:
         """The hits from these days. Without a word in common, those of the kind that the question asks for, or with
         ``any_word`` all from these days."""
         wanted = answer.asked(question)
-        where, given = _conditions(self._kinds, self._session, first, end)
-        by_kind, corrected = self._of_kind(wanted, where, given), ""
+        where = self._where(first, end)
+        by_kind, corrected = self._of_kind(wanted, where), ""
         ranked = []
         if wanted.content or not wanted.kinds:
             near, self.warning = vectors.similar(self._memory, self._db, question)
-            ranking = partial(rank.rank, self._db, where=where, given=given, similar=near)
+            ranking = partial(rank.rank, self._db, where=where, similar=near)
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
                 corrected = self._memory.services.gate.outgoing(words.corrected(self._db, question), surface="journal")
                 ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
-            ranked = rank.rank(self._db, wanted.cues, where=where, given=given)
+            ranked = rank.rank(self._db, wanted.cues, where=where)
         if not ranked and any_word and not wanted.content:
-            ranked = self._newest(where, given)
+            ranked = self._newest(where)
         question, twice = corrected or question, {one.id for one in by_kind}
         best = [*by_kind, *(one for one in ranked[: self._limit * _REPEATED] if one.id not in twice)]
         hits = of_entries(self._memory, self._db, best)
@@ -127,51 +127,47 @@ class _Search:
         shown = answer.replaced(excerpts(self._memory, self._db, found, ids, question))
         return [hit._replace(corrected=corrected) for hit in shown]
 
-    def _of_kind(self, wanted: Asked, where: str, given: tuple[object, ...]) -> list[Ranked]:
+    def _where(self, first: datetime | None, end: datetime | None) -> str:
+        """An SQL condition on the table ``entry``, empty for all of it. It has numbers and known words only."""
+        conditions = [f"entry.kind IN ({_listed(self._kinds)})"] if self._kinds else []
+        if self._session:
+            name = f"{journal.file_stem(self._session)}.jsonl"
+            found = self._db.execute("SELECT id FROM source WHERE kind = ? AND name = ?", (records.TURN, name))
+            conditions.append(f"entry.id >> {index.SOURCE} = {(found.fetchone() or [-1])[0]}")
+        if first is not None:
+            # A line of a document is dated by the day's beginning and can be from any time of it.
+            is_line = f"(entry.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
+            latest = f"entry.at + {records.REST_OF_DAY_S} * {is_line}"
+            conditions.append(f"entry.at > 0 AND {latest} >= {first.timestamp()}")
+        if end is not None:
+            conditions.append(f"entry.at > 0 AND entry.at < {end.timestamp()}")
+        return " AND ".join(conditions)
+
+    def _of_kind(self, wanted: Asked, where: str) -> list[Ranked]:
         """Entries of the kinds in the question, those with its other words first."""
         if not (wanted.kinds or wanted.categories) or self._kinds:
             return []
-        kind = ", ".join(f"'{one}'" for one in wanted.kinds)
-        category = ", ".join(f"'{one}'" for one in wanted.categories)
-        of_kind = f"(entry.kind IN ({kind}) OR entry.kind = '{records.FACT}' AND entry.role IN ({category}))"
+        is_fact = f"entry.kind = '{records.FACT}' AND entry.role IN ({_listed(wanted.categories)})"
+        of_kind = f"(entry.kind IN ({_listed(wanted.kinds)}) OR {is_fact})"
         both = " AND ".join(filter(None, (of_kind, where)))
-        found = rank.rank(self._db, wanted.content, where=both, given=given) if wanted.content else []
+        found = rank.rank(self._db, wanted.content, where=both) if wanted.content else []
         if wanted.content and not wanted.all:
             return found
         known = {one.id for one in found}
-        return found + [one for one in self._newest(both, given) if one.id not in known]
+        return found + [one for one in self._newest(both) if one.id not in known]
 
-    def _newest(self, where: str, given: tuple[object, ...]) -> list[Ranked]:
+    def _newest(self, where: str) -> list[Ranked]:
         """The newest words and decisions of the user."""
         rows = self._db.execute(
             f"SELECT id FROM entry WHERE {where} AND (kind NOT IN (?, ?, ?) OR role = 'user') "  # noqa: S608
             "ORDER BY kind = ?, at DESC, id LIMIT ?",
-            (*given, records.TURN, records.NOTE, records.DOCUMENT, records.TURN, self._limit * _REPEATED),
+            (records.TURN, records.NOTE, records.DOCUMENT, records.TURN, self._limit * _REPEATED),
         )
         return [Ranked(one, 0.0) for (one,) in rows]
 
 
-def _conditions(
-    kinds: tuple[str, ...], session: str, first: datetime | None, end: datetime | None
-) -> tuple[str, tuple[object, ...]]:
-    """An SQL condition on the table ``entry``, empty for all of it, and its values."""
-    conditions: list[str] = []
-    given: list[object] = []
-    if kinds:
-        conditions.append(f"entry.kind IN ({','.join('?' * len(kinds))})")
-        given += kinds
-    if session:
-        conditions.append(f"entry.id >> {index.SOURCE} IN (SELECT id FROM source WHERE kind = ? AND name = ?)")  # noqa: S608
-        given += (records.TURN, f"{journal.file_stem(session)}.jsonl")
-    if first is not None:
-        # A line of a document is dated by the day's beginning and can be from any time of it.
-        latest = f"entry.at + {records.REST_OF_DAY_S} * (entry.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
-        conditions.append(f"entry.at > 0 AND {latest} >= ?")
-        given.append(first.timestamp())
-    if end is not None:
-        conditions.append("entry.at > 0 AND entry.at < ?")
-        given.append(end.timestamp())
-    return " AND ".join(conditions), tuple(given)
+def _listed(known_words: Iterable[str]) -> str:
+    return ", ".join(f"'{one}'" for one in known_words)
 
 
 def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:
