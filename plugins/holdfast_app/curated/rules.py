@@ -415,18 +415,13 @@ class Rule(NamedTuple):
 
 
 _DAILY = "Keep it in the daily note. Promote only facts that are still true next month."
-
 _HANDOFF = "Put it into the handoff or the daily note."
 
 RULES: Final = (
     Rule("transcript", transcript, _DAILY),
     Rule("branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
     Rule("chronology", chronology, _DAILY),
-    Rule(
-        "open-work",
-        lambda text: "is open work" if _OPEN_WORK.match(text.plain) else "",
-        "Put it into the handoff or the daily note.",
-    ),
+    Rule("open-work", lambda text: "is open work" if _OPEN_WORK.match(text.plain) else "", _HANDOFF),
     Rule("speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
     Rule("passing", passing, _DAILY),
 )
