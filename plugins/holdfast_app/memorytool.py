@@ -152,7 +152,7 @@ class MemoryTool:
         return f"Here's the content of {path} with line numbers:\n{_numbered(lines, *shown)}"
 
     def _listing(self, path: str, name: str) -> str:
-        below = self._listed(name)
+        below = [one for one in self._below(name) if not self._store.is_withheld(one)]  # their names came with a clone
         if not below and name != self._folder:
             raise MemoryToolError(f"The path {path} does not exist. Please provide a valid path.")
         files = [(one.removeprefix(f"{name}/"), self._size(one)) for one in below if _HIDDEN not in one.split("/")]
@@ -181,9 +181,8 @@ class MemoryTool:
             places = re.finditer(f"(?={re.escape(old)})", text) if old else ()  # overlapping ones, too
             found = [text.count("\n", 0, one.start()) + 1 for one in places]
             if not found:
-                raise MemoryToolError(
-                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
-                )
+                why = f"old_str `{old}` did not appear verbatim in {path}."
+                raise MemoryToolError(f"No replacement was performed, {why}")
             if len(found) > 1:
                 raise MemoryToolError(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
@@ -261,9 +260,8 @@ class MemoryTool:
         above = name.rpartition("/")[0]
         while len(above) > len(self._folder):
             if self._is_file(above):
-                raise MemoryToolError(
-                    f"Error: {ROOT}{above.removeprefix(self._folder)} is a file, so {path} cannot be made"
-                )
+                shown = above.removeprefix(self._folder)
+                raise MemoryToolError(f"Error: {ROOT}{shown} is a file, so {path} cannot be made")
             above = above.rpartition("/")[0]
         if self._services.gate.outgoing(name, surface=_SURFACE) != name:
             raise MemoryToolError("Error: The path holds a secret, which must not become a file name")
@@ -275,10 +273,6 @@ class MemoryTool:
     def _below(self, name: str) -> list[str]:
         found = self._store.backend.names(f"{name}/")
         return [one for one in found if self._services.layout.surface_of(one) is _SURFACE]
-
-    def _listed(self, name: str) -> list[str]:
-        """The documents below that the model may see, because the others' names came with a clone, too."""
-        return [one for one in self._below(name) if not self._store.is_withheld(one)]
 
     def _those_at(self, path: str, name: str) -> list[str]:
         """The file at the path, otherwise everything in the directory. Raises: MemoryToolError."""

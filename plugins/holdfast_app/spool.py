@@ -118,6 +118,7 @@ class Spool(DurableQueue[Kept]):
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """Keep a flush, durably on return. ``why`` is the server's error. Raises: FlushRefused."""
+        told, step = (why.message, why.next_step) if why else ("", "")
         kept = Kept(
             id=receipt.flush_id,
             session=receipt.session_id,
@@ -125,15 +126,14 @@ class Spool(DurableQueue[Kept]):
             server=receipt.spooled,
             receipt=receipt,
             flushed=flushed,
-            error=why.message if why else "",
-            next_step=why.next_step if why else "",
+            error=told,
+            next_step=step,
         )
         try:
             self.put([kept], renew=True)
         except Unavailable as error:
-            message = f"{kept.error} The flush could not be kept on this machine either: {error.message}"
-            message = f"{message} Context is kept.".lstrip()
-            raise FlushRefused(message, next_step=error.next_step, target="spool") from error
+            message = f"{told} The flush could not be kept on this machine either: {error.message} Context is kept."
+            raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
 
     def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
         """Keep the missing ``flushes`` again, and move damaged lines to files of their own. Returns the

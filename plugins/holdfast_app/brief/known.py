@@ -38,15 +38,15 @@ _MORE_RULES: Final = "… {count} more: `holdfast work`"
 def ruled(rules: Sequence[str], max_chars: int | None) -> str:
     """The newest rules that fit into their share of ``max_chars``, as list items, and how many others exist."""
     lines = [f"- {one_line(rule)}" for rule in rules]
-    room = sys.maxsize if max_chars is None else _share(max_chars, RULES_SHARE, _FEW_RULES)
+    room = _share(max_chars, RULES_SHARE, _FEW_RULES)
     if sum(map(len, lines)) + len(lines) > room:
         room -= len(_MORE_RULES) + 2
     fit = [line for line in lines if (room := room - len(line) - 1) >= 0]
     return "\n".join([*fit, *([_MORE_RULES.format(count=len(lines) - len(fit))] if len(fit) < len(lines) else [])])
 
 
-def _share(max_chars: int, share: float, few: int) -> int:
-    return int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
+def _share(max_chars: int | None, share: float, few: int) -> int:
+    return sys.maxsize if max_chars is None else int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
 
 
 def current(services: Services, memory: str) -> str:
@@ -76,7 +76,7 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
         return Known(lines={}, more=0)
     from holdfast_app.facts import prompt
 
-    room = sys.maxsize if max_chars is None else _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE)
+    room = _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE)
     fit: list[Fact] = []
     newest_first = list(stored)[::-1]
     for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):

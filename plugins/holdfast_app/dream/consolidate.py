@@ -139,10 +139,8 @@ def within(
         if len(stay) < room and sizes[at] <= chars:
             stay.add(at)
             chars -= sizes[at]
-    return (
-        [item for at, item in enumerate(items) if at in stay],
-        [item.text for at, item in enumerate(items) if at not in stay],
-    )
+    gone = [item.text for at, item in enumerate(items) if at not in stay]
+    return [item for at, item in enumerate(items) if at in stay], gone
 
 
 def updated(

@@ -78,14 +78,13 @@ def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work
     if work is None:
         return Payload(objective=known, work_open=False, rules=rules or None)
     were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
+    task, step = work.active_task, work.next_action
     return Payload(
         objective=work.objective or known,
         blockers=work.blockers if were_stated else None,
-        next_step=work.next_action,
+        next_step=step,
         work_open=True,
-        handoff=HandoffFields(
-            active_task=work.active_task, branch=work.branch, blocker=work.blocker, next_action=work.next_action
-        ),
+        handoff=HandoffFields(active_task=task, branch=work.branch, blocker=work.blocker, next_action=step),
         derived=("objective", "next_step") if work.derived else (),
         rules=rules or None,
     )
