@@ -97,21 +97,11 @@ class Reading:
     queued: list[str] = field(factory=list)
     handed_over: set[str] = field(factory=set)
     cwd: str = ""
-    _clock: datetime = _EPOCH
+    #: The time of what is read now.
+    clock: datetime = _EPOCH
     _ids: dict[str, int] = field(factory=dict)
     _open_calls: dict[str, str] = field(factory=dict)
     _calls: dict[str, str] = field(factory=dict)
-
-    def without_messages(self) -> Reading:
-        """A new reading with only the same place and time."""
-        return Reading(
-            session_id=self.session_id,
-            branch=self.branch,
-            agent=self.agent,
-            begun=self.begun,
-            cwd=self.cwd,
-            clock=self._clock,
-        )
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
@@ -121,7 +111,7 @@ class Reading:
 
     def at(self, stamp: object) -> None:
         """Date what follows. Without a usable time, it keeps the previous row's, or the epoch before the first."""
-        self._clock = moment_of(stamp) or self._clock
+        self.clock = moment_of(stamp) or self.clock
 
     def say(self, role: str, text: str, *, key: str, aside: bool = False) -> None:
         """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
@@ -202,7 +192,7 @@ class Reading:
             if key in self._ids:
                 return False
         self._ids[key] = said
-        message = Message(role=role, text=text, at=self._clock, id=key, tool=tool, failed=failed)
+        message = Message(role=role, text=text, at=self.clock, id=key, tool=tool, failed=failed)
         self.kept.append(message)
         if not aside:
             self.messages.append(message)

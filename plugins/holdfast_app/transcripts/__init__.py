@@ -124,4 +124,6 @@ def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
             form.take(row.value, row.position, head)
         if head.session_id and head.cwd:
             break
-    return head.without_messages()
+    return Reading(
+        session_id=head.session_id, branch=head.branch, agent=agent, begun=head.begun, cwd=head.cwd, clock=head.clock
+    )
