@@ -87,10 +87,7 @@ def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(pro
     assert done.stdout == "" if exits else json.loads(done.stdout)["continue"] is False
 
 
-@pytest.mark.parametrize(
-    ("command", "where"),
-    [("flush", "at import"), ("end", "in a thread of its own")],
-)
+@pytest.mark.parametrize(("command", "where"), [("flush", "at import"), ("end", "in a thread of its own")])
 def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission(project, command, where):
     capture(str(project), "default", "user", "hello")
     leave = "__import__('os')._exit(0)"

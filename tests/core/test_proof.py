@@ -39,11 +39,7 @@ LOSSES: dict[str, tuple[str, Callable[[str], str | None], str]] = {
     "one line of the block gone": (NOTE, lambda t: t.replace("- Decision: Use a lock\n", ""), "- Decision: Use a lock"),
     "daily summary gone": (TRAIL, lambda _: None, "- **status** owner/repo#12: in review"),
     "daily summary's body gone": (TRAIL, body_gone, "- **status** owner/repo#12: in review"),
-    "next action changed": (
-        HANDOFF,
-        lambda t: t.replace("Run the", "Skip the"),
-        'next_action = "Run the tests"',
-    ),
+    "next action changed": (HANDOFF, lambda t: t.replace("Run the", "Skip the"), 'next_action = "Run the tests"'),
     "handoff gone": (HANDOFF, lambda _: None, 'next_action = "Run the tests"'),
 }
 

@@ -73,11 +73,7 @@ def on_validate(request):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        ("time.sleep(60)", "it took longer than 0.3 s"),
-        ("return ['text']", "list of str"),
-    ],
+    ("body", "told"), [("time.sleep(60)", "it took longer than 0.3 s"), ("return ['text']", "list of str")]
 )
 def test_doctor__validator_that_is_broken__is_named_once_and_the_other_checks_are_there(
     run, project, bring, body, told

@@ -56,10 +56,7 @@ def test_zone__offset_of_a_day_or_more__utc(project, zone):
 
 
 @full
-@pytest.mark.parametrize(
-    "line",
-    ["--json --debug > /dev/full 2> /dev/full", "2>&-", "--json --debug >&- 2>&-"],
-)
+@pytest.mark.parametrize("line", ["--json --debug > /dev/full 2> /dev/full", "2>&-", "--json --debug >&- 2>&-"])
 def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, line):
     done = shell(f"$H facts show fact_deadbeef {line}", project)
     assert done.returncode == 1

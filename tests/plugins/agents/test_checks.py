@@ -104,10 +104,7 @@ def test_checks__settings_switch_all_hooks_off__fails(key, managed, guard, proje
 
 
 @pytest.mark.req("R184")
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [("exit 0\n", "differs from what"), (None, "is missing")],
-)
+@pytest.mark.parametrize(("script", "told"), [("exit 0\n", "differs from what"), (None, "is missing")])
 @pytest.mark.parametrize(
     ("name", "result"), [("hooks/holdfast-guard.sh", "fail"), ("skills/holdfast-gate/hooks/compact.js", "warn")]
 )

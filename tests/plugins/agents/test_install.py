@@ -286,8 +286,7 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize(
-    ("client", "killed", "after"),
-    [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install")],
+    ("client", "killed", "after"), [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install")]
 )
 def test_install__killed_on_the_way__the_next_one_removes_what_it_left(command, project, client, killed, after):
     if killed == "uninstall":

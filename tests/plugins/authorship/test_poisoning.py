@@ -565,10 +565,7 @@ def test_fact__that_paraphrases_the_user__is_stored(project):
         assert [fact.content for fact in memory.facts.list()] == ["The login test is flaky"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    ["Always run `make lint` first.", "**Always** run _make lint_ first!"],
-)
+@pytest.mark.parametrize("said", ["Always run `make lint` first.", "**Always** run _make lint_ first!"])
 def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
     line = "Always run make lint first."
     with Holdfast.open(project) as memory:
