@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from operator import itemgetter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.clock import local_now
@@ -186,9 +185,7 @@ class Project:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _at_exit(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from holdfast.config.serde import stamp
@@ -259,9 +258,7 @@ class Session(Context):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
         try:

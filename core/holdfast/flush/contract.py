@@ -142,9 +142,8 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, tuple):
         return tuple([_mapped(one, change) for one in value])
     if has(type(value)):
-        old = {one.name: getattr(value, one.name) for one in fields(type(value))}
-        new = {name: _mapped(one, change) for name, one in old.items() if name not in ("derived", "sources")}
-        return evolve(value, **new) if any(one != old[name] for name, one in new.items()) else value
+        names = [one.name for one in fields(type(value)) if one.name not in ("derived", "sources")]
+        return evolve(value, **{name: _mapped(getattr(value, name), change) for name in names})
     return value
 
 

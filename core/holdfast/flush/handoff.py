@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, field, fields, frozen
+from attrs import asdict, evolve, field, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
@@ -123,15 +123,14 @@ def render(work: Iterable[Work]) -> str:
     import tomli_w
 
     entries = list(work)
-    table = {"version": 1, "work": [{k: v for k, v in _fields(w).items() if v not in ("", (), False)} for w in entries]}
+    table = {
+        "version": 1,
+        "work": [{k: v for k, v in asdict(w, recurse=False).items() if v not in ("", (), False)} for w in entries],
+    }
     lines = [FENCE, tomli_w.dumps(table, multiline_strings=False).rstrip("\n"), FENCE, "", HEADER]
     for entry in entries:
         lines += ["", *_for_people(entry)]
     return "\n".join(lines) + "\n"
-
-
-def _fields(work: Work) -> dict[str, object]:
-    return {a.name: getattr(work, a.name) for a in fields(Work)}
 
 
 def _for_people(work: Work) -> list[str]:

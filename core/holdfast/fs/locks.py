@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from operator import attrgetter
 from os import getpid
-from types import TracebackType
 from typing import Self
 
 from holdfast.errors import Unavailable
@@ -70,11 +69,9 @@ class Lock:
     def __del__(self) -> None:
         self._drop()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
-            if self._pid == getpid():  # in a child forked inside the block, the lock is its parent's
+            if self._fd >= 0 and self._pid == getpid():  # in a child forked inside the block, it is its parent's
                 _unlock(self._fd)  # not by closing alone, because a child may still have the descriptor
         finally:
             self._drop()
@@ -111,12 +108,6 @@ class FolderLock(Lock):
 
     def _try(self) -> bool:
         return sys.platform == "win32" or super()._try()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if sys.platform != "win32":
-            super().__exit__(kind, value, traceback)
 
     def _open(self) -> int:
         with Folder(self._path, syncable=True) as folder:

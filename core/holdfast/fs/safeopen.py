@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
-from types import TracebackType
 from typing import BinaryIO, Self, TypeAlias
 
 from holdfast.errors import Unavailable
@@ -63,9 +62,7 @@ class Folder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -232,40 +232,33 @@ class Journal:
         Memory use does not depend on the journal's length. Raises: Corrupt naming file and offset, also after the last
         record when acknowledged records are missing; Unavailable.
         """
-        try:
-            file = opened(self.path)
-        except FileNotFoundError:
-            return self._check_length(0)
-        except IsADirectoryError:
-            step = "Move it away. A journal must be a file."
-            raise Corrupt(f"{self.shown} is a directory.", next_step=step) from None
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-        with file:
-            file.seek(start)
-            bad = -1
-            for line in file:
-                end = start + len(line)
-                record = decode(line[:-1]) if line.endswith(b"\n") else None
-                if bad >= 0:
-                    raise self._corrupt(bad)
-                if record is None:
-                    if not may_be_torn(line, _BEGINNING):
-                        raise self._corrupt(start)
-                    bad = start  # torn if it is the last line, otherwise damaged
-                else:
-                    yield Entry(start, end, record)
-                start = end
-            whole = min(file.seek(0, os.SEEK_END), start)
-        self._check_length(whole if bad < 0 else bad)
+        if os.path.isdir(self.path):
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away. A journal must be a file.")
+        bad, end = -1, start
+        for at, line in self._lines(start):
+            record = decode(line[:-1]) if line.endswith(b"\n") else None
+            if bad >= 0:
+                raise self._corrupt(bad)
+            end = at + len(line)
+            if record is not None:
+                yield Entry(at, end, record)
+            elif may_be_torn(line, _BEGINNING):
+                bad = at  # torn if it is the last line, otherwise damaged
+            else:
+                raise self._corrupt(at)
+        self._check_length(min(end, self.size()) if bad < 0 else bad)
 
     def last_checkpoint(self) -> Entry | None:
         """The newest checkpoint. Uses the hint next to the journal, which may be missing or stale but never wrong.
 
         Decodes only checkpoints. A caller that reads on from there meets any damage. Raises: Unavailable.
         """
-        found: Entry | None = None
-        for start, line in self._lines(self._hinted()):
+        found, hinted = None, self.hint().checkpoint
+        with suppress(Corrupt, Unavailable):
+            line = next((line for _, line in self._lines(hinted)), b"")
+            if not line.startswith(CHECKPOINT) or decode(line[:-1]) is None:
+                hinted = 0
+        for start, line in self._lines(hinted):
             record = decode(line[:-1]) if line.startswith(CHECKPOINT) else None
             if record is not None:
                 found = Entry(start, start + len(line), record)
@@ -323,15 +316,6 @@ class Journal:
         # Without it, reading is slower and truncation goes unnoticed.
         with suppress(OSError), safeopen.opened(self.hint_path, os.O_WRONLY | os.O_CREAT) as fd:
             os.write(fd, _HINT % (self._checkpoint, acknowledged))
-
-    def _hinted(self) -> int:
-        """Offset of a checkpoint, not necessarily the last, or 0."""
-        offset = self.hint().checkpoint
-        with suppress(OSError, ValueError, OverflowError, Corrupt), opened(self.path) as file:
-            file.seek(offset)
-            record = decode(file.readline().rstrip(b"\n"))
-            return offset if record and record.get("kind") == "checkpoint" else 0
-        return 0
 
 
 def hint_of(path: str) -> Hint:

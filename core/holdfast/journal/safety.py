@@ -31,7 +31,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from attrs import asdict, evolve, field, fields, frozen
+from attrs import asdict, evolve, field, frozen
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
@@ -134,8 +134,7 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False)
 
 def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True) -> None:
     path, second = path_of(state, marker.session), copy_of(state, file_stem(marker.session))
-    record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
-    record["stated"] = [asdict(one) for one in marker.stated]
+    record = asdict(marker)
     if marker.stated and copy:
         private.make(state, _COPIES)
         table = {"session": marker.session, "stated": record["stated"]}
