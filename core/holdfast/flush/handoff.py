@@ -123,10 +123,8 @@ def render(work: Iterable[Work]) -> str:
     import tomli_w
 
     entries = list(work)
-    table = {
-        "version": 1,
-        "work": [{k: v for k, v in asdict(w, recurse=False).items() if v not in ("", (), False)} for w in entries],
-    }
+    tables = [asdict(work, recurse=False, filter=lambda _, value: value not in ("", (), False)) for work in entries]
+    table = {"version": 1, "work": tables}
     lines = [FENCE, tomli_w.dumps(table, multiline_strings=False).rstrip("\n"), FENCE, "", HEADER]
     for entry in entries:
         lines += ["", *_for_people(entry)]
