@@ -6,7 +6,9 @@ safely are merged (notes only grow, a handoff has one entry per session), and th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 from holdfast.text.plain import lines
@@ -15,27 +17,24 @@ _OURS, _BASE, _MIDDLE, _THEIRS = "<<<<<<< ", "||||||| ", "=======", ">>>>>>> "
 
 
 class Conflict(NamedTuple):
-    """A conflict: lines ``first`` to ``last``, 1-based, hold ``ours`` and ``theirs``, with line ends."""
+    """A conflict: lines ``first`` to ``last``, 1-based, hold ``ours`` and ``theirs``, with line ends. They are the
+    characters from ``begin`` to ``end``."""
 
     first: int
     last: int
     ours: str
     theirs: str
+    begin: int
+    end: int
 
 
 def find(text: str) -> list[Conflict]:
     """The conflicts, in order. Markers that do not form a complete conflict are ignored, because they may be quoted."""
-    return [conflict for conflict, _, _ in _find(text)]
-
-
-def _find(text: str) -> Iterator[tuple[Conflict, int, int]]:
-    """The conflicts, each with its start and end offsets."""
-    if _OURS not in text:
-        return
+    found: list[Conflict] = []
     starts: list[int] = []  # of our side, the base and their side, as far as they are known
     ends: list[int] = []
     first = begin = 0
-    for number, (at, line) in enumerate(lines(text, keepends=True), 1):
+    for number, (at, line) in enumerate(lines(text, keepends=True) if _OURS in text else (), 1):
         bare, after = line.rstrip("\r\n"), at + len(line)
         if line.startswith(_OURS):
             starts, ends, first, begin = [after], [], number, at
@@ -44,20 +43,25 @@ def _find(text: str) -> Iterator[tuple[Conflict, int, int]]:
         elif 1 <= len(starts) <= 2 and bare == _MIDDLE:
             starts, ends = [starts[0], after, after], [*ends, at][:1]
         elif len(starts) == 3 and line.startswith(_THEIRS):
-            yield Conflict(first, number, text[starts[0] : ends[0]], text[starts[2] : at]), begin, after
+            found.append(Conflict(first, number, text[starts[0] : ends[0]], text[starts[2] : at], begin, after))
             starts = []
+    return found
 
 
 def sides(text: str) -> tuple[str, str]:
     """Our side's text and their side's text."""
-    conflicts = find(text)
-    return _resolved(text, [c.ours for c in conflicts]), _resolved(text, [c.theirs for c in conflicts])
+    return _resolved(text, attrgetter("ours")), _resolved(text, attrgetter("theirs"))
 
 
 def both(text: str) -> str:
     """The text with both sides of each conflict; parts on both sides appear once. A part starts at a second-level
     heading, like a note's blocks."""
-    return _resolved(text, [c.ours + "".join(p for p in _parts(c.theirs) if p not in c.ours) for c in find(text)])
+
+    def joined(one: Conflict) -> str:
+        parts = re.split(r"^(?=## )", one.theirs, flags=re.MULTILINE)
+        return one.ours + "".join(part for part in parts if part not in one.ours)
+
+    return _resolved(text, joined)
 
 
 def described(name: str, text: str) -> str:
@@ -66,19 +70,9 @@ def described(name: str, text: str) -> str:
     return f"{name} has git conflict markers in lines {where}." if where else ""
 
 
-def _parts(text: str) -> Iterator[str]:
-    part = ""
-    for _, line in lines(text, keepends=True):
-        if line.startswith("## ") and part.strip():
-            yield part
-            part = ""
-        part += line
-    yield part
-
-
-def _resolved(text: str, instead: list[str]) -> str:
+def _resolved(text: str, choose: Callable[[Conflict], str]) -> str:
     out, at = [], 0
-    for (_, begin, end), chosen in zip(_find(text), instead, strict=True):
-        out += [text[at:begin], chosen]
-        at = end
+    for one in find(text):
+        out += [text[at : one.begin], choose(one)]
+        at = one.end
     return "".join([*out, text[at:]])
