@@ -5,8 +5,6 @@ Agents start this at every event, so nothing here imports attrs, reads a store o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from holdfast.clock import local_now
 from holdfast.config import resolved, settings, statefolder
 from holdfast.errors import ConfigError
@@ -25,13 +23,12 @@ def capture(
     text: str,
     *,
     message_id: str | None = None,
-    env: Mapping[str, str] | None = None,
 ) -> Entry:
     """Journal one message of a session of the project at ``root``, durably, without opening the store.
 
     Raises: ConfigError, Refused, PluginError, Unavailable, having written nothing.
     """
-    manager, state = hot_plugins(root, env)
+    manager, state = hot_plugins(root)
     gate = Gate(manager)
     record = message_record(gate, root, role, text, at=local_now(), message_id=message_id)
     return Journal(state, gate.identifier(session_id)).append(record)[0]
@@ -45,13 +42,13 @@ def stored_id(root: str, session_id: str) -> str:
     return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
 
 
-def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[PluginManager, str]:
+def hot_plugins(root: str, *, alone: bool = False) -> tuple[PluginManager, str]:
     """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
 
     Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses, because importing
     attrs and making that class would take half as long again as the whole event. A test keeps the two in step.
     """
-    data = resolved.hot(root, env, alone=alone)
+    data = resolved.hot(root, alone=alone)
     try:
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}

@@ -153,7 +153,7 @@ def test_page__its_toml__is_a_valid_configuration(root, project, page):
     for block in blocks((root / page).read_text(encoding="utf-8")):
         if block.language == "toml" and not block.title:
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
-            assert resolved.load(str(project), env={})
+            assert resolved.load(str(project))
 
 
 @pytest.mark.parametrize("name", sorted(HOOKS))

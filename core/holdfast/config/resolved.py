@@ -54,63 +54,57 @@ class Resolved(NamedTuple):
     former: str
 
 
-def resolve(
-    root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
-) -> Resolved:
+def resolve(root: str, *, lenient: bool = False, obey_others: bool = False) -> Resolved:
     """Read the project's settings from ``root``.
 
     Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
     ``obey_others`` also reads another user's file, to show the effect of trusting it. Raises: ConfigError when a file
     cannot be read as TOML, or a variable of the environment cannot be used.
     """
-    written, source = settings.raw(root, env, obey_others=obey_others)
-    outside, user = _outside(env)
-    preset, former = _presets(root, written, outside, env)
+    written, source = settings.raw(root, obey_others=obey_others)
+    outside, user = _outside()
+    preset, former = _presets(root, written, outside)
     parted = part(written, outside, former)
     withheld, project = parted.asked, parted.allowed
     trusted: dict[str, object] = {}
-    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
+    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked):
         withheld, trusted = trusted, withheld
         project = _merged(project, parted.asking)
     strange = tuple(key for key, _ in leaves(parted.strange))
-    data = _in_force(user, project if lenient else _merged(project, parted.strange), former, env)
+    data = _in_force(user, project if lenient else _merged(project, parted.strange), former)
     if former:
         withheld = {**withheld, _PRESET: preset}
-    foreign = "" if written and not obey_others else settings.foreign_file(root, env)
+    foreign = "" if written and not obey_others else settings.foreign_file(root)
     return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
 
 
-def _presets(
-    root: str, written: Mapping[str, Any], outside: Mapping[str, Any], env: Mapping[str, str] | None
-) -> tuple[str, str]:
+def _presets(root: str, written: Mapping[str, Any], outside: Mapping[str, Any]) -> tuple[str, str]:
     """The preset that the settings name, and the one in force instead, if any."""
     named = settings.preset(outside)
-    if _PRESET not in settings.overrides(env):
+    if _PRESET not in settings.overrides():
         named = settings.preset(written, named)
     return named, statefolder.former(root, named)
 
 
-def _in_force(
-    user: Mapping[str, Any], project: Mapping[str, Any], former: str, env: Mapping[str, str] | None
-) -> dict[str, Any]:
+def _in_force(user: Mapping[str, Any], project: Mapping[str, Any], former: str) -> dict[str, Any]:
     data = _merged(user, project)
-    settings.apply_overrides(data, env)
+    settings.apply_overrides(data)
     return _merged(data, {"layout": {"preset": former}}) if former else data
 
 
-def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
+def hot(root: str, *, alone: bool = False) -> dict[str, Any]:
     """The settings in force for hooks that journal; of the tables only ``layout``, ``plugins``, ``session`` and
     ``extract`` are complete.
 
     ``alone`` ignores the project's file. Raises: ConfigError.
     """
-    written = {} if alone else settings.raw(root, env)[0]
-    outside, user = _outside(env)
-    former = _presets(root, written, outside, env)[1]
+    written = {} if alone else settings.raw(root)[0]
+    outside, user = _outside()
+    former = _presets(root, written, outside)[1]
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
-        return resolve(root, env, lenient=True).data
-    return _in_force(user, parted.allowed, former, env)
+        return resolve(root, lenient=True).data
+    return _in_force(user, parted.allowed, former)
 
 
 def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
@@ -124,22 +118,22 @@ def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...
     return config, sentences(found)
 
 
-def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+def load(root: str, *, lenient: bool = False) -> Config:
     """The configuration in force for a project. Settings in its file that need the user's trust count only with it.
 
     ``lenient`` leaves out unusable settings in the project's file. Raises: ConfigError naming file and key.
     """
-    return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
+    return structured(resolve(root, lenient=lenient), lenient=lenient)
 
 
-def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+def structured(found: Resolved, *, lenient: bool = False) -> Config:
     """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
     ``lenient``."""
     from holdfast.config.serde import config_from
 
-    variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env)]
-    if outside := _outside(env)[0]:
-        config_from(outside, " with ".join([settings.user_file_shown(env)] * bool(found.user) + variables))
+    variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides()]
+    if outside := _outside()[0]:
+        config_from(outside, " with ".join([settings.user_file_shown()] * bool(found.user) + variables))
     try:
         if found.withheld and not lenient:
             made = config_from(found.written, found.source)
@@ -172,19 +166,19 @@ def _preset_defaults(data: dict[str, Any]) -> None:
     storage.setdefault("facts", made.facts)
 
 
-def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
+def portable(root: str) -> dict[str, object]:
     """The project's settings that need trust if the user has set nothing, which are the same on every machine.
 
     Raises: ConfigError.
     """
-    return part(settings.raw(root, env)[0], {}).asked
+    return part(settings.raw(root)[0], {}).asked
 
 
 def needs_trust(key: str, value: object) -> bool:
     """Whether a project may set the dotted ``key`` to ``value`` only with the user's trust."""
     written: dict[str, Any] = {}
     settings.put(written, key.split("."), value)
-    return bool(part(written, _outside(None)[0]).asked)
+    return bool(part(written, _outside()[0]).asked)
 
 
 def require_places(found: Resolved) -> None:
@@ -342,11 +336,11 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
     return discovery.allows(plugin, key, said[key], own.get(key))
 
 
-def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _outside() -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings in force without a project (the user's file, overridden by the environment), then the file's."""
-    user = settings.user_raw(env)[0]
+    user = settings.user_raw()[0]
     outside = _merged(user, {})
-    settings.apply_overrides(outside, env)
+    settings.apply_overrides(outside)
     return outside, user
 
 

@@ -21,7 +21,7 @@ _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 MAX_BYTES = 1 << 17
 
 
-def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
+def find_root(start: str | None = None) -> str:
     """The project folder, absolute and without symbolic links. From here on, nothing below it may be a symbolic link.
 
     This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
@@ -32,10 +32,9 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     see :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
     unset variable).
     """
-    env = os.environ if env is None else env
     if start == "":
         raise ConfigError("The project folder's name is empty.", next_step="Name a folder, or leave out `--root`.")
-    named = start or env.get("HOLDFAST_ROOT")
+    named = start or os.environ.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))
         if not os.path.isdir(root):
@@ -48,15 +47,15 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
         raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
     for folder in paths.upwards(here):
         is_above_all = folder != here and folder in (home, os.path.dirname(folder))
-        if is_marked(folder, env) and (not is_above_all or config_file(folder)):
-            return _in_main_checkout(folder, env)
+        if is_marked(folder) and (not is_above_all or config_file(folder)):
+            return _in_main_checkout(folder)
         if _is_repository(folder):
-            is_own = _obeyed(os.path.join(folder, ".git"), folder, env)
-            return _in_main_checkout(folder, env) if is_own else here
+            is_own = _obeyed(os.path.join(folder, ".git"), folder)
+            return _in_main_checkout(folder) if is_own else here
     return here
 
 
-def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
+def _in_main_checkout(folder: str) -> str:
     """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
     top = next(filter(_is_repository, paths.upwards(folder)), "")
     if not top or os.path.isdir(os.path.join(top, ".git")):
@@ -67,10 +66,10 @@ def _in_main_checkout(folder: str, env: Mapping[str, str] | None) -> str:
 
     main = worktree.main_checkout(top)
     same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
-    return same if is_marked(same, env) else folder
+    return same if is_marked(same) else folder
 
 
-def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
+def foreign_file(root: str) -> str:
     """The path of another user's settings file or private folder that would count at ``root`` or above it; ``""`` when
     there is none.
 
@@ -80,25 +79,25 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
     for folder in paths.upwards(root):
         marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
         for path in (os.path.join(folder, mark) for mark in marks):
-            if os.path.lexists(path) and not _obeyed(path, folder, env):
+            if os.path.lexists(path) and not _obeyed(path, folder):
                 if path.endswith("pyproject.toml") and not _has_table(root):
                     continue
                 return path
-        if _is_repository(folder) or is_marked(folder, env):
+        if _is_repository(folder) or is_marked(folder):
             break  # parent folders do not count
     return ""
 
 
-def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
+def is_marked(folder: str) -> bool:
     """Whether usable settings or a usable private folder make ``folder`` a project."""
-    return any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS)
+    return any(_obeyed(os.path.join(folder, mark), folder) for mark in _MARKS)
 
 
-def repository(start: str, env: Mapping[str, str] | None = None) -> str:
+def repository(start: str) -> str:
     """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
     belongs to another user."""
     top = next(filter(_is_repository, paths.upwards(start)), "")
-    return top if top and _obeyed(os.path.join(top, ".git"), top, env) else ""
+    return top if top and _obeyed(os.path.join(top, ".git"), top) else ""
 
 
 def _is_repository(folder: str) -> bool:
@@ -110,21 +109,21 @@ def _is_repository(folder: str) -> bool:
         return os.path.lexists(git)
 
 
-def _obeyed(path: str, folder: str, env: Mapping[str, str] | None) -> bool:
+def _obeyed(path: str, folder: str) -> bool:
     """Whether ``path`` exists and belongs to this user, or is in a project that the user trusts."""
     try:
         owner = os.lstat(path).st_uid
     except OSError:
         return False
-    return _is_ours(owner, folder, env)
+    return _is_ours(owner, folder)
 
 
-def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
+def _is_ours(owner: int, root: str) -> bool:
     if not hasattr(os, "geteuid") or owner == os.geteuid():  # Windows has no such owner
         return True
     from holdfast.config import trust
 
-    return trust.record_of(root, env) is not None
+    return trust.record_of(root) is not None
 
 
 def config_file(root: str) -> str | None:
@@ -158,19 +157,18 @@ def _content(root: str, name: str, most: int = MAX_BYTES) -> tuple[bytes, int]:
     return data, owner
 
 
-def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
+def overrides() -> dict[str, str]:
     """``HOLDFAST_SECTION__KEY=value`` variables, as ``section.key`` -> text. ``HOLDFAST_ZONE`` is the top-level key."""
-    env = os.environ if env is None else env
     found = {}
-    for name in sorted(env):
+    for name in sorted(os.environ):
         if name == "HOLDFAST_ZONE" or (name.startswith("HOLDFAST_") and "__" in name):
-            found[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = env[name]
+            found[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = os.environ[name]
     return found
 
 
-def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> None:
+def apply_overrides(data: dict[str, Any]) -> None:
     """Put the environment's values into ``data``. Raises: ConfigError for a key inside a value."""
-    for path, text in overrides(env).items():
+    for path, text in overrides().items():
         put(data, path.split("."), toml_value(text))
 
 
@@ -180,7 +178,7 @@ def preset(data: Mapping[str, Any], default: str = "default") -> str:
     return str(layout.get("preset", default)) if isinstance(layout, Mapping) else default
 
 
-def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
+def raw(root: str, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
     """The project's settings as written, and their file's name. Another user's file counts as empty unless
     ``obey_others``, see :func:`foreign_file`. Raises: ConfigError."""
     path = config_file(root)
@@ -191,7 +189,7 @@ def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = 
         data, owner = _content(root, name)
     except OSError as error:
         raise mistake(name, "unreadable", f"{name} cannot be read: {error.strerror}.") from None
-    if not obey_others and not _is_ours(owner, root, env):
+    if not obey_others and not _is_ours(owner, root):
         return {}, "The default configuration"
     try:
         table = _parsed(data, name)
@@ -244,9 +242,9 @@ def line_of(root: str, key: str) -> int:
     return 0
 
 
-def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
+def user_raw() -> tuple[dict[str, Any], str]:
     """The user's own settings for all projects as written, and their file's path. Raises: ConfigError."""
-    path = userdir.path(userdir.CONFIG_FILE, env)
+    path = userdir.path(userdir.CONFIG_FILE)
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -257,9 +255,9 @@ def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]
     return _parsed(data, path), path
 
 
-def user_file_shown(env: Mapping[str, str] | None = None) -> str:
+def user_file_shown() -> str:
     """The user's settings file with the home folder as ``~``."""
-    return paths.rewrite(userdir.path(userdir.CONFIG_FILE, env), os.sep)
+    return paths.rewrite(userdir.path(userdir.CONFIG_FILE), os.sep)
 
 
 def _parsed(data: bytes, name: str) -> dict[str, Any]:

@@ -43,23 +43,23 @@ def digest(settings: Mapping[str, object]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
+def records() -> dict[str, Record]:
     """Every record by the real path of its project, sorted. An entry in another form counts as no trust. Raises:
     Corrupt when the file is damaged; Unavailable."""
     found = {}
-    for root, table in sorted(projects_of(env).items()):
+    for root, table in sorted(projects_of().items()):
         match table:
             case {"digest": str(named), "settings": dict(settings)}:
                 found[root] = Record(root, named, settings, str(table.get("at", "")))
     return found
 
 
-def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
+def record_of(root: str) -> Record | None:
     """The trust record for the project at ``root``, or None. A damaged file counts as no trust; see :func:`records`."""
     from holdfast.errors import HoldfastError
 
     try:
-        return records(env).get(os.path.realpath(root))
+        return records().get(os.path.realpath(root))
     except HoldfastError:
         return None
 
@@ -68,24 +68,23 @@ def are_trusted(
     root: str,
     settings: Mapping[str, object],
     portable: Callable[[], Mapping[str, object]],
-    env: Mapping[str, str] | None = None,
 ) -> bool:
     """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
 
     ``portable`` returns the settings that need trust if the user has set nothing. Their digest is the same on every
     machine, so ``HOLDFAST_TRUST`` may hold it if they cover all of ``settings``.
     """
-    named = (os.environ if env is None else env).get(VARIABLE, "").strip()
+    named = os.environ.get(VARIABLE, "").strip()
     if named:
         everywhere = portable()
         if named == digest(everywhere) and all(key in everywhere for key in settings):
             return True
-    found = record_of(root, env)
+    found = record_of(root)
     return found is not None and digest(found.settings) == digest(settings)
 
 
-def projects_of(env: Mapping[str, str] | None = None) -> dict[str, Any]:
-    path = userdir.path(userdir.TRUST_FILE, env)
+def projects_of() -> dict[str, Any]:
+    path = userdir.path(userdir.TRUST_FILE)
     try:
         with open(path, "rb") as file:
             raw = file.read(_MAX_BYTES + 1)

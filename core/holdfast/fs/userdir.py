@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 CONFIG_FILE = "config.toml"
 TRUST_FILE = "trust.json"
@@ -16,21 +15,20 @@ KEY_FILE = "key"
 VARIABLE = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
 
 
-def folder(env: Mapping[str, str] | None = None) -> str:
+def folder() -> str:
     """The absolute path of the user's folder, which may not exist yet, without symbolic links.
 
     ``$XDG_CONFIG_HOME/holdfast``, by default ``~/.config/holdfast``; ``%APPDATA%\\holdfast`` on Windows. A relative
     ``XDG_CONFIG_HOME`` is ignored, because the folder could then be inside a project. Source: XDG Base Directory
     Specification 0.8.
     """
-    env = os.environ if env is None else env
-    base = env.get(VARIABLE, "")
+    base = os.environ.get(VARIABLE, "")
     if not os.path.isabs(base):
-        home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
+        home = os.environ.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
         base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".config")
     return os.path.realpath(os.path.join(base, "holdfast"))
 
 
-def path(name: str, env: Mapping[str, str] | None = None) -> str:
+def path(name: str) -> str:
     """The absolute path of a file in the user's folder."""
-    return os.path.join(folder(env), name)
+    return os.path.join(folder(), name)

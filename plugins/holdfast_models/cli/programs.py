@@ -60,7 +60,7 @@ def find(name: str, plugin: str, root: str) -> str:
     # Not even a trusted project may name a program, so its file is not read.
     named = os.environ.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
     if named is None:
-        named = string(settings.user_raw(os.environ)[0], "plugins", plugin, "program")
+        named = string(settings.user_raw()[0], "plugins", plugin, "program")
     if named:
         step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
         if not os.path.isabs(named):
