@@ -17,14 +17,16 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
+from holdfast.fs.safeopen import SIZE, TIME, identity_of
 from holdfast.storage import FactOrder, Remove, Update, leaving, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.mark import Mark
-from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_bytes
+from holdfast_file.place import Place, is_shared, may_be_shared, read_bytes
 
 if TYPE_CHECKING:
+    from holdfast.fs.safeopen import Identity
     from holdfast.models import AddResult, Fact
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.

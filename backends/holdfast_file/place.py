@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
-from operator import attrgetter
-from typing import TypeAlias
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
-#: A file's device, inode, size, modification time and status change time, which programs cannot set. Not a class,
-#: because each change makes two of them.
-Identity: TypeAlias = tuple[int, int, int, int, int]
-SIZE, TIME = 2, 3
-identity_of: Callable[[os.stat_result], Identity] = attrgetter(
-    "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"
-)
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 

@@ -11,14 +11,17 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import define
 
 from holdfast.errors import Conflict, DuplicateFact, NotFound, Unavailable
 from holdfast.fs import durable
 from holdfast_sqlite import faults, opening, schema
-from holdfast_sqlite.place import Identity, Mark, Place, note_mark, read_mark, remove_mark
+from holdfast_sqlite.place import Mark, Place, note_mark, read_mark, remove_mark
+
+if TYPE_CHECKING:
+    from holdfast.fs.safeopen import Identity
 
 _STATE: Final = "SELECT gone, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
@@ -230,7 +233,7 @@ class Database:
         if known is None or self.place.still(known):
             return known is not None
         found = self.place.look()
-        if found is None or not found.same_file(known):
+        if found is None or found[:2] != known[:2]:
             return False
         self._identity = found
         return True
@@ -266,7 +269,7 @@ class Database:
         if known is not None and self.place.still(known) and not (self._immutable and self.place.unmerged()):
             return self._connection
         identity = self.place.look()
-        if identity is None or known is None or not identity.same_file(known):
+        if identity is None or known is None or identity[:2] != known[:2]:
             self._drop()
         if identity is None:
             return None

@@ -9,36 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable
-from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable
 from holdfast.fs.private import put_aside_name
-from holdfast.fs.safeopen import Folder
+from holdfast.fs.safeopen import Folder, identity_of
 from holdfast.storage import check_name
+
+if TYPE_CHECKING:
+    from holdfast.fs.safeopen import Identity
 
 #: What SQLite adds to the database's name for the files next to it.
 _SIDES: Final = ("-wal", "-shm", "-journal")
-
-#: The fields of an :class:`Identity`.
-_of_stat: Final[Callable[[os.stat_result], tuple[int, int, int, int]]] = attrgetter(
-    "st_dev", "st_ino", "st_size", "st_mtime_ns"
-)
-
-
-class Identity(NamedTuple):
-    """A stamp that changes with the database file. Commits go to its log and do not change it."""
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-
-    def same_file(self, other: Identity) -> bool:
-        """Whether both are the same file, even with different content."""
-        return self[:2] == other[:2]
 
 
 class Place(durable.StoreFolder):
@@ -76,7 +59,7 @@ class Place(durable.StoreFolder):
                 f"{self.file!r} is empty because it was cut off.",
                 next_step="Move it away or restore the file from a copy, then try again.",
             )
-        return Identity(*_of_stat(found))
+        return identity_of(found)
 
     def node(self) -> tuple[int, int] | None:
         """Device and inode of the database, None when there is none, once it and the files that SQLite keeps next to
@@ -110,7 +93,7 @@ class Place(durable.StoreFolder):
     def still(self, known: Identity) -> bool:
         """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""
         try:
-            return _of_stat(os.lstat(self.database)) == known
+            return identity_of(os.lstat(self.database)) == known
         except OSError:
             return False
 

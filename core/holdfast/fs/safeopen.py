@@ -14,8 +14,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import BinaryIO, Self, TypeAlias
 
@@ -24,8 +25,15 @@ from holdfast.fs import paths, userdir
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
+    Identity: TypeAlias = tuple[int, int, int, int, int]
     PathArg: TypeAlias = str | os.PathLike[str]
 
+#: A file's device, inode, size, modification time and status change time, which programs cannot set: what changes with
+#: it. Not a class, because each change of a store makes two of them.
+identity_of: Callable[[os.stat_result], tuple[int, int, int, int, int]] = attrgetter(
+    "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"
+)
+SIZE, TIME = 2, 3
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows lacks these
 _FILE_FLAGS: int = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW

@@ -20,13 +20,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import beginning, decode, encode, may_be_torn
+from holdfast.fs.safeopen import SIZE, identity_of
 from holdfast.journal import past
 from holdfast.journal.beginning import first_line_of, opened, packed_name
+
+if TYPE_CHECKING:
+    from holdfast.fs.safeopen import Identity
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -65,15 +69,6 @@ class Hint(NamedTuple):
     acknowledged: int = 0
 
 
-class _Identity(NamedTuple):
-    """Changes with the file."""
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-
-
 class Journal:
     """One session's journal. Safe for several processes and threads. Files are opened only when needed."""
 
@@ -87,7 +82,7 @@ class Journal:
         self.lock_path = start + ".lock"
         self.flush_lock_path = start + ".flush.lock"
         self.hint_path = start + ".hint"
-        self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
+        self._known: Identity | None = None  # the file after this object's last append, whose tail needs no check
         #: Whether no other object changed the file between this one's last two appends, or before the first.
         self.only_ours = False
         self._checkpoint = 0  # the last one's offset, from the hint at that time
@@ -102,8 +97,10 @@ class Journal:
 
     def size(self) -> int:
         """The size in bytes, 0 when missing. Raises: Unavailable."""
-        found = self._identity() or past.find(self._state, self.stem)
-        return found.size if found else 0
+        if (found := self._identity()) is not None:
+            return found[SIZE]
+        packed = past.find(self._state, self.stem)
+        return packed.size if packed else 0
 
     def data(self) -> bytes:
         """All of it; empty when missing. Raises: Corrupt; Unavailable."""
@@ -117,11 +114,10 @@ class Journal:
             private.make(self._state, "sessions")
             durable.replace(self.path, data)
 
-    def _identity(self) -> _Identity | None:
+    def _identity(self) -> Identity | None:
         """The file as it is now, None when missing. Raises: Unavailable."""
         with durable.reporting(self.path, "read"), suppress(FileNotFoundError):
-            found = os.stat(self.path)
-            return _Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            return identity_of(os.stat(self.path))
         return None
 
     def first_line(self) -> bytes:
@@ -167,7 +163,7 @@ class Journal:
                 )
             self.unpack()
             found = self._identity()
-            size = found.size if found else 0
+            size = found[SIZE] if found else 0
             self.only_ours = found == self._known
             if found is None or not self.only_ours:
                 size = self._settled(size)

@@ -75,8 +75,7 @@ def _table(state: str) -> dict[str, Packed]:
     folder = os.path.join(state, FOLDER)
     key = None
     with suppress(OSError):
-        found = os.stat(os.path.join(folder, INDEX))
-        key = (found.st_ino, found.st_size, found.st_mtime_ns)
+        key = safeopen.identity_of(os.stat(os.path.join(folder, INDEX)))
     known = _tables.get(state)
     if known is None or key is None or known[0] != key:
         known = _tables[state] = key, {one.stem: one for one in (entries(state) if os.path.isdir(folder) else ())}
