@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import sys
+from collections.abc import Callable
 from typing import Final
 
 from holdfast.errors import Corrupt, Unavailable
@@ -48,38 +49,46 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     Raises: sqlite3.Error; Corrupt, Refused and Unsupported when this code cannot use the store.
     """
     place.check_inside(place.folder)
-    place.node()
+    before = place.node()
+
+    def check(sql: sqlite3.Connection) -> None:
+        schema.check(sql, place.path)
+        if place.node() != before:
+            raise Unavailable(
+                f"{place.file!r} was replaced while it was being opened.", next_step="Try again. Nothing changed."
+            )
+
     if place.unmerged():
         # The schema with the log, read-only, because the last writable connection merges the log into the database when
         # it is closed. A log that came with a pull could bring a trigger.
-        with (
-            contextlib.suppress(sqlite3.Error),
-            contextlib.closing(_opened(place.database, "mode=ro", timeout_s)) as sql,
-        ):
-            schema.check(sql, place.path)
+        with contextlib.suppress(sqlite3.Error):
+            _opened(place.database, "mode=ro", timeout_s, check).close()
     try:
-        return _connect(place, "mode=rw", timeout_s), False
+        return _opened(place.database, "mode=rw", timeout_s, check), False
     except sqlite3.Error as error:
         # On a read-only file system SQLite cannot create its companion files. Without a log none is needed. With one,
         # ignoring it would show an older store.
         if not faults.cannot_open(error) or place.unmerged():
             raise
-    return _connect(place, "mode=ro&immutable=1", timeout_s), True
+    return _opened(place.database, "mode=ro&immutable=1", timeout_s, check), True
 
 
-def _opened(path: str, mode: str, timeout_s: float) -> sqlite3.Connection:
+def _opened(path: str, mode: str, timeout_s: float, check: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    """A connection that passed the check. Until then a schema without end is an error, and a trigger no program."""
     connection = sqlite3.connect(
         f"{_uri(path)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
-        connection.set_progress_handler(lambda: 1, _STEPS)  # its caller removes it
-        connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # a trigger is an error instead of a program
+        connection.set_progress_handler(lambda: 1, _STEPS)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
+        check(connection)
+        connection.set_progress_handler(None, 0)
     except BaseException:
         connection.close()
         raise
@@ -93,34 +102,16 @@ def foreign(path: str, shown: str) -> sqlite3.Connection:
     """
     if os.stat(path).st_size > _LARGEST:
         raise Corrupt(f"{shown} is larger than 8 GiB.", next_step=faults.RESTORE)
-    connection = _opened(path, "mode=ro", WAIT_S)
-    try:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-        connection.execute("PRAGMA query_only = ON")
-        schema.check_tables(connection, shown, lenient=True)
-        connection.set_progress_handler(None, 0)
-        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):  # each page is used once
+
+    def check(sql: sqlite3.Connection) -> None:
+        sql.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        sql.execute("PRAGMA query_only = ON")
+        schema.check_tables(sql, shown, lenient=True)
+        sql.set_progress_handler(None, 0)
+        if sql.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):  # each page is used once
             raise Corrupt(f"{shown} is damaged.", next_step=faults.RESTORE)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
-
-def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
-    before = place.node()
-    connection = _opened(place.database, mode, timeout_s)
-    try:
-        schema.check(connection, place.path)
-        connection.set_progress_handler(None, 0)
-        if place.node() != before:
-            raise Unavailable(
-                f"{place.file!r} was replaced while it was being opened.", next_step="Try again. Nothing changed."
-            )
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return _opened(path, "mode=ro", WAIT_S, check)
 
 
 def create(place: Place) -> None:
