@@ -203,6 +203,6 @@ def test_root__private_folder_in_the_home_folder_or_empty_git_folder__does_not_t
 
 def test_root__private_folder_at_the_file_system_s_top__does_not_take_the_folders_below(tmp_path, monkeypatch):
     """One event with the working folder ``/`` made it. A test must not, so only the question for it is answered."""
-    monkeypatch.setattr(settings, "is_marked", lambda folder, env: folder == os.path.dirname(folder))
+    monkeypatch.setattr(settings, "is_marked", lambda folder: folder == os.path.dirname(folder))
     monkeypatch.chdir(tmp_path)
     assert settings.find_root() == str(tmp_path)
