@@ -19,7 +19,7 @@ from attrs import asdict, evolve, field, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.text import ownlines, untrusted
-from holdfast.text.plain import is_none, is_open, one_line
+from holdfast.text.plain import clip, is_none, is_open, one_line
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
@@ -49,8 +49,7 @@ HEADER = ownlines.HANDOFF
 
 
 def _clip(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "…"
+    return clip(text.strip(), MAX_CHARS)
 
 
 def _clips(strings: Iterable[str]) -> tuple[str, ...]:
@@ -221,9 +220,8 @@ def shortened(work: Work) -> Work:
     nothing."""
     if work.short:
         return work
-    cut: dict[str, Any] = {
-        n: _cut(getattr(work, n)) for n in ("objective", "active_task", "branch", "blocker", "next_action")
-    }
+    names = ("objective", "active_task", "branch", "blocker", "next_action")
+    cut: dict[str, Any] = {name: clip(one_line(getattr(work, name)), SHORT_CHARS) for name in names}
     return evolve(
         work,
         **cut,
@@ -232,15 +230,10 @@ def shortened(work: Work) -> Work:
         artifacts=(),
         follow_ups=(),
         rejected=(),
-        needs_operator=tuple(_cut(text) for text in work.needs_operator[:3]),
+        needs_operator=tuple(clip(one_line(text), SHORT_CHARS) for text in work.needs_operator[:3]),
         sources=(),
         short=True,
     )
-
-
-def _cut(text: str) -> str:
-    text = one_line(text)
-    return text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1].rstrip() + "…"
 
 
 def is_full(entries: Iterable[Work]) -> bool:

@@ -110,10 +110,14 @@ def cut(text: str, limit: int) -> str:
     return head.rstrip(" ,;:") + "…"
 
 
+def clip(text: str, limit: int) -> str:
+    """``text``, of at most ``limit`` characters, ended with an ellipsis if it was longer."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
 def first_line(text: str, limit: int) -> str:
     """The first non-blank line, clipped to ``limit`` characters."""
-    line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return clip(next(filter(None, map(str.strip, text.splitlines())), ""), limit)
 
 
 def clean(text: str) -> str:

@@ -12,6 +12,7 @@ from holdfast import Holdfast
 from holdfast.config.serde import moment, unstructure
 from holdfast.models import CuratedEntry, turns_of
 from holdfast.text.humanize import ago
+from holdfast.text.plain import clip
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import MAX_CHARS, line_of
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
@@ -231,7 +232,7 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
 
     def said(strings: list[str | None]) -> tuple[CuratedEntry, ...]:
         lines = [line_of(text or "") for text in strings]
-        clipped = [line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1].rstrip() + "…" for line in lines]
+        clipped = [clip(line, MAX_CHARS) for line in lines]
         return tuple(CuratedEntry(text=line) for line in clipped if line and line.casefold() != "none")
 
     return evolve(
