@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
@@ -20,17 +20,13 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.journal.beginning import opened
-from holdfast.models import Message, Turn
+from holdfast.models import CuratedDecision, CuratedEntry, Message, Payload, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records import journals, lastbrief
 from holdfast_app.records.ownlines import is_filler
-
-if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Payload
-
 
 #: Limits for the searched journals, newest first. Short sessions must not hide a long one.
 _JOURNALS: Final = 300
@@ -313,8 +309,7 @@ def attributed(
 ) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known. Such curated
     lines and stated rules become facts of the note."""
-    from holdfast.flush import contract  # a brief uses this module and needs no payload
-    from holdfast.models import CuratedDecision
+    from holdfast.flush import contract  # which a brief does not need
 
     witness = Witness(services, [Turn(messages=tuple(said))])
     withheld = [
