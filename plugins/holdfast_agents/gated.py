@@ -128,11 +128,6 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
         services.store.append(Surface.DAILY, name, block, notes.header(receipt.at.date()), block_id)
 
 
-def turn_ended(memory: Holdfast, event: Event) -> None:
-    """Journal a turn from the transcript when its end event came without its text. Raises: HoldfastError."""
-    follow(memory.services, Session(memory.services, event.session), event, patience_s=0.1)
-
-
 def ending(memory: Holdfast, event: Event) -> None:
     """Flush the remaining messages and close the session.
 

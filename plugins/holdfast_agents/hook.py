@@ -248,7 +248,7 @@ class _Call:
         return Reply(context=asked, notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
-        from holdfast import Holdfast
+        from holdfast import Holdfast, Session
         from holdfast.fs import durable, private
         from holdfast.storage import deadline
         from holdfast_agents import restore
@@ -277,17 +277,16 @@ class _Call:
                 durable.remove(turns.brief_due(self.state, event.session))
                 return restore.opening(memory, event)
             from holdfast_agents import gated
+            from holdfast_agents.records import follow
 
             if event.kind == events.COMPACTING:
-                from holdfast_agents.records import follow
-
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]
                 return next((reply for reply in replies if reply.block), replies[0])
             if event.kind == events.STOP:
                 from holdfast_app import background
 
-                gated.turn_ended(memory, event)
+                follow.follow(memory.services, Session(memory.services, event.session), event, patience_s=0.1)
                 background.after_turn(root)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:

@@ -41,7 +41,11 @@ class Term:
         self.stream = sys.stdout if stream is None else stream
         self.is_tty = bool(getattr(self.stream, "isatty", bool)())
         self.colour = _wants_colour(self.is_tty)
-        self.unicode = _can_encode(self.stream)
+        self.unicode = True
+        try:
+            "✓✗●·…█░▁▂▃▄▅▆▇".encode(getattr(self.stream, "encoding", None) or "ascii")
+        except (UnicodeEncodeError, LookupError):
+            self.unicode = False
         self.width = min(max(_columns(self.stream) or DEFAULT_WIDTH, MIN_WIDTH), MAX_WIDTH)
 
     # output; printing raises OutputLost, or BrokenPipeError when the reader has left
@@ -287,14 +291,6 @@ def lost(error: OSError) -> Exception:
     if isinstance(error, BrokenPipeError):
         return BrokenPipeError(*error.args)
     return OutputLost(error)
-
-
-def _can_encode(stream: TextIO) -> bool:
-    try:
-        "✓✗●·…█░▁▂▃▄▅▆▇".encode(getattr(stream, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _columns(stream: TextIO) -> int:

@@ -61,7 +61,9 @@ def _listed(call: Call) -> Answer:
     found = [evolve(one, value=masked(one.key, one.value)) for one in project.effective(call.root)]
     chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
-        raise _unknown(args.key, found)
+        near = nearest(args.key, [s.key for s in found])
+        step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
+        raise ConfigError(f"There is no setting {args.key!r}.", next_step=step)
     withheld = [s for s in chosen if not s.in_force]
 
     def show(out: Term) -> None:
@@ -151,12 +153,6 @@ def as_text(value: object) -> str:
     if value is None:
         return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _unknown(key: str, found: list[Setting]) -> ConfigError:
-    near = nearest(key, [s.key for s in found])
-    step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
-    return ConfigError(f"There is no setting {key!r}.", next_step=step)
 
 
 _NOTES = {

@@ -95,7 +95,7 @@ def show(call: Call) -> Answer:
     if not call.args.documents:
         names = memory.services.gate.outgoing_all([row["name"] for row in rows], surface="daily")
         rows = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
-        return Answer({"documents": rows}, lambda out: _list(out, rows))
+        return Answer({"documents": rows}, _listed(call.out, rows))
     if not raw:
         documents = [memory.services.shown(document) for document in documents]
         rows = [_document_row(memory, document) for document in documents]
@@ -104,23 +104,23 @@ def show(call: Call) -> Answer:
         err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
         err.stream.flush()
     table = [{**row, "text": document.text} for row, document in zip(rows, documents, strict=True)]
-    return Answer({"documents": table}, lambda out: _print(out, err, documents, raw=raw))
+
+    def show(out: Term) -> None:
+        for document in documents:
+            if len(documents) > 1:
+                err.say(err.dim(f"== {document.name}"))
+                err.stream.flush()
+            (out.raw if raw else out.exact)(document.text)
+
+    return Answer({"documents": table}, show)
 
 
-def _print(out: Term, err: Term, documents: Sequence[Document], *, raw: bool) -> None:
-    for document in documents:
-        if len(documents) > 1:
-            err.say(err.dim(f"== {document.name}"))
-            err.stream.flush()
-        (out.raw if raw else out.exact)(document.text)
-
-
-def _list(out: Term, rows: Sequence[dict[str, Any]]) -> None:
+def _listed(out: Term, rows: Sequence[dict[str, Any]]) -> str:
     cells = []
     for row in rows:
         withheld = f", {count(row['withheld'], 'passage')} withheld from agents" if row["withheld"] else ""
         cells.append((row["name"], size(row["size"]), (f"{row['surface']}{withheld}", "dim")))
-    out.say(out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents.")
+    return out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents."
 
 
 def _read(memory: Holdfast, name: str) -> Document:

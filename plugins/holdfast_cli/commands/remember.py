@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import Holdfast
 from holdfast.config.serde import fact_out
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import snapshot
@@ -142,7 +141,9 @@ def extract(call: Call) -> Answer:
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
     memory = call.memory
     if args.log:
-        return _log(memory)
+        entries, now = memory.turns_given_up(), memory.services.now()
+        rows = [((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]
+        return Answer({"given_up": entries}, call.out.table(rows) or "No turn was abandoned.")
     result = ExtractResult()
     if args.transcript:
         transcript = memory.read_transcript(args.transcript)
@@ -186,12 +187,6 @@ def _sentence(gone: GivenUp) -> str:
     turns = count(gone.turns, "turn") + (f" of {gone.source}" if gone.source else "")
     reader = f" for {', '.join(gone.plugins)}" if gone.plugins else ""
     return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
-
-
-def _log(memory: Holdfast) -> Answer:
-    entries, now = memory.turns_given_up(), memory.services.now()
-    rows = [((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]
-    return Answer({"given_up": entries}, lambda out: out.say(out.table(rows) or "No turn was abandoned."))
 
 
 def _row(out: Term, judged: Judged) -> tuple[Cell, ...]:
