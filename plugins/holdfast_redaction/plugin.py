@@ -58,7 +58,11 @@ class Redaction:
         if files:
             from holdfast_redaction.rules.loader import load
 
-            extra = load(_inside(os.fspath(context.root), name) for name in files)
+            root = os.path.realpath(context.root)
+            paths = {name: os.path.realpath(os.path.join(root, name)) for name in files}
+            if outside := [name for name, path in paths.items() if os.path.commonpath((path, root)) != root]:
+                raise _wrong("rules", f"{outside[0]} is outside the project")
+            extra = load(paths.values())
         allowed = frozenset(_texts(settings, "allow"))
         self._scanner = Scanner(
             disabled=frozenset(_texts(settings, "disable")),
@@ -143,13 +147,6 @@ def _texts(settings: Mapping[str, object], key: str) -> list[str]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, str) for v in value):
         raise _wrong(key, "a list of strings is expected")
     return list(value)
-
-
-def _inside(root: str, name: str) -> str:
-    path = os.path.realpath(os.path.join(root, name))
-    if os.path.commonpath((path, os.path.realpath(root))) != os.path.realpath(root):
-        raise _wrong("rules", f"{name} is outside the project")
-    return path
 
 
 def _wrong(path: str, reason: str) -> ConfigError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, read_text
-from holdfast_cli.terminal import Cell, Term
+from holdfast_cli.terminal import Cell
 from holdfast_keys import origins, secrets
 
 auth = Command(
@@ -74,13 +74,6 @@ def _shown(origin: str) -> str:
     return origin or "the provider's own address"
 
 
-def _cells(out: Term, name: str, where: str, origin: str) -> tuple[Cell, ...]:
-    sent = f"for {_shown(origin)}" if where else ""
-    if where.startswith("environment") and not origin:
-        sent = "for the server that the settings name"
-    return out.mark_cell("ok" if where else "dot"), name, where or ("not set", "dim"), sent
-
-
 def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[str, str, str]]:
     """Each key's name, where it is, and its origin, both empty where unknown."""
     for name in names:
@@ -101,7 +94,13 @@ def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[st
 def _status(call: Call) -> Answer:
     usable = secrets.has_keyring()
     rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
-    text = call.out.table([_cells(call.out, *row) for row in rows])
+    table: list[tuple[Cell, ...]] = []
+    for name, where, origin in rows:
+        sent = f"for {_shown(origin)}" if where else ""
+        if where.startswith("environment") and not origin:
+            sent = "for the server that the settings name"
+        table.append((call.out.mark_cell("ok" if where else "dot"), name, where or ("not set", "dim"), sent))
+    text = call.out.table(table)
     text += "" if usable else "\nThis machine has no usable keyring. Set keys in the environment."
     keys = [{"name": name, "where": where or None, "origin": origin or None} for name, where, origin in rows]
     return Answer({"keyring": usable, "keys": keys}, text)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast import Holdfast
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
 from holdfast.models import Check
@@ -160,7 +159,10 @@ def validate(call: Call) -> Answer:
     """The findings in the named documents, or in all."""
     args, memory = call.args, call.memory
     where = memory.store.backend.where
-    names = [_document(memory, name) for name in args.documents]
+    # Hooks and editors pass a document's path instead of its name.
+    paths = [name.replace("\\", "/").removeprefix("./") for name in args.documents]
+    known = {where(name): name for name in memory.store.names()}
+    names = [known.get(path, path.removeprefix(f"{memory.config.storage.path.strip('/')}/")) for path in paths]
     result, fixed = memory.validate(names), []
     if args.fix and not {"document/missing", "anchors/missing"}.isdisjoint(one.rule for one in result.findings):
         fixed = memory.create_three_files()[0]
@@ -182,10 +184,3 @@ def validate(call: Call) -> Answer:
 
     ok = result.ok and not (args.strict and rows)
     return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, show, ok=ok)
-
-
-def _document(memory: Holdfast, name: str) -> str:
-    """The document's name. Hooks and editors pass its path instead, relative to ``where``."""
-    name = name.replace("\\", "/").removeprefix("./")
-    known = {memory.store.backend.where(n): n for n in memory.store.names()}
-    return known.get(name, name.removeprefix(f"{memory.config.storage.path.strip('/')}/"))
