@@ -155,18 +155,14 @@ def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:
     found = [record for one in comments if (record := record_in(*one)) is not None]
     overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
-    foreign: dict[str, int] = {}
-    for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
-        foreign.setdefault((marker.fields(comment.body) or {}).get("id", ""), comment.id)
-    bases = known
-    if found and found[0].root:
-        bases = known | {record.base for record in found if record.root}  # their bases are in an issue before
+    newest_first = sorted((c for s in segments for c in s.foreign), key=lambda one: -one.id)
+    foreign = {(marker.fields(comment.body) or {}).get("id", ""): comment.id for comment in newest_first}
+    # At the log's end the bases of roots are in an issue before.
+    bases = known | {record.base for record in found if record.root and found[0].root}
     accepting = {s.number: [(c.id, c.created_at) for c in s.comments if is_accept(c)] for s in segments}
     approved = {segment: found[-1] if found else _NEVER for segment, found in accepting.items()}
-    accepted: dict[str, Record] = {}
-    late: dict[str, Record] = {}
-    gaps: list[Record] = []
-    forks: list[Record] = []
+    accepted, late = dict[str, Record](), dict[str, Record]()
+    gaps, forks = list[Record](), list[Record]()
     begun: set[int] = set()
     sealed: dict[int, int] = {}
     head = ""
