@@ -21,9 +21,10 @@ _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
     r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|[-+]\w|\+\+\+|---|@@"
     r"|diff --git |\w+\(/|\d+ *\|"
-    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\["
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|[$❯➜] |PS [A-Z]:\\|>>> |npm (?:ERR|WARN)|error\["
+    r"|(?:error|fatal|remote|source): "
     r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
-    r"|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|/[\w.-]+/[\w./-]+\s*\Z|\w+ '[^']{1,200}' (?:is|does|has|was) not? "
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
     r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Category
 from holdfast.text.lazy import Lazy
-from holdfast_app.sentences import lasting
+from holdfast_app.sentences import endings, lasting
 
 
 class Kind(Enum):
@@ -71,6 +71,9 @@ _CUES: Final = {
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
+#: A sentence that lasts with less probability is none if, as a message of its own, it is a request with a higher one.
+_SURELY: Final = 0.8
+_REQUESTED: Final = 0.9
 #: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what
 #: holds, so they must be surer.
 _RULES: Final = 0.7
@@ -139,6 +142,8 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
             return cue, hit.end()
     judged = lasting.judge(sentence)
     if judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
+        return None
+    if judged.lasting < _SURELY and endings.shares((sentence,))["request"] > _REQUESTED:
         return None
     if judged.label == "rule" and judged.lasting < _RULES:
         return STATED_FACT._replace(category=Category.BEHAVIOR), 0
