@@ -117,7 +117,7 @@ def _picked(call: Call) -> list[str]:
 
 def _install(call: Call) -> Answer:
     args, client, as_plugin = call.args, CLIENTS[call.args.client], call.args.plugin_dir is not None
-    args.model = args.client if args.model == "" else args.model
+    args.model = args.client if args.model == "" and args.client in LOGINS else args.model
     where = evolve(where_in(call.root, args.scope), server=find_spec("mcp") is not None)
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
@@ -249,7 +249,7 @@ _NO_SERVER = (
 
 def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
-    if model is not None:
+    if model:
         text = f"[plugins.{LOGINS[model]}]\nenabled = true\n"
         files.append((settings.user_file_shown(), "your own settings", text))
 

@@ -158,6 +158,9 @@ def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_c
     assert said.code == 2
     assert "Found here: claude-code (guarded)" in said.err
     assert "holdfast install --all" in said.err
+    (home / ".claude").rmdir()
+    (home / ".factory").mkdir()
+    assert command("install", "--all", "--model").code == 0  # in Droid, which has no login
 
 
 @pytest.mark.parametrize(
