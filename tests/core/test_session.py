@@ -369,6 +369,7 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: Holdfast.open(plugins=[5]), r"plugins\[0\] must be a tuple, not int"),
         (lambda m: Holdfast.open(clock=lambda: None).session("s").add("user", "hi"), "clock must be a datetime"),
         (lambda m: m.session("s").compact(1.5), "keep_last must be a whole number"),
+        (lambda m: m.work.close(5), "work_id must be a str, not int"),
         (lambda m: m.outbox.retarget(5, "a/b"), "old must be a str, not int"),
         (lambda m: m.deep_dream(dry_run=object()), "dry_run must be a bool"),
         (lambda m: m.purge(subject=7), "subject must be a str, not int"),

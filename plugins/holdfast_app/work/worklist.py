@@ -217,7 +217,8 @@ def rule_id(rule: str) -> str:
 
 
 def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:
-    """Raises: NotFound; BadValue for a prefix of several ids."""
+    """Raises: NotFound; BadValue for a prefix of several ids, and for no text."""
+    must_be(str, work_id, "work_id")
     known = {w.session: w for w in entries}
     near = [name for name in known if len(work_id) >= _LEAST_PREFIX and name.startswith(work_id)]
     if work_id in known or len(near) == 1:
