@@ -166,6 +166,8 @@ class Sentence:
         self._text, self._is_rule = text, is_rule
         self.stems = _stems(" ".join(words))
         self.is_foreign = _is_foreign(text)
+        #: Whether it has at most one word beside paths, addresses and ids.
+        self.points = text.isascii() and sum(not _POINTER.search(word) for word in text.split()) < 2
         self.longest_first = sorted(self.stems, key=len, reverse=True)  # rarest first, so most searches end early
 
     @cached_property
@@ -289,8 +291,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
     strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
     said = Sentence(text, is_rule)
-    rest = [word for word in text.split() if not (word.isascii() and _POINTER.search(word))]
-    if len(said.words) < _FEWEST or len(rest) < 2:  # a branch, a name, an answer in a word
+    if said.points or len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     own = [one for one in heard if one.message.role == "user"]
     for number, one in enumerate(heard):

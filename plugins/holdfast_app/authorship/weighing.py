@@ -42,7 +42,7 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
     shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
     spoken = 0.0  # by the agent, whose own words come back in results
-    for one in heard if len(said.stems) >= _FEWEST else ():
+    for one in heard if len(said.stems) >= _FEWEST and not said.points else ():
         kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
         plain = _own(one.message.text) if kind == "user" else one.plain
         if strangers.may_hold(plain, said, _LEAST):
