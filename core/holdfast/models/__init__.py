@@ -1,7 +1,12 @@
-"""Values that cross a boundary. All are frozen. Construction checks the shape, and no code here touches a file."""
+"""Values that cross a boundary. All are frozen. Construction checks the shape, and no code here touches a file.
 
-from holdfast.models.payload import *
-from holdfast.models.records import *
+Names resolve on first use, because building these classes takes as long as starting Python.
+"""
+
+TYPE_CHECKING = False  # as in holdfast/__init__
+if TYPE_CHECKING:
+    from holdfast.models.payload import *
+    from holdfast.models.records import *
 
 __all__ = [
     "AddOutcome", "AddResult", "Category", "Check", "CuratedDecision", "CuratedEntry", "CuratedInput", "CuratedLines",
@@ -9,3 +14,20 @@ __all__ = [
     "Message", "MutationKind", "Outcome", "Payload", "Profile", "Receipt", "Severity", "StateMutation", "Turn",
     "Written", "payload_of", "turns_of",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'holdfast.models' has no attribute {name!r}")
+    import importlib
+
+    for module in ("records", "payload"):  # the second takes longer to import
+        found = getattr(importlib.import_module(f"holdfast.models.{module}"), name, None)
+        if found is not None:
+            globals()[name] = found
+            return found
+    raise AssertionError(name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -83,8 +83,11 @@ class _Call(threading.Thread):
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             self.error = error
 
-    def wait(self, limit_s: float) -> None:
-        """Run, for ``limit_s`` seconds at most."""
+    def wait(self, limit_s: float | None) -> None:
+        """Run, for ``limit_s`` seconds at most; without a limit in the caller's thread."""
+        if limit_s is None:
+            self.run()
+            return
         try:
             self.start()
         except RuntimeError:  # the interpreter is shutting down and starts no thread, so the call has no limit
@@ -104,7 +107,7 @@ def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | Non
         raise CallFailed(caller, hook, "an earlier call is late")
     began, one = time.perf_counter(), _Call(job)
     with ToStderr():
-        one.run() if limit_s is None else one.wait(limit_s)
+        one.wait(limit_s)
     error = TimeoutError() if one.is_late else one.error
     results = f"{len(one.result)} results" if isinstance(one.result, list | tuple) else type(one.result).__name__
     outcome = f"failed ({type(error).__name__})" if error else "nothing" if one.result is None else results

@@ -7,10 +7,12 @@ message has no source, so sources are never invented.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from holdfast.models import Message, Payload
 from holdfast.text.lazy import Lazy
+
+if TYPE_CHECKING:
+    from holdfast.models import Message, Payload
 
 #: Number of newest messages to search.
 MAX_MESSAGES: Final = 5_000

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
@@ -20,7 +20,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast.journal.beginning import opened
-from holdfast.models import CuratedDecision, CuratedEntry, Message, Payload, Turn
+from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
@@ -28,11 +28,16 @@ from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records import journals, lastbrief
 from holdfast_app.records.ownlines import is_filler
 
+if TYPE_CHECKING:
+    from holdfast.models import CuratedEntry, Payload
+
 #: Limits for the searched journals, newest first. Short sessions must not hide a long one.
 _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
 _MOST_LABEL: Final = 3  # words
+#: A pointer of as many words is checked as a sentence is.
+_SENTENCE_WORDS: Final = 4
 #: Least share that the user said of a rule or of a line about the user. A smaller share adds to the evidence.
 _OF_USER: Final = 0.3
 _UNSAID: Final = 2.0
@@ -218,10 +223,6 @@ def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, byt
     return data.lower(), data
 
 
-#: Least number of words of a pointer that says something.
-_SENTENCE_WORDS: Final = 4
-
-
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
     """Rows of clients' recordings that a journal cuts, or has not: long results, and those of sub-agents. Each follows
     its tool's name."""
@@ -309,7 +310,8 @@ def attributed(
 ) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known. Such curated
     lines and stated rules become facts of the note."""
-    from holdfast.flush import contract  # which a brief does not need
+    from holdfast.flush import contract  # a brief uses this module and needs no payload
+    from holdfast.models import CuratedDecision
 
     witness = Witness(services, [Turn(messages=tuple(said))])
     withheld = [

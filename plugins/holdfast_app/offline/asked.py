@@ -50,7 +50,7 @@ AFTER: Final = " (after: "
 OBJECTIVE: Final = 200
 #: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
 _REQUESTS: Final = 0.15
-#: The same for a message whose likeliest kind has less probability than this.
+#: A message is also a request when no kind is this likely.
 _SURE: Final = 0.5
 _READ: Final = 4  # sentences at the start of a message, and at its end
 
@@ -86,11 +86,11 @@ def kind_of_words(own: str) -> Kind:
     parts = [part for part in sentences(own) if not cues.is_labelled(part)]
     if not parts:
         return Kind.STATEMENT
-    shares, rest = endings.shares(tuple(parts)), requesting(own)
+    shares, *rest = (endings.shares(tuple(some)) for some in (parts, requesting(own)) if some)
     likeliest = max(shares, key=shares.__getitem__)
-    is_request = shares["request"] >= _REQUESTS or shares[likeliest] < _SURE
-    is_request = is_request or (bool(rest) and endings.shares(tuple(rest))["request"] >= _REQUESTS)
-    return Kind.REQUEST if is_request else Kind(likeliest)
+    if shares[likeliest] < _SURE or any(one["request"] >= _REQUESTS for one in (shares, *rest)):
+        return Kind.REQUEST
+    return Kind(likeliest)
 
 
 def sentences(own: str) -> list[str]:

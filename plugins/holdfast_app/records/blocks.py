@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
-from holdfast.models import Payload
 from holdfast.storage import block_marker, tombstone
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import lines as split
 from holdfast.text.plain import one_line
 from holdfast_app.records import ownlines
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)

@@ -4,6 +4,7 @@ For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOL
 ``write:issue``, of a user who may write in the repository) and HOLDFAST_GITEA_REPO (``owner/name``, one to litter).
 """
 
+import contextlib
 import os
 import random
 import time
@@ -18,8 +19,15 @@ from attrs import frozen
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
+from holdfast import Holdfast, Payload
+from holdfast.config.values import PluginConfig
+from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
+from holdfast_app.config import Config
+from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.trail import quiet
+from holdfast_gitea import marker
+from holdfast_gitea.wire.client import Gitea
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")
@@ -168,6 +176,53 @@ def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(ser
     assert (stale.status, server.ask("GET", path).json["body"]) == (
         (409, "mine") if server.is_1_26 else (201, "theirs")
     )
+
+
+def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_written(server):
+    with Gitea(server.url, server.token) as gitea:
+        repo = gitea.repo(server.repo)
+        issue = repo.create_issue("client", "")
+        record = uuid.uuid4().hex
+        body = marker.frame("note", "text with\r\n``` fences and 🙂", id=record)
+        first = repo.publish(issue.number, body, record)
+        assert repo.publish(issue.number, body, record) == first
+        listed = repo.comments(issue.number)
+        assert [one.body for one in listed.values] == [body]
+        assert repo.issue(99999999) is None
+        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
+
+
+@pytest.mark.req("R077", "R095")
+def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_reads_back(
+    server, project, monkeypatch
+):
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", server.token)
+    number, mentioned = server.issue(), server.issue()
+    settings = {"server": server.url, "repository": server.repo}
+    off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
+    config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=settings)})
+    change = {"kind": "review", "target": f"#{number}", "summary": f"approved, unlike #{mentioned}; thanks, @somebody"}
+    payload = Payload(
+        objective="Ship it", facts=[], decisions=[], blockers=[], next_step="none", artifacts=[], follow_ups=[],
+        state_mutations=[change], work_open=False, curated="none",
+    )  # fmt: skip
+    since = datetime.now(UTC) - timedelta(minutes=5)
+    with contextlib.closing(Holdfast.open(project, config=config)) as memory:
+        session = memory.session("s")
+        session.add("user", "hello")
+        receipts = [session.flush(payload), session.flush(payload)]
+        [forge] = memory.services.plugins.implementations_of(Forge).values()
+        told = forge.activity(since, datetime.now(UTC) + timedelta(minutes=5))
+    assert [receipt.pending for receipt in receipts] == [0, 0]
+    [comment] = server.ask("GET", f"/issues/{number}/comments").json
+    assert comment["body"].startswith(f"**review**: approved, unlike `#{mentioned}`; thanks, `@somebody`\n")
+    assert (marker.fields(comment["body"]) or {})["kind"] == "trail"
+    [evidence] = receipts[0].evidence
+    assert (evidence.published, evidence.read_back) == (comment["body"], comment["body"])
+    assert evidence.pointer.endswith(f"/issues/{number}#issuecomment-{comment['id']}")
+    assert ("comment", f"{server.repo}#{number}") in [(one.kind, one.target) for one in told]
+    events = server.ask("GET", f"/issues/{mentioned}/timeline").json or []
+    assert [event["type"] for event in events if "ref" in event["type"]] == []
 
 
 # --- references ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Read-only stores: reading goes on, a write is Unavailable and leaves everything as it was."""
+"""Read-only stores and full disks: reading goes on, a write is Unavailable and leaves everything as it was."""
 
 import contextlib
 import os
@@ -89,3 +89,36 @@ def test_read_only__store_of_a_killed_writer__log_is_read_and_without_its_index_
     mount("-o", "remount,ro", str(disk))
     with contextlib.closing(SqliteBackend(disk)) as store, pytest.raises(Unavailable):
         len(list(store.facts()))
+
+
+def added_until_full(store: SqliteBackend) -> int:
+    """How many facts still went in: the log may have room for a few."""
+    before = len(list(store.facts()))
+
+    def add_many() -> None:
+        for number in range(400):
+            store.add_fact(make_fact(10 + number), 1000)
+
+    with pytest.raises(Unavailable, match="disk") as caught:
+        add_many()
+    assert caught.value.next_step
+    return len(list(store.facts())) - before
+
+
+def test_full_disk__writes__unavailable_until_there_is_room(disk):
+    with contextlib.closing(SqliteBackend(disk)) as store:
+        fill(store)
+        ballast = disk / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+        stored = 3 + added_until_full(store)
+        with pytest.raises(Unavailable):
+            store.write("MEMORY.md", "y" * 500_000)
+        assert len(list(store.facts())) == len(list(store.facts())) == stored
+        ballast.unlink()
+        assert store.add_fact(make_fact(900), 1000).outcome is AddOutcome.ADDED
+    with contextlib.closing(SqliteBackend(disk)) as store:
+        assert len(list(store.facts())) == stored + 1
+        document = store.read("MEMORY.md")
+        assert document.text == "text"
