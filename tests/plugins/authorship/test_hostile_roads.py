@@ -271,11 +271,8 @@ def test_flush__the_agent_repeats_what_a_page_said__the_summary_marks_it(opened,
 
 def test_flush__a_shortened_request_and_an_address_of_the_result__carry_no_mark(project):
     session = read_page(Holdfast.open(project), "PR: https://forge.example/o/r/pull/7 was opened.")
-    for text in (
-        "Please push the branch, and always run the linters before each push of the branch. " * 5,
-        "Merge it!",
-    ):
-        session.add("user", text)
+    session.add("user", "Please push the branch, and always run the linters before each push of the branch. " * 5)
+    session.add("user", "Merge it!")
     session.add("assistant", "PR: https://forge.example/o/r/pull/7")
     session.flush()
     [text] = [path.read_text() for path in (project / ".holdfast" / "memory").glob("*.md")]

@@ -397,7 +397,7 @@ def test_load__session_made_commits__the_last_three_are_in_the_first_lines(proje
         "813a320 Repair the form",
         "81bc321 Never log a token",
         "fa13a32 Allow long names",
-        "8132323 Use a cache",
+        "8132323 Use one cache",
     )
     with Holdfast.open(project, clock=clock) as memory:
         session = memory.session("s")
