@@ -154,7 +154,7 @@ class Services(base.Services):
 
     def out_of_date(self, new: str, there: Iterable[str]) -> str:
         """The first line that ``new`` replaces, unless ``new`` is among them."""
-        from holdfast_app.facts.relation import Relation, relation
+        from holdfast_app.sentences.relation import Relation, relation
 
         found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
         return "" if Relation.SAME in found.values() else next(iter(found), "")
@@ -165,7 +165,7 @@ class Services(base.Services):
         if not (rules and new):
             return tuple(rules)
         from holdfast_app.facts.rejected import Rejected, key_of
-        from holdfast_app.facts.relation import outdated
+        from holdfast_app.sentences.relation import outdated
 
         gone = {old for one in new for old in outdated(one, rules)}
         if replaced := gone.difference(new):

@@ -19,9 +19,9 @@ from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.memorytext import LASTING, Item
 from holdfast_app.facts.rejected import key_of
-from holdfast_app.facts.relation import Known
 from holdfast_app.markdown.lines import read_line
 from holdfast_app.records import blocks
+from holdfast_app.sentences.relation import Known
 
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000

@@ -18,7 +18,7 @@ from holdfast.models import Finding
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.grounding.sources import blocks, strip_marks, words
 from holdfast_app.dream.memorytext import LASTING, Item
-from holdfast_app.facts.relation import Known
+from holdfast_app.sentences.relation import Known
 
 #: Maximum length of a quotation, in characters.
 MAX_CHARS: Final = 500

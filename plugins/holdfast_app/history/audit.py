@@ -10,11 +10,11 @@ from holdfast.models import Message
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.facts.relation import Relation, relation
 from holdfast_app.message_formats.reading import SUMMARY, Transcript
 from holdfast_app.offline import asked
 from holdfast_app.offline.cues import Kind
 from holdfast_app.offline.statements import Statements
+from holdfast_app.sentences.relation import Relation, relation
 
 #: Tools that read one file, as the clients name them.
 READERS: Final = frozenset({"read", "read_file", "view", "notebookread"})

@@ -1,7 +1,7 @@
 """A dream without a model: appends the facts and decisions from the notes to the existing memory.
 
 Every item of the result is in a source, word for word. A newer statement replaces an older one as
-:mod:`holdfast_app.facts.relation` decides. Nothing else is removed from the memory.
+:mod:`holdfast_app.sentences.relation` decides. Nothing else is removed from the memory.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from holdfast.text.plain import same_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
-from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.records import blocks, ownlines
+from holdfast_app.sentences.relation import Known, Relation
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 

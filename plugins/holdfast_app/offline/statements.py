@@ -15,13 +15,13 @@ from holdfast.models import Category, FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
-from holdfast_app.facts.relation import outdated
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues
 from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting
+from holdfast_app.sentences.relation import outdated
 
 T = TypeVar("T")
 

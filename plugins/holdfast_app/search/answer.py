@@ -14,9 +14,9 @@ from holdfast.text import recall
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, same_key
 from holdfast_app.authorship import hostile
-from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.search import records, words
 from holdfast_app.search.hits import Hits, SearchHit
+from holdfast_app.sentences.relation import Known, Relation
 from holdfast_app.sessions.lookup import short
 
 #: Maximum characters of an answer, and of a hit's text.

@@ -1,1 +1,1 @@
-"""Judges sentences by linear models over their words."""
+"""Compares statements, and judges sentences by linear models over their words."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holdfast_app.facts.relation import Known, Relation, relation
+from holdfast_app.sentences.relation import Known, Relation, relation
 
 WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=8)
 SENTENCES = st.lists(WORDS, min_size=1, max_size=9)

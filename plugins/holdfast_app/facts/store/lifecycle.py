@@ -24,7 +24,6 @@ from holdfast.text.plain import cut, same_key
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of
-from holdfast_app.facts.relation import Known
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.values import (
@@ -37,6 +36,7 @@ from holdfast_app.facts.store.values import (
     check_source,
     placed,
 )  # fmt: skip
+from holdfast_app.sentences.relation import Known
 
 if TYPE_CHECKING:  # its module takes long to import, and remembering a fact needs none of it
     from holdfast.models import FactCandidate
@@ -133,8 +133,8 @@ class Facts:
         at: datetime | None = None,
     ) -> AddResult:
         """:meth:`create`, stated now or at the earlier instant ``at``, unless a newer fact on the subject is stored.
-        The older facts that it makes obsolete (:mod:`holdfast_app.facts.relation`) leave: ``replaced`` has their ids,
-        the log their content.
+        The older facts that it makes obsolete (:mod:`holdfast_app.sentences.relation`) leave: ``replaced`` has their
+        ids, the log their content.
 
         Raises: as :meth:`create`.
         """

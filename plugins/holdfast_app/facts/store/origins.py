@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Fact
 from holdfast.text.lazy import Lazy
-from holdfast_app.facts.relation import Known, Relation
+from holdfast_app.sentences.relation import Known, Relation
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
 _SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)

@@ -12,8 +12,8 @@ from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.plain import cut, same_key
 from holdfast.text.stored import CATEGORIES
-from holdfast_app.facts.relation import Known, Relation
 from holdfast_app.facts.store import origins
+from holdfast_app.sentences.relation import Known, Relation
 
 SURFACE = "fact"
 #: A fact more confident than a newer statement by more than this stays.

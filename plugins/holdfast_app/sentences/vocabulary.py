@@ -1,4 +1,4 @@
-"""The English words by which :mod:`holdfast_app.facts.relation` reads a statement."""
+"""The English words by which :mod:`holdfast_app.sentences.relation` reads a statement."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import FINAL, normalized, same_key
-from holdfast_app.facts import vocabulary as v
+from holdfast_app.sentences import vocabulary as v
 
 K = TypeVar("K", bound=Hashable)
 
