@@ -11,6 +11,7 @@ from typing import Any
 _FS, _JOURNAL, _FLUSH, _FILE = "holdfast.fs.", "holdfast.journal.", "holdfast.flush.", "holdfast_file."
 _CONTEXT, _TAKE_UP = "holdfast.flush.context Context.", "holdfast.flush.plan _take_up_refused"
 _FACTS, _DOCUMENTS = "holdfast_file.facts FactFile.", "holdfast_file.backend Documents."
+_BEGIN = _FLUSH + "record begin"
 #: By name: the module and its function, text in its source, and the text instead.
 FAULTS: dict[str, tuple[str, str, str]] = {
     "a replaced file is not synced": (_FS + "durable replace", "_flush(fd)", "pass"),
@@ -32,7 +33,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),
     "a refused payload is forgotten": (_TAKE_UP, "if one is not None", "if False"),
     "a purged marker comes back": ("holdfast_app.privacy.sweep forget_marker", "durable.fsync_dir(folder)", "pass"),
-    "a finished flush's marker counts after a power cut": (_TAKE_UP, "if marker.pending and", "if False and"),
+    "a finished flush's marker counts after a power cut": (_BEGIN, "if old is not None and old.p", "if 0 and old.p"),
     "an unfinished flush's block is repeated": (_FLUSH + "check check", "noted(attempt) if earlier else ()", "()"),
     "an append has no intent": (_DOCUMENTS + "_extend", "intents.note(self._place.intent, intent)",
         "durable.append(self._place.intent, b'', settled=True)"),

@@ -32,6 +32,15 @@ CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name 
 #: What is counted: messages, decisions and facts.
 TOKEN = re.compile(r"\b[mdf]\d+q\b")
 FLUSHES = ("flush", "state", "lack", "compact", "end")
+#: What receipts warn of, at any time and after a fault.
+ANY_TIME = ("The clock was set back", "Not kept")
+AFTER_A_FAULT = (
+    *ANY_TIME,
+    "The UNSAFE marker",
+    "A turn or a flush",
+    "A flush failed",
+    "These messages' facts could not",
+)
 WAITING, BEGUN, DONE, REFUSED = "waiting", "begun", "done", "refused"
 
 
@@ -68,6 +77,7 @@ class Op:
     faulted: bool = False
     warned: bool = False
     again: bool = False  # repeated, although the session may have gone on since
+    left: int = 0  # how often its session went on without its answer
 
     @property
     def text(self) -> str:
@@ -80,7 +90,7 @@ class Op:
 
 class History:
     """The history of one seed, which may have given work and break in a given way; ``again``: the client only
-    repeats what had no answer. ``log`` tells it."""
+    repeats what had no answer. It breaks ``once`` at most. ``log`` tells it."""
 
     def __init__(
         self,
@@ -90,6 +100,7 @@ class History:
         way: str = "",
         at: int = 0,
         again: bool = False,
+        once: bool = False,
         lived_in: bool = False,
     ) -> None:
         self.seed, self.chance = seed, Random(f"history {seed}")
@@ -99,7 +110,7 @@ class History:
         self.lied = self.faulted = self.gone_on = False
         self.purged: list[Op] = []
         self.repeated: list[Op] = []
-        self._again = again
+        self._again, self._once, self._later = again, once or again, Random(f"later {seed}")
         self._count = 10 * len(self.ops)
         if not work:
             self._plan()
@@ -124,8 +135,9 @@ class History:
             try:
                 self._work()
                 self._look()
-                if not self.lied and (self._again or self.chance.random() < 0.7):
-                    self._go_on()
+                goes_on = not self.lied and (self._again or self.chance.random() < 0.7)
+                while goes_on and self._go_on():
+                    pass
             except Broken:
                 raise
             except Exception as error:
@@ -181,9 +193,13 @@ class History:
 
     def _job(self, process: Process, ops: list[Op]) -> Callable[[], None]:
         def job() -> None:
-            memory = self._open()
+            memory = _opened(self.world)
             for op in ops:
                 memory = self._do(memory, op)
+            if self.gone_on:
+                self._states: dict[str, State] = {
+                    one: memory.session(one).state for one in sorted({op.session for op in self._all()})
+                }
             memory.close()
             left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
             self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
@@ -198,9 +214,6 @@ class History:
 
         return guarded
 
-    def _open(self) -> Holdfast:
-        return _opened(self.world)
-
     def _do(self, memory: Holdfast, op: Op) -> Holdfast:
         """Make one call, and note what it answered."""
         self.world.running.offset += timedelta(seconds=self.chance.choice((1, 1, 1, 60, 40000, -30)))
@@ -209,7 +222,7 @@ class History:
         try:
             if op.kind == "reopen":
                 memory.close()
-                memory = self._open()
+                memory = _opened(self.world)
             elif op.kind not in ("fact", "forget", "purge"):
                 session = memory.session(op.session)
             op.answer = self._call(memory, session, op) or ""
@@ -226,17 +239,16 @@ class History:
         return memory
 
     def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
+        told: list[str] = []
+        receipt = None
         if op.kind == "add":
             session.add("user", op.text, message_id=op.token)
         elif op.kind in ("flush", "state", "lack"):
-            receipt = session.flush(op.payload)
-            op.warned = bool(receipt.warnings)
-            return str(receipt.flush_id)
+            receipt = session.flush(op.payload, on_summary=told.append)
         elif op.kind == "compact":
             session.compact(0, op.payload)
         elif op.kind == "end":
-            receipt = session.end(op.payload)
-            op.warned = bool(receipt and receipt.warnings)
+            receipt = session.end(op.payload, on_summary=told.append)
         elif op.kind == "fact":
             memory.facts.create(f"The {op.token} is green", category="knowledge", confidence=0.5)
         elif op.kind == "forget":
@@ -251,7 +263,16 @@ class History:
             session.override("an operator said so")
         elif op.kind == "purge":
             op.warned = bool(memory.purge(session=op.session).left)
-        return None
+        if receipt is None:
+            return None
+        summaries = [receipt.summary] if receipt.summary and not receipt.repeated else []
+        is_told = told == summaries or (op.kind == "end" and not told)  # it had ended before
+        self._expect(is_told, f"{op}: told {told} of {receipt}", is_loss=False)
+        strange = [one for one in receipt.warnings if not one.startswith(AFTER_A_FAULT if self.world.hit else ANY_TIME)]
+        purges = any(one.kind == "purge" and one.was != WAITING for one in self._all())
+        self._expect(not strange or purges or self.world.lying, f"{op} warns: {strange}", is_loss=False)
+        op.warned = any("facts could not" in one for one in receipt.warnings)
+        return str(receipt.flush_id)
 
     # what must be true
 
@@ -262,7 +283,7 @@ class History:
         """Open it as a new process, and compare it with what was answered."""
         self.world.running = Process(2000, timedelta())
         try:
-            with self._open() as memory:
+            with _opened(self.world) as memory:
                 if self.lied:
                     self._weak_look(memory)
                 else:
@@ -323,7 +344,7 @@ class History:
                     # A fact that cannot be stored is a warning.
                     unsure = {op.session} if op.warned or (op.kind == "compact" and self.world.hit) else purged
                     self._check(op, facts[op.fact], unsure, "in the facts")
-            if op.kind in ("flush", "state") and op.was == DONE and op.answer and op.session not in purged:
+            if op.kind in FLUSHES and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
         faults = [] if purged else list(reader.faults(proved))
@@ -389,7 +410,8 @@ class History:
         a flush without a payload took it up, together with what was added. An override makes it another block, too."""
         mine = [o for o in self._all() if o.session == op.session and o.was != WAITING and o is not op]
         bare = any(o.kind in FLUSHES and not o.payload for o in mine) and any(o.kind == "add" for o in mine)
-        return int(op.again or self._overridden(op.session)) + int(bare and (op.was != DONE or op.again))
+        again = int(op.again or self._overridden(op.session)) + max(0, op.left - 1)
+        return again + int(bare and (op.was != DONE or op.again))
 
     def _check_session(self, session: Any, found: list[str], in_notes: Counter[str]) -> None:
         """SAFE means that all is in the notes; a refused flush is UNSAFE."""
@@ -433,19 +455,20 @@ class History:
 
     # the client goes on
 
-    def _go_on(self) -> None:
-        """Repeat what had no answer, or go on with something else, then end every session."""
+    def _go_on(self) -> bool:
+        """Repeat what had no answer, or go on with something else, then end every session. Whether it broke again."""
         repeats = self._again or self.chance.random() < 0.6
         self.log.append(f"then the client {'repeats' if repeats else 'goes on'} and ends")
         more: list[Op] = []
         for op in list(self._all()):
+            op.left += op.was in (BEGUN, REFUSED)
             if repeats and op.was in (BEGUN, REFUSED) and op.kind not in ("lack", "forget", "override"):
                 others = [o for o in self._all() if o.session == op.session and o is not op and o.was != WAITING]
-                op.again = any(
+                op.again = op.again or any(
                     o.kind in ("add", "lack") or (o.kind in FLUSHES and (o.was != REFUSED or o in more)) for o in others
                 )
                 more.append(op)
-        self.repeated = list(more)
+        self.repeated += more
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
             more.append(Op("add", session, self._new("m")))
@@ -457,22 +480,24 @@ class History:
                 continue
             more.append(Op("end", session))
         self.ops.append([op for op in more if op.was == WAITING])
-        self.world.running = Process(3000, timedelta())
-        memory = self._open()
-        for op in more:
-            memory = self._do(memory, op)
         self.gone_on = True
-        self.log.append("then: " + "; ".join(map(str, more)))
-        self.faulted = False
-        states = {name: memory.session(name).state for name in sorted({op.session for op in self._all()})}
-        memory.close()
-        self.was_cut = True
-        self.world.cut_power()
+        process, way = Process(2999 + len(self.ops), timedelta()), self._later.choice(("cut", "kill", "fault"))
+        if not self._once and self._later.random() < 0.4:
+            self.world.break_at(self.world.changes + self._later.randrange(1, 30 * len(more) + 2), way)
+        self.world.run([(process, self._job(process, more))], 0)
+        breaks, self.faulted = self.world.is_over or self.world.faulted, self.world.faulted
+        self.log.append(f"then: {'; '.join(map(str, more))}{f' ({self.world.hit})' if breaks else ''}")
+        self.world.mend()
+        self.was_cut = not breaks or way == "cut" or self._later.random() < 0.5
+        if self.was_cut:
+            self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
         ended -= {op.session for op in self._all() if op.kind == "lack" and op.was == REFUSED}  # to be completed
+        states = {} if breaks else self._states
         unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
+        return breaks
 
 
 def _opened(world: World) -> Holdfast:

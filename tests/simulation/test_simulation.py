@@ -15,19 +15,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in mem
 #: flushed; a journal that counted as forged because a power cut tore the list of heads; a cut-back append that
 #: came back as zeros; a payload refused after a plan that was resumed. Of 2: withheld after a cut.
 KEPT = (427, 571, 895, 1410, 3751, 3919, 4038, 5192, 5259, 7678, 1010167, 1020195, 65001130, 88000505)
-#: The numbers of histories that find a planted fault, where it takes more than a few.
+#: The numbers of histories that find a planted fault, where it takes more than sixty.
 FOUND: dict[str, int] = {
-    "a new folder's name is not synced": 10,
-    "the marker has no plan": 24,
-    "an unfinished flush's block is repeated": 24,
-    "a lock excludes nobody": 16,
     "zeros in a torn line are damage": 3004,
     "a killed process's key is taken for durable": 138,
     "a journal's torn line stays": 1194,
     "a message may come twice": 194,
     "a killed process's message is taken for durable": 694,
-    "a flush covers what was said meanwhile": 34,
-    "the plan is not synced": 44,
     "a purged marker comes back": 3218,
     "a refused payload is forgotten": 3482,
     "a finished flush's marker counts after a power cut": 3187,
@@ -49,7 +43,7 @@ def work() -> list[Op]:
 @pytest.mark.parametrize("seeds", [KEPT, range(1, 201)], ids=["kept", "first"])
 def test_histories__of_seeds__keep_every_promise(seeds: tuple[int, ...]) -> None:
     for seed in seeds:
-        History(seed).play()
+        History(seed, once=seeds is KEPT).play()
 
 
 def test_history__of_one_seed__is_always_the_same() -> None:
@@ -74,7 +68,7 @@ def test_flush__broken_at_each_change__what_was_answered_is_there_and_it_goes_on
 def history(number: int) -> History:
     """Of a seed, or one that is killed, loses power, or fails (from 10,000 on), at one change."""
     if number <= 60 or 3000 < number < 10_000:
-        return History(number)
+        return History(number, once=True)
     way = "fault" if number >= 10_000 else ("kill", "cut")[number % 2]
     at, lived_in = 1 + number // 4 % 125, number % 4 < 2
     return History(number, work(), way=way, at=at, again=True, lived_in=lived_in)

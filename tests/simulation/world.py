@@ -24,7 +24,7 @@ from holdfast.plugin.manager import PluginManager
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
-_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir")
+_BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir", "rename")
 _BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
 
@@ -100,8 +100,8 @@ class World:
             self.hit = f"{'kill' if self.kills else 'power cut'} at {name}"
             self._crash(me)
         if at == self.fault_at or (self.lasting and self.faulted):
+            self.hit = self.hit if self.faulted else f"{errno.errorcode[self.fault]} at {name}"
             self.faulted = True
-            self.hit = self.hit or f"{errno.errorcode[self.fault]} at {name}"
             if name == "write" and size > 1 and self.fault == errno.ENOSPC and at == self.fault_at:
                 return size // 2
             if not (self.fault == errno.ENOSPC and name in ("fsync", "truncate", "rename", "unlink", "rmdir")):
@@ -123,7 +123,8 @@ class World:
         self.is_down = False
 
     def mend(self) -> None:
-        """From here on nothing fails."""
+        """From here on nothing fails. All processes are gone."""
+        _forget()
         self.crash_at = self.fault_at = -1
         self.lasting = self.lying = self.faulted = False
 
@@ -131,7 +132,7 @@ class World:
 
     def run(self, jobs: list[tuple[Process, Callable[[], None]]], switching: float) -> None:
         """Run the jobs, each as a process. Raises: whatever a job raised, except :class:`Dead`."""
-        self.processes = [process for process, _ in jobs]
+        self.processes += [process for process, _ in jobs]
         self.switching = switching if len(jobs) > 1 else 0.0
         if len(jobs) == 1:
             self.running = jobs[0][0]
@@ -186,29 +187,30 @@ class World:
     def installed(self) -> Iterator[None]:
         """Calls for paths below :data:`ROOT`, and of clocks and ids, are the world's."""
         disk = self.disk
-        patches: list[tuple[Any, str, Any]] = [(os, name, _by_path(disk, name)) for name in _BY_PATH]
-        patches += [(os, name, _by_fd(disk, name)) for name in _BY_FD]
-        patches += [
-            (os, "lstat", _by_path(disk, "stat", "lstat")),
-            (os, "fstat", _by_fd(disk, "stat", "fstat")),
-            (os, "rename", _moving(disk, "rename")),
-            (os, "replace", _moving(disk, "replace")),
+        patches: list[tuple[Any, str, Any]] = [
+            *((os, name, _by_path(getattr(os, name), getattr(disk, name))) for name in _BY_PATH),
+            *((os, name, _by_fd(getattr(os, name), getattr(disk, name))) for name in _BY_FD),
+            (os, "lstat", _by_path(os.lstat, disk.stat)),
+            (os, "fstat", _by_fd(os.fstat, disk.stat)),
+            (os, "replace", _by_path(os.replace, disk.rename)),
             (os.path, "realpath", _no_links(os.path.realpath)),
             (os.path, "abspath", _no_links(os.path.abspath)),
-            (safeopen, "_walked", _at_once(safeopen._walked, disk.open)),
-            (safeopen, "open_fd", _at_once(safeopen.open_fd, disk.open_file)),
-            (safeopen, "read", _at_once(safeopen.read, disk.read_file)),
-            (safeopen, "reader", _at_once(safeopen.reader, disk.reader)),
-            (safeopen, "stat", _at_once(safeopen.stat, disk.stat_below)),
+            # A path is opened, or a file read, with one call instead of one for each part of its path, for speed.
+            (safeopen, "_walked", _by_path(safeopen._walked, disk.open)),
+            (safeopen, "open_fd", _by_path(safeopen.open_fd, disk.open_file)),
+            (safeopen, "read", _by_path(safeopen.read, disk.read_file)),
+            (safeopen, "reader", _by_path(safeopen.reader, disk.reader)),
+            (safeopen, "stat", _by_path(safeopen.stat, disk.stat_below)),
             (project, "PluginManager", lambda: self.plugins),
             (project, "_register_backend", lambda *_: None),
             (os, "urandom", self.chance.randbytes),
             (random, "random", self.chance.random),
             (os, "getpid", lambda: self.running.number),
             (locks, "getpid", lambda: self.running.number),
-            (fcntl, "flock", _by_fd(disk, "flock", of=fcntl)),
+            (fcntl, "flock", _by_fd(fcntl.flock, disk.flock)),
             (time, "sleep", self.sleep),
             (time, "monotonic", lambda: self.seconds),
+            (time, "monotonic_ns", lambda: int(self.seconds * 1e9)),
             (time, "time", lambda: self.now().timestamp()),
             (atexit, "register", lambda function: function),
             (atexit, "unregister", lambda function: None),
@@ -246,11 +248,9 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
         process.error = error
 
 
-def _by_path(disk: Disk, name: str, real_name: str = "") -> Callable[..., Any]:
-    real, mine = getattr(os, real_name or name), getattr(disk, name)
-
+def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
-        folder = named.get("dir_fd")
+        folder = named.get("dir_fd", named.get("src_dir_fd"))
         if folder is None and type(path) is not int:
             path = os.fspath(path)
             return (mine if path.startswith(ROOT) else real)(path, *args, **named)
@@ -259,22 +259,9 @@ def _by_path(disk: Disk, name: str, real_name: str = "") -> Callable[..., Any]:
     return call
 
 
-def _by_fd(disk: Disk, name: str, real_name: str = "", of: Any = os) -> Callable[..., Any]:
-    real, mine = getattr(of, real_name or name), getattr(disk, name)
-
+def _by_fd(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(fd: Any, *args: Any, **named: Any) -> Any:
         return (mine if fd >= FIRST_FD else real)(fd, *args, **named)
-
-    return call
-
-
-def _moving(disk: Disk, name: str) -> Callable[..., Any]:
-    real = getattr(os, name)
-
-    def call(old: Any, new: Any, **named: Any) -> Any:
-        folder = named.get("src_dir_fd")
-        is_mine = os.fspath(old).startswith(ROOT) if folder is None else folder >= FIRST_FD
-        return (disk.rename if is_mine else real)(old, new, **named)
 
     return call
 
@@ -286,15 +273,6 @@ def _no_links(real: Callable[..., str]) -> Callable[..., str]:
         if type(path) is str and path.startswith(ROOT):
             return os.path.normpath(path) if "//" in path or "/./" in path or "/.." in path else path
         return real(path, **named)
-
-    return call
-
-
-def _at_once(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
-    """A path is opened, or a file read, with one call instead of one for each part of its path, for speed."""
-
-    def call(path: Any, *args: Any, **named: Any) -> Any:
-        return (mine if path.startswith(ROOT) else real)(path, *args, **named)
 
     return call
 

@@ -229,11 +229,7 @@ def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
     FlushRefused when such a payload could not be kept."""
     attempt.settled = {one.digest for one in marker.stated}
     if attempt.stated is None and not attempt.session.override_reason:
-        standing = [one for one in marker.stated if not one.waived]
-        if marker.pending and marker.key == attempt.last_key:  # a power cut brought back the last flush's marker
-            there, at = noted(attempt), attempt.services.now()
-            standing = [one for one in standing if refused_payloads.beyond([one], Payload(), at, there)]
-        one = refused_payloads.newest(standing)
+        one = refused_payloads.newest([one for one in marker.stated if not one.waived])
         if one is not None:
             attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
 

@@ -14,10 +14,11 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
 from holdfast.flush import contract, notes, refused_payloads, verify
+from holdfast.flush.plan import noted
 from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
-from holdfast.models import Receipt
+from holdfast.models import Payload, Receipt
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def begin(attempt: Attempt) -> None:
     """Write the UNSAFE marker, taking over an earlier marker's content. Raises: FlushRefused when that fails."""
     services, session = attempt.services, attempt.session
     old = safety.read(services.state, session.id)
+    if old is not None and old.pending and old.key == attempt.last_key:  # a power cut brought back the last flush's
+        attempt.marker, at = old, services.now()
+        there = noted(attempt)
+        done = [one.digest for one in old.stated if not refused_payloads.beyond([one], Payload(), at, there)]
+        safety.clear(services.state, session.id, done)
+        old = safety.read(services.state, session.id)
     marker = Marker(session=session.id, at=stamp(services.now()), reason=attempt.reason)
     if old is not None:
         marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
