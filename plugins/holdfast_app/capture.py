@@ -16,14 +16,7 @@ from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
 
 
-def capture(
-    root: str,
-    session_id: str,
-    role: str,
-    text: str,
-    *,
-    message_id: str | None = None,
-) -> Entry:
+def capture(root: str, session_id: str, role: str, text: str, *, message_id: str | None = None) -> Entry:
     """Journal one message of a session of the project at ``root``, durably, without opening the store.
 
     Raises: ConfigError, Refused, PluginError, Unavailable, having written nothing.

@@ -115,12 +115,7 @@ def newest(
     :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     last = newest_receipts(services) if receipts is None else receipts
-    return [
-        *lost_journals(services),
-        *lost_facts(services),
-        *lost_lines(services),
-        *unproved(services, last, contents),
-    ]
+    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *unproved(services, last, contents)]
 
 
 def newest_receipts(services: Services) -> list[Receipt]:

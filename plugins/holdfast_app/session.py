@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.services.interfaces import Completed
     from holdfast_app.base import Services
-    from holdfast_app.loops.mirror import Mirror
+    from holdfast_app.loops.hold import Mirror
 
 
 class Session(kernel.Session):
@@ -52,7 +52,7 @@ class Session(kernel.Session):
     @cached_property
     def mirror(self) -> Mirror:
         """Keeps this session in step with a loop's own message list."""
-        from holdfast_app.loops.mirror import Mirror
+        from holdfast_app.loops.hold import Mirror
 
         return Mirror(self._services, self)
 

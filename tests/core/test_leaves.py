@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.hold import parse
 from holdfast_app.message_formats.leaves import leaves
 from holdfast_app.message_formats.reading import Reading
 from holdfast_app.transcripts import claude_code, codex, opencode, read

@@ -17,8 +17,7 @@ from attrs import evolve
 from holdfast import Session
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.models import Message
-from holdfast_app.loops.hold import Hold, finished, like
-from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.hold import Hold, finished, like, parse
 
 #: LangGraph's id for the removal of all messages.
 _EVERY: Final = "__remove_all__"

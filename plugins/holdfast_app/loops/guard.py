@@ -18,8 +18,7 @@ from holdfast.errors import FlushRefused
 from holdfast.models import Message
 from holdfast.text.lazy import log
 from holdfast_app.loops import frameworks, servers
-from holdfast_app.loops.hold import ROUNDS, Hold, finished, restless
-from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.hold import ROUNDS, Hold, finished, parse, restless
 from holdfast_app.message_formats.leaves import says
 
 P = ParamSpec("P")

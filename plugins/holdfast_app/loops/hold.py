@@ -1,21 +1,32 @@
-"""One session's gate before context is dropped: for the guard, and for the frameworks' compactors."""
+"""A session that follows a loop's own message list, and its gate before context is dropped.
+
+The session gets messages that it lacks, and after a compaction drops the messages that the list dropped. Messages are
+matched by their stored content, because lists have no ids and positions change when the list shrinks.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from itertools import takewhile
+from typing import Any, Final, ParamSpec, TypeVar
 
 from attrs import frozen
 
 from holdfast import Holdfast, Session
 from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.journal import capture
 from holdfast.models import Message
 from holdfast.text.lazy import log
-from holdfast_app.loops.mirror import key_of, parse
+from holdfast_app.base import Services
+from holdfast_app.loops.rows import rows_of
+from holdfast_app.message_formats import messages as plain
+from holdfast_app.message_formats.leaves import says
+from holdfast_app.message_formats.reading import SUMMARY, THINKING, Reading
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,6 +35,156 @@ logger = log(__name__)
 
 #: Flushes repeated because messages arrived meanwhile, before the compaction is refused.
 ROUNDS = 5
+
+Key = tuple[str, str, str]
+#: Tools whose messages are not speech. A loop may drop them at any time.
+_ASIDE: Final = (SUMMARY, THINKING)
+
+
+def parse(rows: Iterable[object]) -> list[Message]:
+    """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, an SDK's own
+    objects, or a framework's (:mod:`holdfast_app.loops.rows`). They contain every string in a row. A string over the
+    documented size becomes an excerpt with its digest.
+
+    The loop's instructions (roles ``system`` and ``developer`` before anything else) are left out. Raises: FlushRefused
+    for a row that cannot be kept, and for a list without a single row of a known form.
+    """
+    reading = Reading()
+    position = 0
+    for number, row in enumerate(rows):
+        try:
+            for table in rows_of(row):
+                if not says(table.get("id")):
+                    table.pop("id", None)  # equal ids would merge two messages
+                if not plain.take(table, position, reading):
+                    raise _refused(number, "has an unknown form")
+                position += 1
+        except RecursionError as error:
+            raise _refused(number, "is nested too deeply, or holds itself") from error
+        except TypeError as error:
+            raise _refused(number, f"holds a value that JSON cannot represent ({error})") from error
+        except (AttributeError, KeyError) as error:
+            raise _refused(number, f"has a member of an unknown form ({error})") from error
+    if position and reading.unread == position:
+        raise _refused(0, "is of a type that no interface or framework has, as are the others")
+    return reading.kept
+
+
+def _refused(number: int, why: str) -> FlushRefused:
+    return FlushRefused(
+        f"Message {number} of the context {why}, so it cannot be kept. Nothing was dropped.",
+        next_step='Pass rows like {"role": "user", "content": "..."}.',
+        target="journal",
+    )
+
+
+class Mirror:
+    """One session and its message list. Threads may share it."""
+
+    def __init__(self, services: Services, session: Session) -> None:
+        self._services = services
+        self._session = session
+        #: In the list but not in the session: messages that a compaction made or pinned.
+        self._carried: Counter[Key] = Counter()
+        self._stored: dict[Key, Key] = {}  # original form -> stored form, for the messages in the list
+        self._lock = threading.Lock()
+
+    def keep(self, rows: Iterable[object]) -> list[Message]:
+        """Journal the messages of ``rows``, the whole list, that the session lacks; returns them as stored. Cheap to
+        call after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
+        return self.add(parse(rows))
+
+    def add(self, said: Sequence[Message]) -> list[Message]:
+        """:meth:`keep` for parsed rows."""
+        with self._lock:
+            held = Counter(key_of(m) for m in self._session.messages) + self._carried
+            new = []
+            for m, key in zip(said, self._keys(said), strict=True):
+                held[key] -= 1
+                if held[key] < 0:
+                    new.append(self._journal(m))
+            return new
+
+    def catch_up(self, said: Sequence[Message]) -> bool:
+        """:meth:`add` for a list that its owner may have shortened since; returns whether it lacks a message. Messages
+        after the last one held are then new, even when they repeat one. A side request shares nothing with the session,
+        and is new as a whole. The session drops nothing."""
+        with self._lock:
+            held = [key_of(m) for m in self._session.messages if m.tool not in _ASIDE]
+            keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
+            if shortened := bool(Counter(held) - Counter(keys)):
+                known = set(held)
+                answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
+                at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
+                spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]
+                for message in said[spoken[at - 1] + 1 if at else 0 :]:
+                    self._journal(message)
+        if not shortened:
+            self.add(said)
+        return shortened
+
+    def loses(self, left: Sequence[Message]) -> bool:
+        """Whether ``left`` lacks a message that no flush covers."""
+        with self._lock:
+            return bool(Counter(key_of(m) for m in self._session.unflushed) - Counter(self._keys(left)))
+
+    def follow(self, left: Sequence[Message]) -> None:
+        """Drop the messages before the span that ``left`` ends with. This passes the gate again, which is cheap when no
+        messages arrived since. Raises: FlushRefused. Then all messages stay in the session."""
+        with self._lock:
+            held = [key_of(m) for m in self._session.messages]
+            keys = self._keys(left)
+            kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
+            self._carried = Counter(keys) - Counter(key_of(m) for m in kept)
+
+    def _journal(self, m: Message) -> Message:
+        at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
+        return self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed)
+
+    def _keys(self, said: Sequence[Message]) -> list[Key]:
+        """The key that matches each message to its stored form: redacted, without this machine's paths."""
+        known, self._stored = self._stored, {}
+        for m in said:
+            raw = key_of(m)
+            if (stored := known.get(raw)) is None:
+                gate, root = self._services.gate, self._services.root
+                record = capture.message_record(gate, root, m.role, m.text, at=m.at, tool=m.tool)
+                stored = m.role, record.get("tool", ""), record["text"].strip()
+            self._stored[raw] = stored
+        return [self._stored[key_of(m)] for m in said]
+
+
+def key_of(message: Message) -> Key:
+    """A message's role, tool and text, by which it is known again."""
+    return message.role, message.tool, message.text.strip()
+
+
+def _new_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
+    """Where ``keys`` continues after ``held``: after the longest common run that ends with the last message of ``held``
+    that ``keys`` has. 0 when ``held`` continues after a run that is only a part of ``keys``: its words may be new."""
+    known = set(keys)
+    shared = [key for key in held if key in known]
+    runs = [(0, 0)]
+    for at in [n + 1 for n, key in enumerate(keys) if key == shared[-1]] if shared else ():
+        pairs = zip(reversed(shared), reversed(keys[:at]), strict=False)
+        runs.append((sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), at))
+    run, at = max(runs)
+    return at if run == at or (held and shared and held[-1] == shared[-1]) else 0
+
+
+def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
+    """The start in ``held`` of the span that ``keys`` ends with. Messages missing from either list are skipped. A
+    key pinned earlier in ``keys`` does not count, because all of ``held`` would stay for it."""
+    known = set(held)
+    start = len(held)
+    for key in reversed([key for key in keys if key in known]):
+        if start == len(held):
+            start = len(held) - 1 - held[::-1].index(key)
+        elif start and held[start - 1] == key:
+            start -= 1
+        else:
+            break
+    return start
 
 
 @frozen(kw_only=True)

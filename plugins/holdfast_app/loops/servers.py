@@ -20,8 +20,7 @@ from attrs import define, evolve, field, frozen
 from holdfast import Session
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.models import Message
-from holdfast_app.loops.hold import Hold, finished, like, logger
-from holdfast_app.loops.mirror import parse
+from holdfast_app.loops.hold import Hold, finished, like, logger, parse
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.reading import SUMMARY
 

@@ -15,10 +15,7 @@ auth = Command(
     "Manage",
     "manage keys of model providers and forges in the system's keyring, each for one server",
     argument("--origin", metavar="URL", help="the only server that gets the key (default: the provider's, or yours)"),
-    examples=(
-        "holdfast auth set openai",
-        "pass show gitea | holdfast auth set gitea --origin https://git.example.org",
-    ),
+    examples=("holdfast auth set openai", "pass show gitea | holdfast auth set gitea --origin https://git.example.org"),
     notes="NAME is whose key it is: openai, anthropic, gitea, ..."
     "\nThe environment comes first: HOLDFAST_<NAME>_KEY, then the provider's usual variable.",
 )

@@ -39,10 +39,7 @@ from holdfast_memory import DISTRIBUTION
     argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy"),
     argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file"),
     flag("--user", "write to your own settings, which apply to every project"),
-    examples=(
-        "holdfast config flush.policy strict",
-        "holdfast config --user plugins.openai.model MODEL",
-    ),
+    examples=("holdfast config flush.policy strict", "holdfast config --user plugins.openai.model MODEL"),
 )
 def config(call: Call) -> Answer:
     """For people. It quotes a mistake in the project's file, which other commands only locate."""

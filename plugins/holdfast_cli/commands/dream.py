@@ -20,13 +20,7 @@ from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
 from holdfast_cli.problem import UsageError, show_error
 from holdfast_cli.terminal import Term
 
-_MARKS = {
-    Status.DONE: "ok",
-    Status.UNDONE: "ok",
-    Status.REJECTED: "ok",
-    Status.PROPOSED: "warn",
-    Status.FAILED: "fail",
-}
+_MARKS = {Status.DONE: "ok", Status.UNDONE: "ok", Status.REJECTED: "ok", Status.PROPOSED: "warn", Status.FAILED: "fail"}
 _COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")
 
 

@@ -36,10 +36,7 @@ _KEYS: Final = (
     ),
     flag("--short", "at most 1,500 characters, for agents"),
     flag("--index", "only bring the index up to date, as holdfast does by itself when sessions end"),
-    examples=(
-        "holdfast search why did we choose sqlite",
-        "holdfast search deploy --since 3d --everywhere",
-    ),
+    examples=("holdfast search why did we choose sqlite", "holdfast search deploy --since 3d --everywhere"),
     notes=f"kinds: {', '.join(KINDS)}. Turns are kept for 30 days after a"
     "\nsession's last turn, unless `[retention] journal` or `turns` says otherwise: docs/retention.md."
     "\nRead on with `holdfast sessions show ID --around TURN` and `holdfast show NAME`.",

@@ -146,10 +146,7 @@ sessions = Command(
     "list the sessions with a journal, or show one conversation",
     argument("--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"),
     flag("--dropped", "with show: only the messages that the last compaction dropped"),
-    examples=(
-        "holdfast sessions show fix-login",
-        "holdfast sessions show fix-login --around msg_0a1b2c3d",
-    ),
+    examples=("holdfast sessions show fix-login", "holdfast sessions show fix-login --around msg_0a1b2c3d"),
     notes="The first characters of an id are enough.",
 )
 

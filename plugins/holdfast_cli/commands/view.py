@@ -95,10 +95,7 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
     "Inspect",
     "show where a line of memory or a fact comes from, down to the turn that said it",
     argument("what", nargs="+", metavar="LINE|FACT", help="a place like MEMORY.md:12, a fact's id, or words in it"),
-    examples=(
-        "holdfast why outbox instead of redis",
-        "holdfast why memory/2026-11-02.md:31",
-    ),
+    examples=("holdfast why outbox instead of redis", "holdfast why memory/2026-11-02.md:31"),
     notes="If the words match several lines, it lists them. Turns are shown while the journals keep them.",
 )
 def why(call: Call) -> Answer:

@@ -25,10 +25,7 @@ work = Command(
     "list the open work of all sessions, and the user's rules; show, close or reopen an entry",
     argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note"),
     flag("--all", "with list: include ended work"),
-    examples=(
-        'holdfast work close fix-login --because "merged in #12"',
-        "holdfast work close rule_1a2b3c4d",
-    ),
+    examples=('holdfast work close fix-login --because "merged in #12"', "holdfast work close rule_1a2b3c4d"),
     notes="open: work remains.  finished: the work is done.  answered: a question was answered without any"
     "\nchange.  closed: by this command. Closing changes no session and drops nothing. The session's next flush"
     "\ndecides again whether its work is open. An id's first characters are enough.",
@@ -161,10 +158,7 @@ outbox = Command(
     "Manage",
     "list comments waiting to be published on a forge; send, drop or retarget them",
     argument("--reason", metavar="TEXT", help="why the item is dropped, for the daily note"),
-    examples=(
-        'holdfast outbox drop ID --reason "the issue is gone"',
-        "holdfast outbox retarget owner/old owner/new",
-    ),
+    examples=('holdfast outbox drop ID --reason "the issue is gone"', "holdfast outbox retarget owner/old owner/new"),
     notes="Waiting items are sent automatically at the next flush and when a session starts."
     "\nExit code 1 when something still waits after `send`.",
 )
