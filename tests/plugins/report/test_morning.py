@@ -18,8 +18,7 @@ from holdfast import Holdfast
 from holdfast.errors import Unavailable
 from holdfast.models import Severity
 from holdfast_app.outbox.forge import Activity
-from holdfast_app.report.automation import entries, summary
-from holdfast_app.report.report import SECTIONS
+from holdfast_app.report.report import SECTIONS, entries, summary
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
 NOTE = ".holdfast/memory/2026-11-21.md"
