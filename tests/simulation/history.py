@@ -79,10 +79,6 @@ class Op:
     again: bool = False  # repeated, although the session may have gone on since
     left: int = 0  # how often its session went on without its answer
 
-    @property
-    def text(self) -> str:
-        return f"{self.token} {'long ' * (self.size // 5)}"
-
     def __str__(self) -> str:
         tail = f" -> {self.was} {self.answer}" if self.was != WAITING else ""
         return f"{self.kind}({self.session}, {self.token or '-'}{', ' + self.fact if self.fact else ''}){tail}"
@@ -168,6 +164,13 @@ class History:
             op.payload = payload(op.token, op.fact)
         return op
 
+    def _said(self, op: Op) -> dict[str, Any]:
+        """A message. Its number decides who says it."""
+        number = 0 if self._once else int(op.token[1:-1])
+        tool, tokens = {"tool": f"t{number}", "failed": True}, {"tokens": number}
+        role, more = (("user", {}), ("assistant", tokens), ("tool", tool))[number % 3]
+        return {"role": role, "text": f"{op.token} {'long ' * (op.size // 5)}", **more}
+
     def _work(self) -> None:
         world, chance = self.world, self.chance
         jobs = []
@@ -242,7 +245,7 @@ class History:
         told: list[str] = []
         receipt = None
         if op.kind == "add":
-            session.add("user", op.text, message_id=op.token)
+            session.add(**self._said(op), message_id=op.token)
         elif op.kind in ("flush", "state", "lack"):
             receipt = session.flush(op.payload, on_summary=told.append)
         elif op.kind == "compact":
@@ -386,12 +389,13 @@ class History:
 
     def _check_messages(self, session: Any, records: list[dict[str, Any]], ops: list[Op]) -> None:
         """They are as they were added, and in context until something is dropped."""
-        texts = {op.token: op.text for op in ops if op.kind == "add"}
-        changed = [one for one in records if one["role"] != "user" or one["text"] != texts[one["id"]]]
+        said = {op.token: {"kind": "message", "id": op.token, **self._said(op)} for op in ops if op.kind == "add"}
+        changed = [one for one in records if {name: one[name] for name in one if name != "at"} != said[one["id"]]]
         self._expect(not changed, f"other messages were added than {changed}")
-        if not any(op.kind in ("compact", "end") and op.was != WAITING for op in ops):
-            there = [one.id for one in session.messages]
-            self._expect(there == [one["id"] for one in records], f"only {there} are in context")
+        drops = any(op.kind in ("compact", "end") and op.was != WAITING for op in ops)
+        there, all_ids = [one.id for one in session.messages], [one["id"] for one in records]
+        wanted = all_ids[len(all_ids) - len(there) :] if drops else all_ids
+        self._expect(there == wanted, f"only {there} are in context")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
