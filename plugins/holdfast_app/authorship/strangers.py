@@ -124,7 +124,7 @@ class Heard:
     def is_outside(self) -> bool:
         """Whether strangers write such messages."""
         if self.message.role != "tool":
-            return self.message.role == "system"
+            return self.message.role == "system" and self.message.tool not in _OF_OWN
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
@@ -271,7 +271,8 @@ def _is_elsewhere(word: str) -> bool:
 
 def _is_lettered(text: str) -> bool:
     """Whether a sentence has letters of another script."""
-    return not text.isascii() and sum(c > hostile.LATIN and c.isalpha() for c in text) > _LETTERS
+    words = (word for word in _WORD.findall(text) if len(word) > 1)  # one letter is a sign, as for a beta version
+    return not text.isascii() and sum(c > hostile.LATIN and c.isalpha() for word in words for c in word) > _LETTERS
 
 
 @lru_cache(5_000)

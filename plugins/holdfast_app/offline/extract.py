@@ -29,11 +29,13 @@ MAX_FILES: Final = 60
 MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _SAID_LAST_CHARS: Final = 2_000
-_SAID_EARLIER_CHARS: Final = 1_200
 _USER_CHARS: Final = 1_500
 _CLIENT_CHARS: Final = 8_000
 _HEADLINE_CHARS: Final = 300
 _MAX_LISTED: Final = 8
+#: How much of the newer message's worth the one before it has: in the last words, and in all earlier ones.
+_FADES: Final = 0.5
+_FADES_SLOWLY: Final = 0.97
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
 #: Longer messages of the user were pasted, so only their headline is quoted.
@@ -149,6 +151,7 @@ def _summary(
     """The quotations, the newest first, without the lines that are ``known``, and the client's own summary."""
     known |= {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
+    named: set[str] = set()
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
     compacted = next((m for m in reversed(messages) if m.role == "system" and m.tool == SUMMARY), None)
@@ -162,27 +165,27 @@ def _summary(
             parts.append(_part(title, found))
             room -= len(parts[-1]) + 2
 
-    def agents(among: Iterable[Message], limit: int, each: int, *, asks: bool = False) -> list[Quote]:
+    def agents(among: Iterable[Message], limit: int, fade: float, *, asks: bool = False) -> list[Quote]:
         spoken = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
         groups = ([q for q in speech.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(spoken))
-        return speech.newest(groups, min(limit, room), each, known)
+        return speech.choose(groups, min(limit, room), known, named, fade)
 
     overview = speech.client_summary(compacted, _CLIENT_CHARS) if compacted else []
     start = _place(said, messages, compacted) if overview else 0
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
     at = max(_place(said, said, last[0] if last else None), start)
-    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _SAID_LAST_CHARS, asks=True))
+    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _FADES, asks=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in (draft.objective or "")]
-        add(ownlines.REQUEST, speech.newest(rest, min(_USER_CHARS, room), room, known))
+        add(ownlines.REQUEST, speech.choose(rest, min(_USER_CHARS, room), known, named, 1))
     others = (_user_lines(m, is_last=False) for m in reversed(said) if not last or m is not last[0])
-    add(ownlines.USER_SAID, speech.newest(others, min(_USER_CHARS, room), _USER_CHARS, known))
+    add(ownlines.USER_SAID, speech.choose(others, min(_USER_CHARS, room), known, named, _FADES))
     if compacted and overview:
         title = ownlines.COMPACTED_BEFORE if start else ownlines.COMPACTED
         parts.append("\n".join([f"{title} ({short_id(compacted.id)}):", *overview]))
-    add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60, _SAID_EARLIER_CHARS))
+    add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60, _FADES_SLOWLY))
     add(ownlines.COMMITS, [Quote(text, "") for text in done.commits[-_MAX_LISTED:]])
     if not parts:
         return ""

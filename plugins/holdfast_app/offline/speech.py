@@ -7,7 +7,10 @@ message. Importance is not judged.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from math import log
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
@@ -139,8 +142,18 @@ _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
 _LEAST_LETTERS: Final = 4
-#: Less space than this is not worth a look at more messages.
-_FULL_CHARS: Final = 120
+#: Less space than this holds no more lines; a line's bullet and source; and what a line costs beside its characters.
+_FULL_CHARS: Final = 60
+_SOURCE_CHARS: Final = 14
+_LINE_CHARS: Final = 20
+#: Code, or a word with a digit, a sign or a capital inside: what a reader cannot guess.
+_NAMED: Final = Lazy(
+    r"`([^`]{2,60})`|(?<![\w`])((?=[\w./:@~+-]*[\d_./:@~+-])[\w./:@~+-]{3,}"
+    r"|[a-z]+[A-Z]\w+|[A-Z]{2,}\w*|[A-Z]\w+[A-Z]\w*)"
+)
+#: The worth of a repeated name's logarithm, and of a character of prose, in names.
+_OFTEN: Final = 0.3
+_PROSE: Final = 0.003
 _MAX_LINES: Final = 5_000
 #: Minimum number of lines of a client's summary.
 _LEAST_LINES: Final = 3
@@ -229,26 +242,37 @@ def client_summary(message: Message, room: int) -> list[str]:
     return found if len(found) >= _LEAST_LINES else []
 
 
-def newest(groups: Iterable[Sequence[Quote]], room: int, each: int, known: set[str]) -> list[Quote]:
-    """The quotes of ``groups``, one a message and newest first, that fit into ``room`` characters: at most ``each`` of
-    a message, its first line and then its last ones, and more of them if room is left. In each message's order, without
-    those in ``known``, which receives them."""
-    kept: list[tuple[Sequence[Quote], set[int]]] = []
+def choose(groups: Iterable[Sequence[Quote]], room: int, known: set[str], named: set[str], fade: float) -> list[Quote]:
+    """The quotes of ``groups``, one a message and newest first, that name the most in ``room`` characters: names and
+    numbers not in ``named`` yet, and those said often before others, by the length of the quote. Each older message
+    counts ``fade`` times as much. In their order, without those in ``known``; both sets receive what is chosen."""
+    lines = [(fade**age, quote, _names(quote.text)) for age, group in enumerate(groups) for quote in group]
+    often = Counter(name for _, _, names in lines for name in names)
 
-    def choose(group: Sequence[Quote], chosen: set[int], limit: int) -> None:
-        nonlocal room
-        for number in (0, *range(len(group) - 1, 0, -1)) if group else ():
-            key, cost = same_key(group[number].text), len(group[number].text) + 14
-            if key not in known and cost <= min(limit, room):
-                known.add(key)
-                chosen.add(number)
-                limit, room = limit - cost, room - cost
+    def worth(at: int) -> float:
+        weight, quote, names = lines[at]
+        new = sum(1 + _OFTEN * log(often[name]) for name in names - named)
+        return weight * (new + _PROSE * len(quote.text)) / (len(quote.text) + _LINE_CHARS)
 
-    for group in groups:
-        kept.append((group, set()))
-        choose(*kept[-1], each)
-        if room < _FULL_CHARS:
-            break
-    for group, chosen in kept:
-        choose(group, chosen, room)
-    return [group[number] for group, chosen in kept for number in sorted(chosen)]
+    best = [(-worth(at), at) for at in range(len(lines))]
+    heapify(best)
+    chosen: list[int] = []
+    while best and room >= _FULL_CHARS:
+        _, at = heappop(best)
+        if best and (now := -worth(at)) > best[0][0]:  # its names have been chosen meanwhile
+            heappush(best, (now, at))
+            continue
+        _, quote, names = lines[at]
+        cost = len(quote.text) + _SOURCE_CHARS
+        if cost <= room and (key := same_key(quote.text)) not in known:
+            known.add(key)
+            named |= names
+            chosen.append(at)
+            room -= cost
+    return [lines[at][1] for at in sorted(chosen)]
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words of its code, its paths, numbers and other words that are not plain ones, in lower case."""
+    words = (word.strip(".,:;()[]'\"/-") for found in _NAMED.findall(text) for word in "".join(found).split())
+    return frozenset(word.casefold() for word in words if len(word) > 1)
