@@ -35,7 +35,7 @@ _HEADLINE_CHARS: Final = 300
 _MAX_LISTED: Final = 8
 #: How much of the newer message's worth the one before it has: in the last words, and in all earlier ones.
 _FADES: Final = 0.5
-_FADES_SLOWLY: Final = 0.97
+_FADES_SLOWLY: Final = 0.98
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
 #: Longer messages of the user were pasted, so only their headline is quoted.
@@ -165,17 +165,18 @@ def _summary(
             parts.append(_part(title, found))
             room -= len(parts[-1]) + 2
 
-    def agents(among: Iterable[Message], limit: int, fade: float, *, asks: bool = False) -> list[Quote]:
+    def agents(among: Iterable[Message], limit: int, *, last: bool = False) -> list[Quote]:
         spoken = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = ([q for q in speech.lines(m, echoed=repeated) if asks or not _asks(q)] for m in reversed(spoken))
-        return speech.choose(groups, min(limit, room), known, named, fade)
+        groups = ([q for q in speech.lines(m, echoed=repeated) if last or not _asks(q)] for m in reversed(spoken))
+        fade = _FADES if last else _FADES_SLOWLY
+        return speech.choose(groups, min(limit, room), known, named, fade, sort=last)
 
     overview = speech.client_summary(compacted, _CLIENT_CHARS) if compacted else []
     start = _place(said, messages, compacted) if overview else 0
     if not any(m.role == "assistant" and not m.tool for m in said[start:]):
         start = 0
     at = max(_place(said, said, last[0] if last else None), start)
-    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, _FADES, asks=True))
+    add(ownlines.SAID_LAST, agents(said[at:], _SAID_LAST_CHARS, last=True))
     add(ownlines.TASKS, _task_lines(listed))
     if last:
         rest = [[quote] for quote in _user_lines(last[0]) if quote.text not in (draft.objective or "")]
@@ -185,7 +186,7 @@ def _summary(
     if compacted and overview:
         title = ownlines.COMPACTED_BEFORE if start else ownlines.COMPACTED
         parts.append("\n".join([f"{title} ({short_id(compacted.id)}):", *overview]))
-    add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60, _FADES_SLOWLY))
+    add(ownlines.SAID_EARLIER, agents(said[start:at], room - 60))
     add(ownlines.COMMITS, [Quote(text, "") for text in done.commits[-_MAX_LISTED:]])
     if not parts:
         return ""

@@ -242,10 +242,13 @@ def client_summary(message: Message, room: int) -> list[str]:
     return found if len(found) >= _LEAST_LINES else []
 
 
-def choose(groups: Iterable[Sequence[Quote]], room: int, known: set[str], named: set[str], fade: float) -> list[Quote]:
+def choose(
+    groups: Iterable[Sequence[Quote]], room: int, known: set[str], named: set[str], fade: float, *, sort: bool = True
+) -> list[Quote]:
     """The quotes of ``groups``, one a message and newest first, that name the most in ``room`` characters: names and
     numbers not in ``named`` yet, and those said often before others, by the length of the quote. Each older message
-    counts ``fade`` times as much. In their order, without those in ``known``; both sets receive what is chosen."""
+    counts ``fade`` times as much. In their order, or without ``sort`` the best first; without those in ``known``.
+    Both sets receive what is chosen."""
     lines = [(fade**age, quote, _names(quote.text)) for age, group in enumerate(groups) for quote in group]
     often = Counter(name for _, _, names in lines for name in names)
 
@@ -269,7 +272,7 @@ def choose(groups: Iterable[Sequence[Quote]], room: int, known: set[str], named:
             named |= names
             chosen.append(at)
             room -= cost
-    return [lines[at][1] for at in sorted(chosen)]
+    return [lines[at][1] for at in (sorted(chosen) if sort else chosen)]
 
 
 def _names(text: str) -> frozenset[str]:

@@ -41,7 +41,7 @@ SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER,
     "The user also said, newest first",
     "The client's own summary, at its last compaction",
     "The client's own summary at its compaction, older than the lines above",
-    "The agent said earlier, newest first",
+    "The agent said earlier, the most specific first",
     "Commits",
 )
 

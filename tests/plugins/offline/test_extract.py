@@ -342,7 +342,7 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids():
         "The user also said, newest first (m0):",
         *(f"- {line}" for line in earlier),
         "",
-        "The agent said earlier, newest first (m1):",
+        "The agent said earlier, the most specific first (m1):",
         "- The uploader retries 3 times, see `upload.py`.",
     ]
 
@@ -357,7 +357,7 @@ def test_extract__long_plan_in_the_last_request__its_first_steps_are_quoted():
 def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so():
     got = extract(("user", "Fix it"), ("assistant", "Fixed in `api/hook.py` today."), ("user", "Now fix the uploader"))
     assert "said last" not in got.summary
-    assert "The agent said earlier, newest first (m1):\n- Fixed in `api/hook.py` today." in got.summary
+    assert "The agent said earlier, the most specific first (m1):\n- Fixed in `api/hook.py` today." in got.summary
 
 
 def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and_is_marked_as_older():
