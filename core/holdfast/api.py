@@ -27,8 +27,8 @@ __all__ = [
     "Unsupported", "Update", "ValidationRequest", "Write", "Written", "block_marker", "check_name", "duplicate_key",
     "hookimpl", "payload_of", "sha256", "sha256_of", "tombstone", "turns_of",
 ]  # fmt: skip
-#: Modules with the names, slowest to import last.
-_MODULES = ("errors", "validation", "hooks", "plugin.discovery", "models", "storage", "config.values", "application")
+#: Modules with the names, slowest to import last. The application's settings take the place of the kernel's.
+_MODULES = ("errors", "validation", "hooks", "plugin.discovery", "models", "storage", "application", "config.values")
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.clock import local_now
-from holdfast.config import resolved, settings, statefolder
+from holdfast.config import settings
 from holdfast.config.values import Config
 from holdfast.errors import (
     BadValue,
@@ -82,13 +82,18 @@ class Project:
         plugins = list(plugins)
         for number, pair in enumerate(plugins):
             must_be(tuple, pair, f"plugins[{number}]")
-        folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
-        state = statefolder.path(folder, settled.layout.preset)
+        folder = cls.services_type.root_of(os.fspath(root) if root is not None else None)
+        settled, notices = (config, ()) if config is not None else cls.services_type.settled(folder, lenient=lenient)
+        state = settings.state_folder(folder, settled.layout.preset)
         private.check(state)
         cls.services_type.check_state(folder, state)
         found = discovery.scan()
-        manager = _loaded(settled, found, folder, state)
+        manager = cls.services_type.manager_type()
+        _register_backend(settled, manager, found)
+        enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
+        manager.load(
+            [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, folder, state
+        )
         for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
             manager.register(plugin, name)
         services = cls.services_type(
@@ -196,15 +201,6 @@ class Project:
                     session.end()
             except HoldfastError as error:
                 logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400
-
-
-def _loaded(config: Config, found: Sequence[discovery.Found], root: str, state: str) -> PluginManager:
-    """The configured backend and the enabled plugins."""
-    manager = PluginManager()
-    _register_backend(config, manager, found)
-    enabled = [(name, config.plugin(name)) for name in config.enabled_plugins]
-    manager.load([PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root, state)
-    return manager
 
 
 def _register_backend(config: Config, manager: PluginManager, found: Iterable[discovery.Found]) -> None:

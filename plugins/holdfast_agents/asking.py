@@ -179,7 +179,7 @@ def _program(client: str) -> str:
 
 
 def _settings(root: str) -> tuple[float, int, bool]:
-    from holdfast.config import resolved
+    from holdfast_app.project_settings import resolved
 
     table = resolved.hot(root).get("session")
     table = table if isinstance(table, dict) else {}

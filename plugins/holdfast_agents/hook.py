@@ -309,12 +309,13 @@ class _Call:
         return f"holdfast: unfinished at the end of this session: {', '.join(names)}. Run {commands}." if names else ""
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast.config import resolved, settings, statefolder
+        from holdfast.config import settings
         from holdfast.fs import private
         from holdfast_agents import clientfiles
         from holdfast_agents.records import memo
+        from holdfast_app.project_settings import resolved
 
-        self.state = statefolder.path(root, settings.preset(resolved.hot(root)))
+        self.state = settings.state_folder(root, settings.preset(resolved.hot(root)))
         private.check(self.state)
         return clientfiles.changed(event, memo.read(self.state, event.session).guards)
 
@@ -399,14 +400,14 @@ def _is_repeated() -> bool:
 
 def _root(event: Event, named: str | None) -> str:
     """The project root, from the ``--root`` option or the client's working folder."""
-    from holdfast.config import settings
+    from holdfast_app.project_settings import files
 
     if named is None:
         for folder in (os.environ.get(_PROJECT) if event.client == "claude-code" else None, event.cwd):
             if folder and os.path.isdir(folder):
                 os.chdir(folder)  # the process handles one event, and the search for the project starts here
                 break
-    root = settings.find_root(named)
+    root = files.find_root(named)
     asked = named or os.environ.get("HOLDFAST_ROOT") or (event.client == "claude-code" and _PROJECT in os.environ)
     return root if asked or not event.session else _begun_in(root, event.session)
 

@@ -50,7 +50,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
     try:
         manager, state = hot_plugins(root)
     except ConfigError as error:
-        from holdfast.config import trust
+        from holdfast_app.project_settings import trust
 
         known = trust.record_of(root)
         if known is not None and known.settings:

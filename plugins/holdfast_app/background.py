@@ -21,8 +21,8 @@ def after_turn(root: str, *, is_full: bool = False) -> None:
 
     Never raises, because the turn is journalled and the next turn or flush finds it.
     """
-    from holdfast.config import resolved
     from holdfast.errors import HoldfastError
+    from holdfast_app.project_settings import resolved
 
     try:
         settings = resolved.hot(root)

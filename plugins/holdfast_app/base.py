@@ -12,6 +12,7 @@ from holdfast.config.layout import Surface
 from holdfast.hooks import LimitsItems
 from holdfast.services import interfaces, services
 from holdfast.storage import Document
+from holdfast_app.plugins import Plugins
 from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class Spool(Protocol):
 class Services(services.Services):
     """:mod:`holdfast_app.services` answers the kernel's questions with the features, which build on this class."""
 
+    manager_type = Plugins
+
     config: Config
+    plugins: Plugins
     store: Store
 
     if TYPE_CHECKING:

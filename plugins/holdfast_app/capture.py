@@ -6,7 +6,7 @@ Agents start this at every event, so nothing here imports attrs, reads a store o
 from __future__ import annotations
 
 from holdfast.clock import local_now
-from holdfast.config import resolved, settings, statefolder
+from holdfast.config import settings
 from holdfast.errors import ConfigError
 from holdfast.fs import private
 from holdfast.gate import Gate, is_plain
@@ -14,6 +14,7 @@ from holdfast.journal.capture import message_record
 from holdfast.journal.journal import Entry, Journal
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.project_settings import resolved
 
 
 def capture(root: str, session_id: str, role: str, text: str, *, message_id: str | None = None) -> Entry:
@@ -45,7 +46,7 @@ def hot_plugins(root: str, *, alone: bool = False) -> tuple[PluginManager, str]:
     try:
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
-        state = statefolder.path(root, settings.preset(data))
+        state = settings.state_folder(root, settings.preset(data))
         enabled = [
             PluginSettings(
                 name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}

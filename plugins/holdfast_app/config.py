@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
 from attrs import frozen
 
 from holdfast.config import values
@@ -17,6 +21,7 @@ from holdfast.config.fields import (
     setting,
     stricter,
 )
+from holdfast.errors import HoldfastError
 
 
 def _check_confidence(value: float) -> None:
@@ -258,3 +263,20 @@ class Config(values.Config):
     report: ReportConfig = ReportConfig()
     trust: TrustConfig = TrustConfig()
     agents: AgentsConfig = AgentsConfig()
+
+    @classmethod
+    def tables_of(cls, root: str) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
+        """The user also answers for this project's settings that they trusted, by a record or ``HOLDFAST_TRUST``."""
+        import os
+
+        from holdfast_app.project_settings import files, resolved, trust
+
+        tables, written = [*super().tables_of(root)[0]], dict[str, Any]()
+        if found := trust.record_of(root):
+            tables.append(found.settings)
+        with suppress(HoldfastError):
+            written = files.raw(root)[0]
+            asked = resolved.portable(root)
+            if os.environ.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+                tables.append(asked)
+        return tables, written

@@ -14,6 +14,7 @@ from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
 from holdfast_app import base
+from holdfast_app.project_settings import files, resolved
 from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
@@ -29,6 +30,19 @@ logger = log(__name__)
 
 class Services(base.Services):
     """Services for a project opened with the application."""
+
+    @classmethod
+    def root_of(cls, start: str | None) -> str:
+        """See :func:`holdfast_app.project_settings.files.find_root`."""
+        return files.find_root(start)
+
+    @classmethod
+    def settled(cls, root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
+        """The user's settings, and the project's as far as they are allowed or trusted."""
+        found = resolved.resolve(root, lenient=lenient)
+        config = resolved.structured(found, lenient=lenient)
+        resolved.require_places(found)
+        return config, resolved.sentences(found)
 
     @classmethod
     def check_state(cls, root: str, state: str) -> None:

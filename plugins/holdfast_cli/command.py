@@ -275,9 +275,9 @@ class Call:
     @cached_property
     def root(self) -> str:
         """The project's folder. Raises: UsageError."""
-        from holdfast.config import settings
+        from holdfast_app.project_settings import files
 
-        return settings.find_root(self.args.root)
+        return files.find_root(self.args.root)
 
     @cached_property
     def memory(self) -> Holdfast:

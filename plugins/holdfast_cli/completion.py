@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings
 from holdfast.fs import private
 from holdfast.text.lazy import Lazy
+from holdfast_app.project_settings import files, resolved
 from holdfast_app.settings import project
 from holdfast_app.trust import statefolders
 from holdfast_cli.command import Answer, Call, Command, argument
@@ -93,7 +93,7 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
         return (name for one in actions for name in one.option_strings if name.startswith("--"))
     first = next((one for one in actions if not one.option_strings), None)
     if not given and command == "config":
-        return (one.key for one in project.effective(settings.find_root(root)))
+        return (one.key for one in project.effective(files.find_root(root)))
     if not given and first is not None and first.choices:
         return map(str, first.choices)
     return _stored(_KINDS.get(command, ""), root)
@@ -101,7 +101,7 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
 
 def _stored(kind: str, root: str | None) -> Iterator[str]:
     """The plain names of ``sessions``, or of ``facts`` or ``documents`` in a local store. Raises: any HoldfastError."""
-    folder = settings.find_root(root)
+    folder = files.find_root(root)
     found: list[str] = []
     if kind == "sessions":
         names = private.names(os.path.join(statefolders.of_files(folder), "sessions"))

@@ -11,7 +11,6 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.config import settings
 from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.journal import safety
@@ -19,6 +18,7 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.safety import Marker, Stated
 from holdfast.text.humanize import ago, count, nearest, size
 from holdfast.text.lazy import log
+from holdfast_app.project_settings import files
 from holdfast_app.sessions.lookup import begun, short
 from holdfast_app.trust import statefolders
 from holdfast_cli.command import argument, one_of
@@ -314,7 +314,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
     from holdfast.flush.refused_payloads import digest, not_begun
 
     try:
-        folder = settings.find_root(root)
+        folder = files.find_root(root)
         state = statefolders.of_files(folder)
         old = safety.read(state, session_id)
         if contract.missing(payload) and old is None and not Journal(state, session_id).exists():

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from holdfast.config import resolved, trust
-from holdfast.config import settings as files
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.api import Config, ConfigError
 
 _URL: Final = re.compile(
     r"(?P<scheme>https?)://"
@@ -101,9 +99,10 @@ def named_by_user(settings: Sequence[str], root: str | os.PathLike[str]) -> list
     """The origins that the user names for ``settings`` (keys like ``storage.server``), in order of precedence.
 
     The user's word is the environment, the user's own settings file, and this project's settings that the user
-    trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
+    trusted. Unusable addresses and files that cannot be read name nothing.
     """
-    return list(dict.fromkeys(one for table in _tables_of_user(root) for one in _named(table, settings)))
+    tables, _ = Config.tables_of(os.fspath(root))
+    return list(dict.fromkeys(one for table in tables for one in _named(table, settings)))
 
 
 def only_project_names(origin: str, settings: Sequence[str], root: str | os.PathLike[str]) -> bool:
@@ -111,23 +110,8 @@ def only_project_names(origin: str, settings: Sequence[str], root: str | os.Path
 
     False for an address that neither names, because the program that uses holdfast chose it.
     """
-    with suppress(HoldfastError):
-        table, _ = files.raw(os.fspath(root))
-        return origin in _named(table, settings) and origin not in named_by_user(settings, root)
-    return False
-
-
-def _tables_of_user(root: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
-    root = os.fspath(root)
-    yield files.overrides()
-    with suppress(HoldfastError):
-        yield files.user_raw()[0]
-    if found := trust.record_of(root):
-        yield found.settings
-    with suppress(HoldfastError):
-        asked = resolved.portable(root)
-        if os.environ.get(trust.VARIABLE, "").strip() == trust.digest(asked):
-            yield asked
+    _, written = Config.tables_of(os.fspath(root))
+    return origin in _named(written, settings) and origin not in named_by_user(settings, root)
 
 
 def _named(table: Mapping[str, Any], settings: Sequence[str]) -> Iterator[str]:

@@ -22,9 +22,10 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
-from holdfast.config import resolved, statefolder
+from holdfast.config import settings
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.plain import clean
+from holdfast_app.project_settings import resolved
 from holdfast_mcp import searching, tools
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Desk:
             layout = resolved.load(self._root).layout.preset
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
-        return tools.latest(statefolder.path(self._root, layout), caller.client, caller.started) is not None
+        return tools.latest(settings.state_folder(self._root, layout), caller.client, caller.started) is not None
 
     # resources
 

@@ -11,8 +11,9 @@ from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
-from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast.plugin.manager import PluginSettings
 from holdfast.validation import ValidationRequest
+from holdfast_app.plugins import Plugins
 
 SOURCES = DreamSources(memory="", notes=[])
 TURNS = [Turn(messages=())]
@@ -31,9 +32,9 @@ first, second, passes = dreamer("first"), dreamer("second"), dreamer("")
 """
 
 
-def manager(*plugins: object) -> PluginManager:
+def manager(*plugins: object) -> Plugins:
     """Plugins registered in that order, so the last one is called first."""
-    made = PluginManager()
+    made = Plugins()
     for number, plugin in enumerate(plugins):
         made.register(plugin, f"p{number}")
     return made
@@ -48,7 +49,7 @@ def dreamer(memory: str, **options: Any) -> object:
     return Dreamer()
 
 
-def drafted(made: PluginManager) -> str:
+def drafted(made: Plugins) -> str:
     found = made.on_dream(SOURCES)
     return found[1].memory
 
@@ -83,7 +84,7 @@ def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(tm
     monkeypatch.syspath_prepend(tmp_path)
     names = {"zebra": "first", "yak": "passes", "offline": "second"}  # offline is on by default
     found = [Found(PLUGINS, name, f"dreamers_of_this_test:{value}", "dist", "1") for name, value in names.items()]
-    made = PluginManager()
+    made = Plugins()
     made.load([PluginSettings(name) for name in names], found, root="", state="")
     assert made.implementing("on_dream") == ("yak", "zebra", "offline")
     assert drafted(made) == "first"
@@ -117,7 +118,7 @@ class Provider:
     ],
 )
 def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(answer, error, told):
-    made = PluginManager()
+    made = Plugins()
     made.register_backend(Provider(answer), Found("holdfast.backends", "mine", "mine", "mine-dist", "1.0"))
     with pytest.raises(error) as raised:
         made.storage_backend(StorageConfig(backend="mine"), "/project")
@@ -151,7 +152,7 @@ class _Misspelt:
     ],
 )
 def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(plugin, reason):
-    made = PluginManager()
+    made = Plugins()
     with pytest.raises(PluginLoadFailed, match=reason) as refused:
         made.register(plugin, "mine", "dist 1.0")
     assert "'mine' (dist 1.0)" in refused.value.message
@@ -168,7 +169,7 @@ def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_re
             yield
 
     with pytest.raises(PluginLoadFailed, match=f"it wraps {hook}; wrappers could hide a failed save"):
-        PluginManager().register(Wraps(), "mine")
+        Plugins().register(Wraps(), "mine")
 
 
 def test_on_extract__wrapped__each_plugins_result_passes_the_wrapper():
@@ -185,7 +186,7 @@ def test_on_extract__wrapper_fails__is_named_and_isolated(fail):
 
 
 def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch):
-    made = PluginManager()
+    made = Plugins()
     made.register(Extractor(), "a", deadline_s=0.1)
     made.register(Wrapper(lambda: time.sleep(3)), "b", deadline_s=0.1)
     began = time.monotonic()

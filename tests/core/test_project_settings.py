@@ -9,10 +9,11 @@ from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings
+from holdfast.config import settings
 from holdfast.errors import ConfigError
 from holdfast.fs import userdir
 from holdfast_app.capture import hot_plugins
+from holdfast_app.project_settings import files, resolved
 
 #: Settings of hostile clones, each with the key that must not be in force.
 HOSTILE = {
@@ -138,7 +139,7 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
         case "folder":
             path.mkdir()
         case "huge":
-            path.write_bytes(b"#" * (settings.MAX_BYTES + 1))
+            path.write_bytes(b"#" * (files.MAX_BYTES + 1))
         case "deep":
             path.write_text("x = " + "[" * 100_000)
 
@@ -166,9 +167,9 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
     monkeypatch.chdir(inside / "deep")
     own = inside / ".holdfast/state"
     own.mkdir(parents=True)
-    assert settings.find_root() == str(inside)
+    assert files.find_root() == str(inside)
     shutil.rmtree(own.parent)
-    assert settings.find_root() == str(main / below)
+    assert files.find_root() == str(main / below)
     with Holdfast.open() as memory:
         memory.session("s1").add("user", "Fix the login test")
     git(main, "worktree", "remove", str(tmp_path / "worktree"))
@@ -183,7 +184,7 @@ def test_root__archive_with_the_pointer_of_another_worktree__is_a_project_of_its
     (tmp_path / "archive").mkdir()
     take(pointer, tmp_path / "archive/.git")
     monkeypatch.chdir(tmp_path / "archive")
-    assert settings.find_root() == str(tmp_path / "archive")
+    assert files.find_root() == str(tmp_path / "archive")
 
 
 @pytest.mark.parametrize(("folder", "mark"), [(".holdfast/state", "holdfast.toml"), (".git", ".git/HEAD")])
@@ -196,13 +197,13 @@ def test_root__private_folder_in_the_home_folder_or_empty_git_folder__does_not_t
     below = tmp_path / "notes"
     below.mkdir()
     monkeypatch.chdir(below)
-    assert settings.find_root() == str(below)
+    assert files.find_root() == str(below)
     (tmp_path / mark).write_text("ref: refs/heads/main\n" if mark == ".git/HEAD" else "")
-    assert settings.find_root() == str(tmp_path)
+    assert files.find_root() == str(tmp_path)
 
 
 def test_root__private_folder_at_the_file_system_s_top__does_not_take_the_folders_below(tmp_path, monkeypatch):
     """One event with the working folder ``/`` made it. A test must not, so only the question for it is answered."""
-    monkeypatch.setattr(settings, "is_marked", lambda folder: folder == os.path.dirname(folder))
+    monkeypatch.setattr(files, "is_marked", lambda folder: folder == os.path.dirname(folder))
     monkeypatch.chdir(tmp_path)
-    assert settings.find_root() == str(tmp_path)
+    assert files.find_root() == str(tmp_path)

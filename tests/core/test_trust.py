@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast.config import resolved, trust
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
+from holdfast_app.project_settings import resolved, trust
 from holdfast_app.trust import provenance, trusting
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'

@@ -148,7 +148,7 @@ def test_tutorial__from_top_to_bottom__runs(root, wheel, project, tmp_path):
 
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in with_toml(ROOT)])
 def test_page__its_toml__is_a_valid_configuration(root, project, page):
-    from holdfast.config import resolved
+    from holdfast_app.project_settings import resolved
 
     for block in blocks((root / page).read_text(encoding="utf-8")):
         if block.language == "toml" and not block.title:

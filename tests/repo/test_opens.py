@@ -16,7 +16,7 @@ ELSEWHERE = {
     "backends/holdfast_file/gitrun.py": "a new folder of its own, outside of every project",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
     "core/holdfast/config/settings.py": "settings of the project and the user",
-    "core/holdfast/config/trust.py": "the user's own folder",
+    "plugins/holdfast_app/project_settings/trust.py": "the user's own folder",
     "plugins/holdfast_agents/records/follow.py": "a client's recording",
     "plugins/holdfast_agents/asking.py": "a client's recording",
     "plugins/holdfast_agents/records/memo.py": "a client's recording",

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.config import resolved
+from holdfast_app.project_settings import resolved
 from holdfast_app.trust import trusting
 from holdfast_cli.commands.trust import Withheld
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, ge
 import attrs
 
 from holdfast.config.fields import ABOUT, REST
-from holdfast.config.values import Config
+from holdfast.config.layout import PRESETS, Layout
+from holdfast.config.values import Config, config_type
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
 
@@ -79,8 +80,6 @@ def unstructure(value: Any) -> Any:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError, for a secret in it without the value."""
-    from holdfast.config.values import config_type
-
     plugins = data.get("plugins")
     tables = {f"plugins.{name}": table for name, table in plugins.items()} if isinstance(plugins, Mapping) else {}
     for path, table in {"storage": data.get("storage"), **tables}.items():
@@ -90,7 +89,17 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
                     f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
                     next_step="Remove it, and set the key with `holdfast auth set` or in the environment.",
                 )
-    return structure(data, config_type(), what=source)
+    return structure(_with_places(data), config_type(), what=source)
+
+
+def _with_places(data: Mapping[str, object]) -> Mapping[str, object]:
+    """The settings with the store's folder and facts file, which follow from the layout unless ``[storage]`` sets
+    them. Structuring reports a mistake in them."""
+    layout, storage = data.get("layout", {}), data.get("storage", {})
+    if not isinstance(layout, Mapping) or not isinstance(storage, Mapping) or layout.get("preset") not in PRESETS:
+        return data
+    made = Layout(preset=layout["preset"], roots=layout.get("roots", {}))
+    return {**data, "storage": {"path": made.base.path, "facts": made.facts, **storage}}
 
 
 def payload_from(data: object, source: str = "The payload") -> Payload:

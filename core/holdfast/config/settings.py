@@ -1,4 +1,4 @@
-"""Find the project and read its settings files, without attrs; :mod:`holdfast.config.resolved` decides which count."""
+"""The user's settings as tables: their file, and the environment. Without attrs, because agents' hooks read them."""
 
 from __future__ import annotations
 
@@ -7,154 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import ConfigError
-from holdfast.fs import paths, safeopen, userdir
+from holdfast.fs import userdir
 from holdfast.text import untrusted
 
-#: Possible settings files in search order. The first existing file wins.
-CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
 #: Each layout preset's private folder, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
-_MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
-#: Maximum size of a settings file, in bytes, because a clone may hold anything under that name.
-MAX_BYTES = 1 << 17
-
-
-def find_root(start: str | None = None) -> str:
-    """The project folder, absolute and without symbolic links. From here on, nothing below it may be a symbolic link.
-
-    This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
-    the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
-    stops at the repository's top (a ``.git`` file or folder). A git worktree belongs to its main checkout's project,
-    unless it has a private folder of its own, which git never brings. The home folder, and the file system's top, are
-    projects for the folders below them only with a settings file. Another user's settings make no folder a project,
-    see :func:`foreign_file`. Raises: ConfigError when a named folder does not exist, or its name is empty (a script's
-    unset variable).
-    """
-    if start == "":
-        raise ConfigError("The project folder's name is empty.", next_step="Name a folder, or leave out `--root`.")
-    named = start or os.environ.get("HOLDFAST_ROOT")
-    if named:
-        root = os.path.realpath(os.path.expanduser(named))
-        if not os.path.isdir(root):
-            what = "is a file" if os.path.exists(root) else "does not exist"
-            raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
-        return root
-    try:
-        here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
-    except FileNotFoundError:
-        raise ConfigError("The current folder is gone.", next_step="Change to a folder that exists.") from None
-    for folder in paths.upwards(here):
-        is_above_all = folder != here and folder in (home, os.path.dirname(folder))
-        if is_marked(folder) and (not is_above_all or config_file(folder)):
-            return _in_main_checkout(folder)
-        if _is_repository(folder):
-            is_own = _obeyed(os.path.join(folder, ".git"), folder)
-            return _in_main_checkout(folder) if is_own else here
-    return here
-
-
-def _in_main_checkout(folder: str) -> str:
-    """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
-    top = next(filter(_is_repository, paths.upwards(folder)), "")
-    if not top or os.path.isdir(os.path.join(top, ".git")):
-        return folder
-    if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
-        return folder
-    from holdfast.fs import worktree  # here, because few projects are in a work tree
-
-    main = worktree.main_checkout(top)
-    same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
-    return same if is_marked(same) else folder
-
-
-def foreign_file(root: str) -> str:
-    """The path of another user's settings file or private folder that would count at ``root`` or above it; ``""`` when
-    there is none.
-
-    Otherwise any user with write access to a parent folder could control this project (compare git's CVE-2022-24765).
-    Such a file is used when the user trusts its folder.
-    """
-    for folder in paths.upwards(root):
-        marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
-        for path in (os.path.join(folder, mark) for mark in marks):
-            if os.path.lexists(path) and not _obeyed(path, folder):
-                if path.endswith("pyproject.toml") and not _has_table(root):
-                    continue
-                return path
-        if _is_repository(folder) or is_marked(folder):
-            break  # parent folders do not count
-    return ""
-
-
-def is_marked(folder: str) -> bool:
-    """Whether usable settings or a usable private folder make ``folder`` a project."""
-    return any(_obeyed(os.path.join(folder, mark), folder) for mark in _MARKS)
-
-
-def repository(start: str) -> str:
-    """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
-    belongs to another user."""
-    top = next(filter(_is_repository, paths.upwards(start)), "")
-    return top if top and _obeyed(os.path.join(top, ".git"), top) else ""
-
-
-def _is_repository(folder: str) -> bool:
-    """Whether ``folder`` has a ``.git`` file or folder. Sandboxes make an empty one where there is none."""
-    git = os.path.join(folder, ".git")
-    try:
-        return bool(os.listdir(git))
-    except OSError:
-        return os.path.lexists(git)
-
-
-def _obeyed(path: str, folder: str) -> bool:
-    """Whether ``path`` exists and belongs to this user, or is in a project that the user trusts."""
-    try:
-        owner = os.lstat(path).st_uid
-    except OSError:
-        return False
-    return _is_ours(owner, folder)
-
-
-def _is_ours(owner: int, root: str) -> bool:
-    if not hasattr(os, "geteuid") or owner == os.geteuid():  # Windows has no such owner
-        return True
-    from holdfast.config import trust
-
-    return trust.record_of(root) is not None
-
-
-def config_file(root: str) -> str | None:
-    """The settings file, or None when the defaults apply."""
-    for name in CONFIG_FILES:
-        path = os.path.join(root, name)
-        if os.path.lexists(path) and (name != "pyproject.toml" or _has_table(root)):
-            return path
-    return None
-
-
-def _has_table(root: str) -> bool:
-    try:
-        return b"tool.holdfast" in _content(root, "pyproject.toml", 8 * MAX_BYTES)[0]
-    except (OSError, ConfigError):
-        return False
-
-
-def _content(root: str, name: str, most: int = MAX_BYTES) -> tuple[bytes, int]:
-    """A project's settings file as bytes, and its owner's id. Raises: OSError for anything except a regular file;
-    ConfigError for a file that is outside of the project or larger than ``most``."""
-    path = os.path.join(root, *name.split("/"))
-    if os.path.islink(path) or "/" in name:  # a link may only lead to another file in the project
-        path, inside = os.path.realpath(path), os.path.realpath(root)
-        if os.path.commonpath((path, inside)) != inside:
-            raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
-    with safeopen.reader(path, private=False) as file:
-        data, owner = file.read(most + 1), os.fstat(file.fileno()).st_uid
-    if len(data) > most:
-        raise ConfigError(f"{name} is larger than {most:,} bytes.", next_step="Move it away, or shorten it.")
-    return data, owner
+def state_folder(root: str, preset: str) -> str:
+    """The absolute path of the preset's private folder."""
+    return os.path.join(root, *STATE_FOLDERS.get(preset, STATE_FOLDERS["default"]).split("/"))
 
 
 def overrides() -> dict[str, str]:
@@ -178,70 +40,6 @@ def preset(data: Mapping[str, Any], default: str = "default") -> str:
     return str(layout.get("preset", default)) if isinstance(layout, Mapping) else default
 
 
-def raw(root: str, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
-    """The project's settings as written, and their file's name. Another user's file counts as empty unless
-    ``obey_others``, see :func:`foreign_file`. Raises: ConfigError."""
-    path = config_file(root)
-    if path is None:
-        return {}, "The default configuration"
-    name = os.path.relpath(path, root).replace(os.sep, "/")
-    try:
-        data, owner = _content(root, name)
-    except OSError as error:
-        raise mistake(name, "unreadable", f"{name} cannot be read: {error.strerror}.") from None
-    if not obey_others and not _is_ours(owner, root):
-        return {}, "The default configuration"
-    try:
-        table = _parsed(data, name)
-    except ConfigError as error:
-        code = "not-utf-8" if isinstance(error.__cause__, UnicodeDecodeError) else "bad-toml"
-        raise mistake(name, code, error.message, line=_line_in(error.message, data)) from None
-    if name == "pyproject.toml":
-        tool = table.get("tool")
-        table = tool.get("holdfast", {}) if isinstance(tool, dict) else {}
-        name = "[tool.holdfast] in pyproject.toml"
-        if not isinstance(table, dict):
-            raise mistake(name, "bad-value", f"{name} is not a table.")
-    return table, name
-
-
-def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigError:
-    """The error for a mistake in a project's settings file. Agents read its message, which quotes nothing of the file;
-    ``detail`` is for people."""
-    where = f"line {line} of {source}" if line else source
-    return ConfigError(
-        f"There is a mistake in {where} ({code}).", next_step="Run `holdfast config` to see it.", detail=detail
-    )
-
-
-def _line_in(message: str, data: bytes) -> int:
-    """The line number in a parser's message. The last line when the file ends too early."""
-    import re
-
-    found = re.search(r"\(at line (\d+), column \d+\)\.$", message)
-    return int(found[1]) if found else data.count(b"\n") + 1 if "(at end of document)" in message else 0
-
-
-def line_of(root: str, key: str) -> int:
-    """The line in the project's settings file that sets ``key``, a dotted path. 0 when it is not found."""
-    path, (*tables, last) = config_file(root), key.split(".")
-    try:
-        text = _content(root, os.path.relpath(path, root).replace(os.sep, "/"))[0].decode() if path else ""
-    except (OSError, UnicodeDecodeError):
-        return 0
-    header = f"[{'.'.join(tables)}]"
-    inside = not tables
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.strip().replace(" ", "").replace('"', "")
-        if line.startswith("["):
-            if line == f"[{key}]":
-                return number
-            inside = line.endswith((header, f".{header[1:]}"))
-        elif inside and line.startswith(f"{last}="):
-            return number
-    return 0
-
-
 def user_raw() -> tuple[dict[str, Any], str]:
     """The user's own settings for all projects as written, and their file's path. Raises: ConfigError."""
     path = userdir.path(userdir.CONFIG_FILE)
@@ -252,15 +50,11 @@ def user_raw() -> tuple[dict[str, Any], str]:
         return {}, path
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
-    return _parsed(data, path), path
+    return parsed(data, path), path
 
 
-def user_file_shown() -> str:
-    """The user's settings file with the home folder as ``~``."""
-    return paths.rewrite(userdir.path(userdir.CONFIG_FILE), os.sep)
-
-
-def _parsed(data: bytes, name: str) -> dict[str, Any]:
+def parsed(data: bytes, name: str) -> dict[str, Any]:
+    """A settings file's table. Raises: ConfigError."""
     try:
         text = data.decode("utf-8")
         # A file of comments, as `holdfast init` writes it, needs no parser.

@@ -6,22 +6,22 @@ Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, tzinfo
-from functools import cache
+from typing import Any
 
 from attrs import field, frozen
 
 from holdfast.clock import local_now
+from holdfast.config import settings
 from holdfast.config.fields import (
     ANYTHING,
     NOTHING,
-    About,
     Allowed,
     Users,
     at_least,
     between,
-    described,
     more_than,
     one_of,
     others,
@@ -29,6 +29,7 @@ from holdfast.config.fields import (
     stricter,
 )
 from holdfast.config.layout import PRESETS, Layout
+from holdfast.errors import HoldfastError
 from holdfast.plugin import discovery
 
 #: Backends that write only in the folder that the layout names.
@@ -186,6 +187,15 @@ class Config:
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
 
+    @classmethod
+    def tables_of(cls, root: str) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
+        """The tables of settings by which the user answers for the project at ``root``, the one that counts most first,
+        and the project's own as written. The kernel reads no project's file. Unreadable files count as empty."""
+        tables: list[Mapping[str, Any]] = [settings.overrides()]
+        with suppress(HoldfastError):
+            tables.append(settings.user_raw()[0])
+        return tables, {}
+
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""
         return self.plugins.get(name) or PluginConfig(enabled=name in discovery.defaults())
@@ -209,25 +219,3 @@ class Config:
 def config_type() -> type[Config]:
     """The class of all settings in holdfast.toml, the application's or otherwise the kernel's."""
     return discovery.declared("Config") or Config
-
-
-@cache
-def table() -> Mapping[str, About]:
-    """Every dotted key outside of ``[plugins]``, in order, with its description. A table passed on as a whole
-    (``layout.documents``) is one key."""
-    return described(config_type())
-
-
-def allows(key: str, value: object, users: Users) -> bool | None:
-    """Whether a project may set ``key`` to ``value`` without the user's trust; None for an unknown key."""
-    about = table().get(key)
-    if about is None:
-        return None
-    kind = type(about.default)
-    if not (type(value) is kind or (kind is float and type(value) is int)):
-        return False
-    try:
-        about.check(value)
-        return about.project.fits(value, users)
-    except (ValueError, TypeError):  # the user's own values are unchecked here
-        return False

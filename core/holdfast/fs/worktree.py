@@ -19,18 +19,6 @@ def git_folders(work_tree: str) -> tuple[str, str]:
     return own, os.path.realpath(os.path.join(own, pointer(os.path.join(own, "commondir"))))
 
 
-def main_checkout(work_tree: str) -> str:
-    """The main checkout of a linked work tree; empty for any other folder, including a submodule.
-
-    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository, also
-    by a link to another work tree's file.
-    """
-    own, common = git_folders(work_tree)
-    is_link = os.path.islink(os.path.join(work_tree, ".git"))
-    has_main = not is_link and is_linked(work_tree, own, common) and os.path.basename(common) == ".git"
-    return os.path.dirname(common) if has_main else ""
-
-
 def is_linked(work_tree: str, own: str, common: str) -> bool:
     """Whether the work tree and its main checkout name each other."""
     back = os.path.realpath(os.path.join(own, pointer(os.path.join(own, "gitdir"))))

@@ -232,23 +232,6 @@ def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
         _check(f"plugins.{name}", given, declared, (*PLUGIN_KEYS, *declared))
 
 
-def allows(plugin: object, key: str, value: object, own: object) -> bool:
-    """Whether a project may set ``key`` of this plugin's table to ``value``, by the plugin's own declaration.
-
-    Its ``project_settings`` maps the keys that a project may set to None, for any value, or to a function of the value
-    and the user's own value (None when there is none). Without the attribute no key may be set. A function that raises
-    counts as refusal.
-    """
-    declared = getattr(plugin, "project_settings", None)
-    try:
-        if not declared or key not in declared:
-            return False
-        check = declared[key]
-        return check is None or bool(check(value, own))
-    except Exception:  # noqa: BLE001 - the value comes from a stranger and the function from a plugin
-        return False
-
-
 def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
     for key in given:
         if key not in known:

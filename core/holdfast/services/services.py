@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from attrs import Factory, define, field
 
+from holdfast.config import serde, settings
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
-from holdfast.errors import PluginNotFound, must_be
+from holdfast.errors import ConfigError, PluginNotFound, must_be
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Decided, FactService, Outbox, Room
@@ -33,6 +34,8 @@ class Services:
     sentences about project settings that are not in force. ``hurried`` is true while a client is waiting for an answer,
     as during a hook. Then no model is called, and extraction is deferred."""
 
+    manager_type: ClassVar[type[PluginManager]] = PluginManager
+
     root: str
     state: str
     config: Config
@@ -46,6 +49,24 @@ class Services:
     gate: Gate = field(init=False, default=Factory(lambda self: Gate(self.plugins), takes_self=True))
 
     # replaceable by an application
+
+    @classmethod
+    def root_of(cls, start: str | None) -> str:
+        """The project's folder, absolute and without symbolic links. ``start`` is the one given. The kernel does not
+        look above the working directory, where it would need trust. Raises: ConfigError for a missing folder."""
+        named = os.environ.get("HOLDFAST_ROOT") or os.getcwd() if start is None else start
+        if not os.path.isdir(os.path.expanduser(named)):
+            raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Name a folder that exists.")
+        return os.path.realpath(os.path.expanduser(named))
+
+    @classmethod
+    def settled(cls, root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
+        """The settings in force, and a sentence for each kind of the project's that is not. ``lenient`` skips unusable
+        ones of the project's file. The kernel reads no such file, because what is in it may need trust. Raises:
+        ConfigError; NotTrusted."""
+        data, source = settings.user_raw()
+        settings.apply_overrides(data)
+        return serde.config_from(data, source), ()
 
     @classmethod
     def check_state(cls, root: str, state: str) -> None:

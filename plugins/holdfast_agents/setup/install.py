@@ -14,7 +14,6 @@ from typing import Any, Final, cast
 
 from attrs import evolve
 
-from holdfast.config import resolved, settings
 from holdfast.fs import ownership_mark
 from holdfast.text import untrusted
 from holdfast_agents import clientfiles
@@ -26,6 +25,8 @@ from holdfast_agents.setup.clients import CLIENTS, SCOPES
 from holdfast_agents.setup.clients import where as where_in
 from holdfast_agents.setup.placing import Done
 from holdfast_app.config import Config
+from holdfast_app.project_settings import resolved
+from holdfast_app.project_settings.files import config_file, user_file_shown
 from holdfast_app.settings import project
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
@@ -215,7 +216,7 @@ def _table(call: Call, where: Where, files: Sequence[tuple[str, str, str, str]])
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
-    if settings.config_file(where.root) is not None:
+    if config_file(where.root) is not None:
         return (), project.begin(where.root)
     done = project.set_up(where.root)
     return done.made, done.notices
@@ -251,7 +252,7 @@ def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model:
         text = f"[plugins.{LOGINS[model]}]\nenabled = true\n"
-        files.append((settings.user_file_shown(), "your own settings", text))
+        files.append((user_file_shown(), "your own settings", text))
 
     def show(out: Term) -> None:
         for shown, what, text in files:

@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import cast
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, statefolder
+from holdfast.config import settings
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import journal, safety
@@ -27,6 +27,7 @@ from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, w
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.dream.write import lock
+from holdfast_app.project_settings import files, resolved
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.sessions.status import owner
@@ -47,7 +48,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks = _named("settings", _settings(root))
     if checks[0].outcome is Outcome.FAIL:
         return checks
-    state = statefolder.path(root, resolved.load(root).layout.preset)
+    state = settings.state_folder(root, resolved.load(root).layout.preset)
     checks += _named("installation", _installation())
     checks += _named("plugins", _plugins(root))
     checks += _named("trust", _trust(root))
@@ -100,7 +101,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
 
 def _settings(root: str) -> Iterator[Check]:
     resolved.load(root)
-    yield good(settings.raw(root)[1].removeprefix("The ") + " is valid")
+    yield good(files.raw(root)[1].removeprefix("The ") + " is valid")
 
 
 def _installation() -> Iterator[Check]:
@@ -155,7 +156,7 @@ def _without_store(root: str, error: NotTrusted | PluginError | StorageError) ->
     config, found, manager = resolved.load(root), discovery.scan(), PluginManager()
     settings_of = ((name, config.plugin(name)) for name in config.enabled_plugins)
     enabled = [PluginSettings(name, one.deadline_s, one.settings) for name, one in settings_of]
-    manager.load(enabled, found, root=root, state=statefolder.path(root, config.layout.preset))
+    manager.load(enabled, found, root=root, state=settings.state_folder(root, config.layout.preset))
     return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
 
 

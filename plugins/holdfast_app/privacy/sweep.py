@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from holdfast.config import settings
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
@@ -32,6 +31,7 @@ from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
+from holdfast_app.project_settings.files import config_file
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
@@ -330,7 +330,7 @@ class Walk:
         needles = self.edit.traces()
         found: list[str] = []
         files = size = 0
-        settings_file = settings.config_file(self.services.root)  # mostly in the store's folder, too
+        settings_file = config_file(self.services.root)  # mostly in the store's folder, too
         places = (*transforms.files(self.services.state), *self.store_files(), *filter(None, [settings_file]))
         for path in progress.each(list(dict.fromkeys(places)), "Searching every file"):
             files += 1
@@ -348,7 +348,7 @@ class Walk:
         path = os.path.join(self.services.root, *shown.split("/"))
         if path.startswith(self.services.state + os.sep):
             return False
-        if path == settings.config_file(self.services.root):
+        if path == config_file(self.services.root):
             return True
         if self.services.layout.prefixes() == [""] or _is_database(path):
             return False

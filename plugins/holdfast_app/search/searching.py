@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from holdfast import Holdfast
 from holdfast.clock import must_be_moment
-from holdfast.config import resolved
 from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
 from holdfast.journal import journal
 from holdfast.text.humanize import count
+from holdfast_app.project_settings import resolved
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries, served

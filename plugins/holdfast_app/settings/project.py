@@ -15,13 +15,14 @@ import tomli_w
 from attrs import frozen
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, statefolder
+from holdfast.config import settings
 from holdfast.config.serde import config_from, unstructure
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast.plugin import discovery
 from holdfast.text import untrusted
+from holdfast_app.project_settings import files, resolved
 from holdfast_app.trust import provenance, statefolders, trusting
 
 HEADER = (
@@ -57,7 +58,7 @@ def effective(root: str) -> list[Setting]:
         plugin = config.plugin(name)
         deadline = {} if plugin.deadline_s is None else {"deadline_s": plugin.deadline_s}
         table["plugins"][name] = {"enabled": plugin.enabled, **deadline, **plugin.settings}
-    sources = dict.fromkeys(dict(resolved.leaves(found.user)), settings.user_file_shown())
+    sources = dict.fromkeys(dict(resolved.leaves(found.user)), files.user_file_shown())
     sources |= dict.fromkeys(dict(resolved.leaves(found.project)), found.source)
     sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides()}
     made = [
@@ -78,7 +79,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     when a backend or plugin is not installed; Refused, with the line to add manually, when the file's style cannot be
     changed safely.
     """
-    target, name = (settings.user_raw()[1], settings.user_file_shown()) if user else _file_of(root, key, value)
+    target, name = (settings.user_raw()[1], files.user_file_shown()) if user else _file_of(root, key, value)
     keys = key.split(".")
     if not all(_BARE_KEY.fullmatch(part) for part in keys):
         raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
@@ -124,7 +125,7 @@ def _new_file(data: Mapping[str, Any]) -> str:
 
 def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
     """Path and name of the project's settings file, which may not exist yet."""
-    path = settings.config_file(root)
+    path = files.config_file(root)
     if path is None:
         intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
         path = os.path.join(root, *_new_file(intended).split("/"))
@@ -207,9 +208,9 @@ def place(named: str | None) -> str:
     otherwise the working directory. Raises: ConfigError when the given folder does not exist; Refused for the home
     folder, unless it is given, because it would become the project of the folders below it."""
     if named or os.environ.get("HOLDFAST_ROOT"):
-        return settings.find_root(named)
+        return files.find_root(named)
     here = os.path.realpath(os.getcwd())
-    found = settings.repository(here) or here
+    found = files.repository(here) or here
     if found == os.path.realpath(os.path.expanduser("~")):
         step = "Change to a project's folder, or name the home folder: `holdfast --root ~ init`."
         raise Refused("This is the home folder, and every folder below it would share its memory.", next_step=step)
@@ -231,7 +232,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         wanted["flush"] = {"policy": "strict"}
     config_from(wanted, "The requested setup")
     made, kept = [], []
-    existing = settings.config_file(root)
+    existing = files.config_file(root)
     notices = begin(root) if existing is not None else ()
     if existing is None:
         settled: Mapping[str, Any] = wanted
@@ -255,7 +256,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
                 )
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
     statefolders.take_along(root, settings.preset(settled))
-    state = statefolder.path(root, settings.preset(settled))
+    state = settings.state_folder(root, settings.preset(settled))
     folder = os.path.relpath(state, root).replace(os.sep, "/")
     private.check(state)
     (kept if os.path.isdir(state) and private.ignores_itself(state) else made).append(folder + "/")

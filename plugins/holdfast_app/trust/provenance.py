@@ -19,12 +19,13 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from holdfast.config import resolved, settings, trust
+from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.services.provenance import Sifted, Withheld
 from holdfast.text import untrusted
 from holdfast.text.humanize import count
+from holdfast_app.project_settings import resolved, trust
 from holdfast_app.trust import passages
 from holdfast_app.trust.gitlines import Origins
 from holdfast_app.trust.passages import Passage

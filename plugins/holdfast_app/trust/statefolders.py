@@ -6,10 +6,12 @@ import os
 from contextlib import suppress
 
 from holdfast.config import settings
-from holdfast.config.statefolder import folders, former, path
+from holdfast.config.settings import state_folder
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
+from holdfast_app.project_settings import files
+from holdfast_app.project_settings.statefolder import folders, former
 
 
 def take_along(root: str, preset: str) -> bool:
@@ -18,7 +20,7 @@ def take_along(root: str, preset: str) -> bool:
     before = former(root, preset)
     if not before:
         return False
-    old, new = path(root, before), path(root, preset)
+    old, new = state_folder(root, before), state_folder(root, preset)
     private.check(new)
     durable.make_private_dir(os.path.dirname(new))
     if os.path.lexists(new):
@@ -31,10 +33,10 @@ def of_files(root: str) -> str:
     """The private folder as far as it can be found without settings in force. It has this user's state, or else is
     named in the project's file."""
     try:
-        preset = settings.preset(settings.raw(root)[0])
+        preset = settings.preset(files.raw(root)[0])
     except HoldfastError:
         preset = "default"
-    return path(root, former(root, preset) or preset)
+    return state_folder(root, former(root, preset) or preset)
 
 
 def apart(root: str, state: str) -> list[str]:

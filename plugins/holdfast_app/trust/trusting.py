@@ -1,4 +1,4 @@
-"""Writes the records of trusted projects, which :mod:`holdfast.config.trust` reads."""
+"""Writes the records of trusted projects, which :mod:`holdfast_app.project_settings.trust` reads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.config.trust import VERSION, Record, digest, projects_of
 from holdfast.fs import durable, userdir
+from holdfast_app.project_settings.trust import VERSION, Record, digest, projects_of
 
 
 def record(root: str, settings: Mapping[str, object]) -> Record:

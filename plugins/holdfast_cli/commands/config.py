@@ -13,7 +13,7 @@ from typing import Final
 from attrs import evolve
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings
+from holdfast.config import settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable
@@ -23,6 +23,7 @@ from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
+from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done, Setting
 from holdfast_app.transfer.migrate import is_migrated

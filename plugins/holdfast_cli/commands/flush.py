@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.config import resolved, settings
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
 from holdfast_app.capture import capture, stored_id
 from holdfast_app.progress import report
+from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
@@ -58,7 +58,7 @@ def add(call: Call) -> Answer | int:
     record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
     if call.args.role == "assistant":
         background.after_turn(call.root)
-    if settings.raw(call.root)[0]:  # the project has settings
+    if files.raw(call.root)[0]:  # the project has settings
         caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
     if not call.json and not sys.stdout.isatty():
         return 0

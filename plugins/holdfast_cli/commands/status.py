@@ -8,13 +8,13 @@ from contextlib import suppress
 
 from holdfast import Holdfast
 from holdfast.clock import local_now
-from holdfast.config import settings
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.brief.resume import Brief
+from holdfast_app.project_settings import files
 from holdfast_app.records import lastbrief
 from holdfast_app.report.cost import Cost
 from holdfast_app.report.cost import cost as cost_of
@@ -212,8 +212,8 @@ _DAILY = (
 def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     out = Term()
-    folder = settings.find_root(root)
-    found = settings.config_file(folder) is not None
+    folder = files.find_root(root)
+    found = files.config_file(folder) is not None
     out.say(f"{out.bold('holdfast')}  {out.dim('nothing is dropped until it is durable')}\n")
     brief: Brief | None = None
     problem: HoldfastError | None = None

@@ -10,9 +10,8 @@ from typing import Any, Final
 from attrs import asdict, frozen
 
 from holdfast import Holdfast
-from holdfast.config import resolved, settings, statefolder, trust
+from holdfast.config import settings
 from holdfast.config.fields import described
-from holdfast.config.resolved import Resolved
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
 from holdfast.models import Fact
@@ -22,6 +21,8 @@ from holdfast_app.checkup import adoption
 from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
+from holdfast_app.project_settings import resolved, trust
+from holdfast_app.project_settings.resolved import Resolved
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.seen import Seen
 from holdfast_cli.command import Answer, Call, Command, argument, flag
@@ -97,7 +98,7 @@ def _within(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, st
 def _adopt(call: Call) -> Answer:
     """Exit code 0 when nothing is left aside, else 1."""
     root, out = call.root, call.out
-    state = statefolder.path(root, settings.preset(resolved.hot(root)))
+    state = settings.state_folder(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
     for one in [] if call.json else held:

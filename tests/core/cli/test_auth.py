@@ -10,8 +10,8 @@ import pytest
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
-from holdfast.config import resolved, trust
 from holdfast.fs import userdir
+from holdfast_app.project_settings import resolved, trust
 from holdfast_app.trust import trusting
 from holdfast_keys import secrets
 

@@ -7,9 +7,9 @@ import pytest
 from tests.support.git import git
 
 from holdfast import Holdfast
-from holdfast.config import resolved
 from holdfast.errors import SettingsIgnored
 from holdfast.fs import userdir
+from holdfast_app.project_settings import resolved
 
 GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
 

@@ -2,8 +2,8 @@
 
 ``trust.json`` in the user's folder (:mod:`holdfast.fs.userdir`), mode 0600: ``{"v": 1, "projects": {REALPATH:
 {"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "at": ISO-8601}}}``. A cloned project
-cannot write there, so a record is the user's decision. :mod:`holdfast.config.resolved` decides which settings need
-trust. Agents' hooks use this at every event, so the parser is imported only when there is a record to read.
+cannot write there, so a record is the user's decision. :mod:`holdfast_app.project_settings.resolved` decides which
+settings need trust. Agents' hooks use this at every event, so the parser is imported only when there is a record.
 """
 
 from __future__ import annotations

@@ -2,22 +2,25 @@
 both.
 
 A project's setting beyond the limits of :mod:`holdfast.config.values` counts only when the user trusts the project for
-exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and storage
-that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every event, so
-the settings' classes are imported only when a project sets one of their keys.
+exactly these settings (:mod:`holdfast_app.project_settings.trust`). Until then it is *withheld*: it counts as not set,
+and storage that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at
+every event, so the settings' classes are imported only when a project sets one of their keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast.config import settings, statefolder, trust
+from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError, NotTrusted
 from holdfast.plugin import discovery
+from holdfast_app.project_settings import files, statefolder, trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.config.fields import About, Users
     from holdfast.config.values import Config
 
 _PLUGINS = "plugins"
@@ -37,7 +40,7 @@ class Resolved(NamedTuple):
     latter in force. ``withheld`` maps dotted keys to values for project settings that need trust but lack it;
     ``trusted`` does so for those with trust. ``strange`` are unknown dotted keys in the project's file. ``foreign``
     names another user's settings file, which holdfast ignores. ``former`` is the preset in force instead of the one
-    that is set (:mod:`holdfast.config.statefolder`), usually empty.
+    that is set (:mod:`holdfast_app.project_settings.statefolder`), usually empty.
     ``root`` is the project.
     """
 
@@ -61,7 +64,7 @@ def resolve(root: str, *, lenient: bool = False, obey_others: bool = False) -> R
     ``obey_others`` also reads another user's file, to show the effect of trusting it. Raises: ConfigError when a file
     cannot be read as TOML, or a variable of the environment cannot be used.
     """
-    written, source = settings.raw(root, obey_others=obey_others)
+    written, source = files.raw(root, obey_others=obey_others)
     outside, user = _outside()
     preset, former = _presets(root, written, outside)
     parted = part(written, outside, former)
@@ -74,7 +77,7 @@ def resolve(root: str, *, lenient: bool = False, obey_others: bool = False) -> R
     data = _in_force(user, project if lenient else _merged(project, parted.strange), former)
     if former:
         withheld = {**withheld, _PRESET: preset}
-    foreign = "" if written and not obey_others else settings.foreign_file(root)
+    foreign = "" if written and not obey_others else files.foreign_file(root)
     return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
 
 
@@ -98,24 +101,13 @@ def hot(root: str, *, alone: bool = False) -> dict[str, Any]:
 
     ``alone`` ignores the project's file. Raises: ConfigError.
     """
-    written = {} if alone else settings.raw(root)[0]
+    written = {} if alone else files.raw(root)[0]
     outside, user = _outside()
     former = _presets(root, written, outside)[1]
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, lenient=True).data
     return _in_force(user, parted.allowed, former)
-
-
-def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
-    """The configuration for opening a store, and a sentence for each kind of setting not in force.
-
-    Raises: ConfigError, NotTrusted.
-    """
-    found = resolve(root, lenient=lenient)
-    config = structured(found, lenient=lenient)
-    require_places(found)
-    return config, sentences(found)
 
 
 def load(root: str, *, lenient: bool = False) -> Config:
@@ -133,7 +125,7 @@ def structured(found: Resolved, *, lenient: bool = False) -> Config:
 
     variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides()]
     if outside := _outside()[0]:
-        config_from(outside, " with ".join([settings.user_file_shown()] * bool(found.user) + variables))
+        config_from(outside, " with ".join([files.user_file_shown()] * bool(found.user) + variables))
     try:
         if found.withheld and not lenient:
             made = config_from(found.written, found.source)
@@ -142,28 +134,13 @@ def structured(found: Resolved, *, lenient: bool = False) -> Config:
                 for one in own:  # no other is imported for a backend that the user has not chosen
                     if (one.group, one.name) == (discovery.BACKENDS, made.storage.backend):
                         discovery.check_storage(discovery.import_object(one), made.storage.options, own)
-        if found.data:
-            _preset_defaults(found.data)
         return config_from(found.data, " with ".join([found.source, *variables]))
     except ConfigError as error:
         if not found.written:
             raise
         key = str(error).rpartition(" is not valid: ")[2].partition(": ")[0]
-        line = settings.line_of(found.root, key)
-        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
-
-
-def _preset_defaults(data: dict[str, Any]) -> None:
-    """Derive the store's folder and facts file from the layout unless ``[storage]`` sets them."""
-    from holdfast.config.layout import PRESETS, Layout
-
-    layout = data.get("layout", {})
-    storage = data.setdefault("storage", {})
-    if not isinstance(layout, dict) or not isinstance(storage, dict) or layout.get("preset", "default") not in PRESETS:
-        return  # structuring reports the mistake
-    made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
-    storage.setdefault("path", made.base.path)
-    storage.setdefault("facts", made.facts)
+        line = files.line_of(found.root, key)
+        raise files.mistake(found.source, "bad-value", str(error), line=line) from None
 
 
 def portable(root: str) -> dict[str, object]:
@@ -171,7 +148,7 @@ def portable(root: str) -> dict[str, object]:
 
     Raises: ConfigError.
     """
-    return part(settings.raw(root)[0], {}).asked
+    return part(files.raw(root)[0], {}).asked
 
 
 def needs_trust(key: str, value: object) -> bool:
@@ -186,9 +163,7 @@ def require_places(found: Resolved) -> None:
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
     if moved:
-        from holdfast.config import values
-
-        known = [key for key in moved if key in values.table()]  # another key may be a sentence for the agent
+        known = [key for key in moved if key in _table()]  # another key may be a sentence for the agent
         raise NotTrusted(
             f"{found.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
@@ -270,9 +245,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
                 into = made.asking
         else:
-            from holdfast.config import values
-
-            allowed = values.allows(".".join(path), value, base)
+            allowed = _allows(".".join(path), value, base)
             if allowed is None and not (path[0] == "storage" and len(path) == 2):
                 into = made.strange
             elif not allowed:
@@ -333,7 +306,38 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:
         return False
-    return discovery.allows(plugin, key, said[key], own.get(key))
+    declared = getattr(plugin, "project_settings", None)
+    try:  # it maps keys to None, for any value, or to a function of the value and the user's own, None without one
+        if not declared or key not in declared:
+            return False
+        check = declared[key]
+        return check is None or bool(check(said[key], own.get(key)))
+    except Exception:  # noqa: BLE001 - the value comes from a stranger and the function from a plugin
+        return False
+
+
+@cache
+def _table() -> Mapping[str, About]:
+    """Every dotted key outside of ``[plugins]``, with its description. A table passed on as a whole
+    (``layout.documents``) is one key."""
+    from holdfast.config import fields, values
+
+    return fields.described(values.config_type())
+
+
+def _allows(key: str, value: object, users: Users) -> bool | None:
+    """Whether a project may set ``key`` to ``value`` without the user's trust; None for an unknown key."""
+    about = _table().get(key)
+    if about is None:
+        return None
+    kind = type(about.default)
+    if not (type(value) is kind or (kind is float and type(value) is int)):
+        return False
+    try:
+        about.check(value)
+        return about.project.fits(value, users)
+    except (ValueError, TypeError):  # the user's own values are unchecked here
+        return False
 
 
 def _outside() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import os
 
-from holdfast.config import settings
+from holdfast.config.settings import STATE_FOLDERS, state_folder
 from holdfast.fs import private
-
-
-def path(root: str, preset: str) -> str:
-    """The absolute path of the preset's private folder."""
-    return os.path.join(root, *settings.STATE_FOLDERS.get(preset, settings.STATE_FOLDERS["default"]).split("/"))
 
 
 def former(root: str, preset: str) -> str:
     """The preset in whose folder this user's state is, if ``preset`` names another folder and that holds none; else
     empty. Raises: Unavailable; ConfigError for a key that cannot be used."""
-    wanted = path(root, preset)
+    wanted = state_folder(root, preset)
     others = [
         other for other in folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
     ]
     if not others or (private.is_own(wanted) and private.is_used(wanted)):
         return ""
     there = next((other for other in others if private.is_own(other) and private.is_used(other)), "")
-    presets = [name for name in settings.STATE_FOLDERS if there and path(root, name) == there]
+    presets = [name for name in STATE_FOLDERS if there and state_folder(root, name) == there]
     # Two presets share a folder. The documents' own folder distinguishes them.
     is_timmy = "timmy" in presets and os.path.isdir(os.path.join(root, "timmy-home"))
     return "timmy" if is_timmy else next(iter(presets), "")
 
 
 def folders(root: str) -> list[str]:
-    return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(settings.STATE_FOLDERS.values())]
+    return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(STATE_FOLDERS.values())]

@@ -1,0 +1,1 @@
+"""A project's settings file: found, read, and in force as far as the user trusts it."""
