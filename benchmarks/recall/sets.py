@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast import Holdfast
-from holdfast.journal.journal import Journal
+from holdfast_app.journal.journal import Journal
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D\d+:\d+")

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
-from holdfast.journal.journal import Journal
 from holdfast_app.config import Config
+from holdfast_app.journal.journal import Journal
 from holdfast_app.search import words
 
 _WORDS = 30_000

@@ -163,7 +163,7 @@ class Project:
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""
-        return sorted(one.session_id for one in journal.every(self.services.state, packed=True))
+        return sorted(filter(None, map(journal.session_id_of, journal.session_files(self.services.state))))
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""

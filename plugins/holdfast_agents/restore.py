@@ -11,7 +11,8 @@ from attrs import evolve
 from holdfast import Holdfast, Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.journal import journal, safety
+from holdfast.journal import safety
+from holdfast.journal.journal import file_stem
 from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.humanize import ago
@@ -21,6 +22,7 @@ from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_app.base import Services
+from holdfast_app.journal import journal
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import lastbrief, recalled
 
@@ -213,7 +215,7 @@ def _session_line(event: Event, has_past: bool) -> str:
 def _has_past(memory: Holdfast, event: Event) -> bool:
     """Whether a search can find something: another session's journal, or a note of any session."""
     services = memory.services
-    own = f"{journal.file_stem(event.session)}.jsonl"
+    own = f"{file_stem(event.session)}.jsonl"
     if any(os.path.basename(path) != own for path in journal.session_files(services.state)):
         return True
     notes = services.store.backend.names(services.layout.prefix(Surface.DAILY))

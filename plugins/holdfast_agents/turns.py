@@ -14,10 +14,11 @@ from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
 from holdfast.gate import Gate
 from holdfast.journal.capture import message_record
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.journal import file_stem
 from holdfast_agents import events
 from holdfast_agents.events import Event
 from holdfast_app.capture import hot_plugins
+from holdfast_app.journal.journal import Journal
 from holdfast_app.message_formats.leaves import (
     BACKGROUND,
     MAX_SAID_CHARS,

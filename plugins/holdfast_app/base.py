@@ -12,6 +12,7 @@ from holdfast.config.layout import Surface
 from holdfast.hooks import LimitsItems
 from holdfast.services import interfaces, services
 from holdfast.storage import Document
+from holdfast_app.journal.journal import Journal
 from holdfast_app.plugins import Plugins
 from holdfast_app.trust.store import Store
 
@@ -66,6 +67,9 @@ class Services(services.Services):
 
         @property
         def spool(self) -> Spool: ...
+
+    def journal(self, session_id: str) -> Journal:
+        return Journal(self.state, session_id)
 
     @cached_property
     def recordings(self) -> dict[str, None]:

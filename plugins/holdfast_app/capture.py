@@ -11,9 +11,10 @@ from holdfast.errors import ConfigError
 from holdfast.fs import private
 from holdfast.gate import Gate, is_plain
 from holdfast.journal.capture import message_record
-from holdfast.journal.journal import Entry, Journal
+from holdfast.journal.journal import Entry
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_app.journal.journal import Journal
 from holdfast_app.project_settings import resolved
 
 

@@ -21,12 +21,12 @@ from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
-from holdfast.journal import journal, past
-from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.records import handoffs, journals, json_file, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 from holdfast.errors import HoldfastError, must_be
 from holdfast.text.lazy import log
 from holdfast_app.facts.project import RemembersFacts
+from holdfast_app.journal.journal import every
 from holdfast_app.services import Services
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class Holdfast(RemembersFacts):
     def session(self, session_id: str = "default") -> Session:
         """See :meth:`holdfast.project.Project.session`."""
         return cast("Session", super().session(session_id))
+
+    def sessions(self) -> list[str]:
+        """Ids of all sessions with a journal, those in packs too, sorted."""
+        return sorted(one.session_id for one in every(self.services.state, packed=True))
 
     def begin(self, session_id: str = "default") -> Session:
         """The session with that id when a conversation starts, after pending work is handled.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.services.interfaces import Completed
     from holdfast_app.base import Services
+    from holdfast_app.journal.journal import Journal
     from holdfast_app.loops.hold import Mirror
 
 
@@ -26,6 +27,7 @@ class Session(kernel.Session):
     """A session with a mirror. ``async with`` ends it in a thread, as ``with`` does at once."""
 
     _services: Services
+    journal: Journal
 
     def _take(self, attempt: Attempt) -> Receipt:
         """See :func:`holdfast_app.spool.take`. Earlier work that the session goes on with is closed."""

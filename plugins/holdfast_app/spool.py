@@ -27,12 +27,12 @@ from holdfast.flush.check import check
 from holdfast.flush.plan import Attempt
 from holdfast.fs import durable, private
 from holdfast.journal import safety
-from holdfast.journal.journal import Journal
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
+from holdfast_app.journal.journal import Journal
 
 logger = log(__name__)
 
@@ -330,7 +330,7 @@ class Unshipped:
                 agent=str(one.flushed.get("agent", "")),
                 at=stamp(one.at),
             )
-            if any(is_newer(entry, work, self._services.state) for entry in entries):
+            if any(is_newer(entry, work, self._services) for entry in entries):
                 continue
             if work.is_open or work.rules or entries:
                 before = next((entry.rules for entry in entries if entry.session == work.session), ())

@@ -13,11 +13,11 @@ from typing import Final
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.fs import safeopen
-from holdfast.journal import journal
 from holdfast.text.humanize import ago, count
 from holdfast_app import background
 from holdfast_app.base import Services
 from holdfast_app.dream import when
+from holdfast_app.journal import journal
 
 #: The file with the turns that wait for a model.
 QUEUE: Final = "extract.jsonl"

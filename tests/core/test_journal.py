@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import safeopen
-from holdfast.journal.journal import Journal, encode, file_stem, session_files, session_id_of
+from holdfast.journal.journal import encode, file_stem
+from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.sessions import rewriting
 
 

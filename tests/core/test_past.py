@@ -14,12 +14,12 @@ from tests.support import processes
 from tests.support.dying import dies
 
 from holdfast import Holdfast
-from holdfast.journal import past
-from holdfast.journal.journal import Journal
 from holdfast.models import Outcome
 from holdfast_app.checkup import adoption, mending
 from holdfast_app.checkup import examine as doctor
 from holdfast_app.checkup.verify import verify_all
+from holdfast_app.journal import past
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import packs
 from holdfast_app.sessions.status import status
 

@@ -16,11 +16,11 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
 from holdfast.fs import private
 from holdfast.journal import safety
-from holdfast.journal.journal import Journal
 from holdfast_app.capture import capture
 from holdfast_app.checkup import adoption
 from holdfast_app.config import Config
 from holdfast_app.data_loss import apart
+from holdfast_app.journal.journal import Journal
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
@@ -103,7 +103,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project, stat
         import os, sys
         from holdfast_app.trust import statefolders
         from holdfast_app.capture import capture
-        from holdfast.journal.journal import Journal
+        from holdfast_app.journal.journal import Journal
         root, home, uid, text, warm = sys.argv[1:]
         # The other account may not be allowed to read this interpreter's files: import everything before.
         capture(warm, "s", "user", text)

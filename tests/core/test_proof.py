@@ -8,9 +8,9 @@ from tests.support.processes import finished
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
-from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
 from holdfast.models import DreamDraft
+from holdfast_app.journal.journal import Journal
 
 NOTE, TRAIL, HANDOFF, MEMORY = (
     "memory/2026-11-21.md",

@@ -158,7 +158,7 @@ with Holdfast.open() as memory:
         receipt = session.flush({**stated, 'facts': ['The token expires after 60 s']})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
-    print(memory.store.sifted(memory.store.read('USER.md')).text)
+    print(memory.store.for_agents(memory.store.read('USER.md')))
 """
 
 

@@ -17,7 +17,6 @@ from holdfast import Holdfast, project
 from holdfast.config.values import PluginConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
-from holdfast.journal.journal import every
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
 from holdfast.plugin import discovery
@@ -26,6 +25,7 @@ from holdfast_app.authorship import witness
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
 from holdfast_app.data_loss import newest, proofs
+from holdfast_app.journal.journal import every
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})

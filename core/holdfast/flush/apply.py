@@ -17,7 +17,6 @@ from holdfast.errors import Corrupt
 from holdfast.flush import curated, handoff, notes, verify
 from holdfast.flush.verify import Proof
 from holdfast.journal import order
-from holdfast.journal.journal import Journal
 from holdfast.models import Written
 from holdfast.services.transaction import Step, Transaction
 from holdfast.storage import Capability, block_marker
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     from holdfast.storage import Document
 
 
-def is_newer(entry: handoff.Work, work: handoff.Work, state: str) -> bool:
+def is_newer(entry: handoff.Work, work: handoff.Work, services: Services) -> bool:
     """Whether ``entry`` is of a later flush of the session of ``work``: by the journal, or by the clock when the flush
     was made on another machine. Raises: Unavailable."""
     if entry.session != work.session:
         return False
-    after = order.is_after(order.flushes(Journal(state, work.session)), entry.flush, work.flush)
+    after = order.is_after(order.flushes(services.journal(work.session)), entry.flush, work.flush)
     return entry.at > work.at if after is None else after
 
 
@@ -132,7 +131,7 @@ class Documents:
         """The handoff's entries, without withheld ones, because a clone's must not become our own."""
         name = self.services.layout.name(Surface.HANDOFF)
         stored = self._store.read(name)  # no receipt may quote a withheld passage, and no archive vouch for it
-        text = self.services.store.sifted(stored).text if stored else ""
+        text = self.services.store.for_agents(stored) if stored else ""
         return handoff.parse(text, name) if text.strip() else ()
 
     # one document each
@@ -174,7 +173,7 @@ class Documents:
     def _write_handoff(self, payload: Payload, flush_id: str, note: str, agent: str, at: datetime) -> None:
         """Put the session's entry into the handoff, or a closed marker when work is not open. Work closed by
         command stays closed when its flush is completed later."""
-        state, written_again = self.services.state, bool(self.proof.lost)
+        written_again = bool(self.proof.lost)
         work = handoff.of(
             payload, session=self.session_id, flush=flush_id, note=note, agent=agent, at=stamp(at.astimezone(UTC))
         )
@@ -194,10 +193,10 @@ class Documents:
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
             if any(w.flush == flush_id for w in entries):  # a killed try's is this machine's, too
-                self.services.store.provenance.record(name, "", handoff.render([work]))
+                self.services.store.record(name, "", handoff.render([work]))
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
             new = new if new.ended == handoff.CLOSED else work
-            newer = next((w for w in entries if self.is_later and is_newer(w, work, state)), None)
+            newer = next((w for w in entries if self.is_later and is_newer(w, work, self.services)), None)
             # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
             after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing)
             return after

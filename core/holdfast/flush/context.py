@@ -11,7 +11,7 @@ from attrs import evolve
 from holdfast.config.serde import moment, receipt_from, unstructure
 from holdfast.errors import Conflict, Corrupt, HoldfastError, Unavailable
 from holdfast.journal import order, safety, summaries
-from holdfast.journal.journal import Entry, Journal
+from holdfast.journal.journal import Entry
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
 from holdfast.services.services import Services
@@ -28,7 +28,7 @@ class Context:
         self._services = services
         #: The stored id, with any secret masked.
         self.id = services.gate.identifier(session_id)
-        self.journal = Journal(services.state, self.id)
+        self.journal = services.journal(self.id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
         self.unwritten: list[Stated] = []  # that flush's payloads

@@ -120,7 +120,7 @@ def facts(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
 def finish(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
     """Mark the messages as flushed in the journal, and remove the marker. Raises: Unavailable, Corrupt, Conflict."""
     attempt.step = "journal"
-    attempt.services.store.provenance.settle()
+    attempt.services.store.settle()
     summary: dict[str, Any] = {}
     if plan.summary:
         results = attempt.gathered.results if attempt.gathered is not None else None
@@ -142,7 +142,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
             lambda entries: (evolve(w, agent=attempt.agent) if w.session == mine else w for w in entries)
         )
         attempt.documents.finish()
-        services.store.provenance.settle()
+        services.store.settle()
     attempt.session.journal.settle()
     safety.clear(services.state, mine, attempt.settled)
     pending = verify.pending(services, receipt.evidence)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
-from contextlib import suppress
 from functools import lru_cache
 from typing import BinaryIO
 
 from holdfast.errors import Corrupt
 from holdfast.fs import ownership_mark, paths, safeopen
 from holdfast.fs.records import decode, encode
-from holdfast.journal import past
 
 _NONCE, _SEAL_BYTES = 12, 12  # digits, bytes
 _LONGEST = 65536
@@ -43,16 +39,16 @@ def _is_ours(line: bytes) -> bool:
 
 
 def opened(path: str, *, private: bool = True) -> BinaryIO:
-    """The journal file at ``path``, or its bytes from a pack. ``private`` is as in :func:`safeopen.reader`; without
-    it the journal may come from elsewhere. Raises: OSError; Corrupt, also for a journal from elsewhere; Unavailable."""
-    file: BinaryIO | None = None
-    with suppress(FileNotFoundError):
-        file = safeopen.reader(path, private=private)
-    if file is None:
-        if (data := past.read(*packed_name(path))) is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        file = io.BytesIO(data)
-    if private and not _is_ours(file.readline(_LONGEST)):
+    """The journal file at ``path``. ``private`` is as in :func:`safeopen.reader`; without it the journal may come from
+    elsewhere. Raises: OSError; Corrupt for a journal from elsewhere; Unavailable."""
+    file = safeopen.reader(path, private=private)
+    return checked(file, path) if private else file
+
+
+def checked(file: BinaryIO, path: str) -> BinaryIO:
+    """The journal ``file`` of ``path`` at its start. Raises: Corrupt, having closed it, when this user did not begin it
+    on this machine."""
+    if not _is_ours(file.readline(_LONGEST)):
         file.close()
         raise Corrupt(
             f"{paths.ending(path, 4)} was not begun by this user's holdfast on this machine, so it is not read.",
@@ -60,9 +56,3 @@ def opened(path: str, *, private: bool = True) -> BinaryIO:
         )
     file.seek(0)
     return file
-
-
-def packed_name(path: str) -> tuple[str, str]:
-    """The private folder and the name in its packs."""
-    folder, name = os.path.split(path)
-    return os.path.dirname(folder), name.removesuffix(".jsonl")

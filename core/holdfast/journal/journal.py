@@ -5,7 +5,6 @@ it and the next writer cuts it. Other unreadable data is :class:`~holdfast.error
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
-A session that ended long ago has its journal in a pack (:mod:`holdfast.journal.past`), where this class reads it too.
 The first line has a keyed seal, so that a journal which an archive or a clone puts into the folder is not read. A purge
 or a scrub rewrites messages and changes the first line, so that processes with the session open notice.
 
@@ -26,8 +25,7 @@ from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import beginning, decode, encode, may_be_torn
 from holdfast.fs.safeopen import SIZE, identity_of
-from holdfast.journal import past
-from holdfast.journal.beginning import first_line_of, opened, packed_name
+from holdfast.journal.beginning import first_line_of, opened
 
 if TYPE_CHECKING:
     from holdfast.fs.safeopen import Identity
@@ -35,9 +33,8 @@ if TYPE_CHECKING:
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
-#: How the lines of checkpoints and messages begin.
+#: How the lines of checkpoints begin.
 CHECKPOINT = beginning("checkpoint")
-MESSAGE = beginning("message")
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
@@ -93,26 +90,35 @@ class Journal:
         return paths.ending(self.path, 4)
 
     def exists(self) -> bool:
-        return os.path.exists(self.path) or past.find(self._state, self.stem) is not None
+        return os.path.exists(self.path)
 
     def size(self) -> int:
         """The size in bytes, 0 when missing. Raises: Unavailable."""
-        if (found := self._identity()) is not None:
-            return found[SIZE]
-        packed = past.find(self._state, self.stem)
-        return packed.size if packed else 0
+        found = self._identity()
+        return found[SIZE] if found else 0
 
     def data(self) -> bytes:
         """All of it; empty when missing. Raises: Corrupt; Unavailable."""
-        with durable.reporting(self.path, "read"), suppress(FileNotFoundError), opened(self.path) as file:
+        with durable.reporting(self.path, "read"), suppress(FileNotFoundError), self._opened() as file:
             return file.read()
         return b""
 
+    # replaceable by an application, which may keep ended sessions elsewhere and prove the order of checkpoints
+
+    def _opened(self) -> BinaryIO:
+        """The file, or what stands for it. Raises: OSError; Corrupt; Unavailable."""
+        return opened(self.path)
+
     def unpack(self) -> None:
-        """Move a packed journal back, to change it. The caller holds its lock. Raises: Corrupt; Unavailable."""
-        if not os.path.lexists(self.path) and (data := past.read(self._state, self.stem)) is not None:
-            private.make(self._state, "sessions")
-            durable.replace(self.path, data)
+        """Called with the lock held, before a change: the journal must be in its file. Raises: Corrupt; Unavailable."""
+
+    def _linked(self, records: Sequence[dict[str, Any]], size: int, first: bytes) -> Sequence[dict[str, Any]]:
+        """The records to append to ``size`` bytes, after the ``first`` line of a new journal. Raises: Unavailable."""
+        return records
+
+    def _passed(self, start: int, checkpoint: dict[str, Any]) -> None:
+        """Called when a checkpoint is durable."""
+        self._checkpoint = start
 
     def _identity(self) -> Identity | None:
         """The file as it is now, None when missing. Raises: Unavailable."""
@@ -130,7 +136,7 @@ class Journal:
     def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each line from offset ``start``, with its offset; none when the file is missing. Raises: Unavailable."""
         missing = suppress(FileNotFoundError, IsADirectoryError)
-        with durable.reporting(self.path, "read"), missing, opened(self.path) as file:
+        with durable.reporting(self.path, "read"), missing, self._opened() as file:
             if start:
                 file.seek(start)
             for line in file:
@@ -168,19 +174,14 @@ class Journal:
             if found is None or not self.only_ours:
                 size = self._settled(size)
             first = b"" if size else first_line_of(self.session_id)
-            linked: Sequence[dict[str, Any]] = records
-            if any(record["kind"] == "checkpoint" for record in records):  # no hook of every turn writes one
-                from holdfast.journal import chain
-
-                linked = chain.link(self.path, records, self._checkpoint, size, first)
+            linked = self._linked(records, size, first)
             lines = list(map(encode, linked))
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, linked, strict=True):
                 entries.append(Entry(start, start + len(line), record))
                 if record["kind"] == "checkpoint":
-                    self._checkpoint = start
-                    chain.note(self._state, self.stem, start, record)
+                    self._passed(start, record)
                 start += len(line)
             if first:
                 self._begun()
@@ -260,12 +261,6 @@ class Journal:
                 found = Entry(start, start + len(line), record)
         return found
 
-    def is_unflushed(self) -> bool:
-        """Whether a message was added that no flush covers. Reads from the last flush on. Raises: Unavailable."""
-        last = self.last_checkpoint()
-        lines = self._lines(last.record["flushed_to"] if last else 0)
-        return any(line.startswith(MESSAGE) and line.endswith(b"\n") for _, line in lines)
-
     def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
 
@@ -290,7 +285,7 @@ class Journal:
         with durable.lock(self.lock_path):  # otherwise a purge or another writer may be active right now
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
-                with opened(self.path) as file:
+                with self._opened() as file:
                     size = _whole_length(file, size)
             if acknowledged > size:
                 raise self._cut_short(size, acknowledged)
@@ -346,26 +341,14 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def session_files(state: str, *, packed: bool = False) -> list[str]:
-    """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also the former paths of packed
-    ones, which :class:`Journal` and the functions here read from their packs. Raises: Unavailable."""
+def session_files(state: str) -> list[str]:
+    """Paths of the journals in ``state/sessions``, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
-    names = {name for name in private.names(folder) if name.endswith(".jsonl")}
-    if packed:
-        names.update(f"{one.stem}.jsonl" for one in past.every(state))
-    return [os.path.join(folder, name) for name in sorted(names)]
-
-
-def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
-    """The journals whose first line is readable, see :func:`session_files`. Raises: Unavailable."""
-    ids = map(session_id_of, session_files(state, packed=packed))
-    return (Journal(state, session_id) for session_id in ids if session_id is not None)
+    return [os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl")]
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged or from elsewhere. Raises: Unavailable."""
-    if not os.path.lexists(path) and (one := past.find(*packed_name(path))) is not None:
-        return one.session
     with suppress(Corrupt), durable.reporting(path, "read"), opened(path, private=private) as file:
         record = decode(file.readline().rstrip(b"\n"))
         return str(record["id"]) if record and record.get("kind") == "session" else None

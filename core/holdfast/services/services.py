@@ -16,9 +16,9 @@ from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.errors import ConfigError, PluginNotFound, must_be
 from holdfast.gate import Gate
+from holdfast.journal.journal import Journal
 from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Decided, FactService, Outbox, Room
-from holdfast.services.provenance import Provenance
 from holdfast.services.store import Store
 from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.humanize import tokens
@@ -74,8 +74,12 @@ class Services:
 
     @classmethod
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
-        """The project's store, with its answer to which passages agents may have. The kernel trusts all of them."""
-        return Store(backend, config.layout, state, Provenance())
+        """The project's store."""
+        return Store(backend, config.layout, state)
+
+    def journal(self, session_id: str) -> Journal:
+        """The session's journal, a file."""
+        return Journal(self.state, session_id)
 
     @property
     def facts(self) -> FactService:

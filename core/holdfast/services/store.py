@@ -9,15 +9,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from holdfast.config.layout import Layout
-from holdfast.errors import Conflict, Corrupt, Unavailable
+from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.services.provenance import Provenance, Sifted
-from holdfast.storage import ABSENT, Committed, Document, StorageBackend, appended, block_marker, check_name, sha256
+from holdfast.storage import ABSENT, Committed, Document, StorageBackend, block_marker, check_name, sha256
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact, Written
+    from holdfast.models import Written
 
 logger = log(__name__)
 
@@ -40,13 +39,10 @@ class _Closed:
 
 
 class Store:
-    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
+    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder."""
 
-    ``provenance`` records its writes."""
-
-    def __init__(self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance) -> None:
+    def __init__(self, backend: StorageBackend, layout: Layout, state: str) -> None:
         self.backend = backend
-        self.provenance = provenance
         self.layout = layout
         self.state = state
 
@@ -63,47 +59,32 @@ class Store:
         """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})
 
+    # replaceable by an application, which may withhold from agents what others brought. The kernel trusts its folder.
+
     def begin(self) -> None:
-        """Record, once, the project's content from before this machine's first write. Until then only this machine's
-        writes count as written here. Raises: Unavailable."""
-        self.provenance.begin(self.documents(), self.readable_facts())
+        """Called when the project is opened. Raises: Unavailable."""
 
-    def sifted(self, document: Document) -> Sifted:
-        """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
-        return self.provenance.sift(document.name, document.text)
+    def for_agents(self, document: Document) -> str:
+        """The document's text without withheld passages. Raises: Unavailable."""
+        return document.text
 
-    def documents(self) -> Iterator[tuple[str, str]]:
-        """Names and content of readable documents, one at a time."""
-        for name in self.names():
-            try:
-                document = self.backend.read(name)
-            except Corrupt:
-                continue
-            if document is not None:
-                yield name, document.text
+    def record(self, name: str, before: str, after: str) -> None:
+        """Called before a write of this machine. Raises: Unavailable."""
 
-    def readable_facts(self) -> Iterator[Fact]:
-        """The facts up to a damaged one, and the other intact ones where the backend can read them."""
-        try:
-            yield from self.backend.facts()
-        except Corrupt as error:
-            yield from error.intact
+    def settle(self) -> None:
+        """Make such records durable, before a flush counts as such. Raises: Unavailable."""
+
+    # writing
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        if self.provenance.withholds:
-            before = self.read(name)
-            text = before.text if before else ""
-            # A killed flush's block is this machine's, too, even if a power cut took its record.
-            self.provenance.record(name, text.replace(block.strip("\n"), ""), text + appended(text, block, header))
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise silent(name)
-        self.provenance.confirm(document.name, document.text)
-        return proof_of(surface, document, block.strip("\n"))
+        return self.proved(surface, document, block.strip("\n"))
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
         """Read, change and write a document by compare-and-swap, then read it back.
@@ -135,32 +116,30 @@ class Store:
                 logger.info("a document is changed without its lock: %s", error.message)
             yield
 
-    def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
-        """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
-        back. Raises: Conflict when another process wrote; Unavailable when the stored text differs from the text
-        written."""
-        check_name(name)
-        before = self.backend.read(name) if expected != ABSENT else None
-        return self._replace(surface, name, text, before, expected)
-
     def _replace(self, surface: str, name: str, text: str, before: Document | None, expected: str = "") -> Written:
         expected = expected or (before.revision if before else ABSENT)
-        self.provenance.record(name, before.text if before else "", text)
+        self.record(name, before.text if before else "", text)
         revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
-            self.provenance.confirm(after.name, after.text)
-            return proof_of(surface, after, text)
+            return self.proved(surface, after, text)
         if after is None or after.revision in (revision, expected):
             raise silent(name)
         raise Conflict(
             f"{name} was changed by another process right after it was written.", next_step="Check it, then try again."
         )
 
-    def delete(self, name: str) -> None:
-        """Delete a document deliberately, so it does not count as missing. Raises: NotFound; Unavailable."""
-        self.provenance.delete(check_name(name))
-        self.backend.delete(check_name(name))
+    def proved(self, surface: str, document: Document, text: str) -> Written:
+        """The proof that ``text`` is in ``document``, which was read back."""
+        from holdfast.models import Written
+
+        return Written(
+            surface=surface,
+            name=document.name,
+            revision=document.revision,
+            sha256=sha256(text),
+            size=len(text.encode("utf-8")),
+        )
 
     def close(self) -> None:
         """Release the backend. Each use of it afterwards raises Unavailable."""
@@ -190,17 +169,4 @@ def silent(name: str) -> Unavailable:
     return Unavailable(
         f"{name} was written without an error, but the stored text differs.",
         next_step="Check the disk or the backend. Nothing was dropped.",
-    )
-
-
-def proof_of(surface: str, document: Document, text: str) -> Written:
-    """The proof that ``text`` is in ``document``, which was read back."""
-    from holdfast.models import Written
-
-    return Written(
-        surface=surface,
-        name=document.name,
-        revision=document.revision,
-        sha256=sha256(text),
-        size=len(text.encode("utf-8")),
     )

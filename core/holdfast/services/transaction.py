@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
-from holdfast.services.store import Store, proof_of, silent, tries
+from holdfast.services.store import Store, silent, tries
 from holdfast.storage import ABSENT, Append, Document, Write, check_name
 
 
@@ -101,5 +101,4 @@ class Transaction:
             raise silent(step.name)
         if step.change and stored.text != wanted:  # another process wrote right after: make sure that ours is in it
             return self._store.change(step.surface, step.name, step.change)
-        self._store.provenance.confirm(stored.name, stored.text)
-        return proof_of(step.surface, stored, wanted)
+        return self._store.proved(step.surface, stored, wanted)

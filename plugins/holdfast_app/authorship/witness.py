@@ -18,12 +18,12 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
-from holdfast.journal import journal
-from holdfast.journal.beginning import opened
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
+from holdfast_app.journal import journal
+from holdfast_app.journal.journal import opened
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records import journals, lastbrief
 from holdfast_app.records.ownlines import is_filler

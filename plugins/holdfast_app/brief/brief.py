@@ -20,7 +20,6 @@ from holdfast.errors import Corrupt, must_be_whole
 from holdfast.flush import handoff
 from holdfast.fs import private
 from holdfast.journal import safety
-from holdfast.journal.journal import Journal
 from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
 from holdfast.text.plain import BOM
@@ -31,6 +30,7 @@ from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import Brief, artifacts, resume
 from holdfast_app.data_loss import Loss
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.journal import order
-from holdfast.journal.journal import Journal
 from holdfast.models import Category, Fact, Message
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut, one_line
@@ -21,6 +20,7 @@ from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.authorship.witness import message
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import recalled
 
 #: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.

@@ -18,8 +18,9 @@ from attrs import frozen
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
-from holdfast.journal import emergency_log, journal, past
-from holdfast.journal.journal import Journal
+from holdfast.journal import emergency_log
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE

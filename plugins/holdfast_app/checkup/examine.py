@@ -16,7 +16,7 @@ from holdfast import Holdfast
 from holdfast.config import settings
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
-from holdfast.journal import journal, safety
+from holdfast.journal import safety
 from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.calls import Caller, CallFailed, call
@@ -27,6 +27,7 @@ from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, w
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.dream.write import lock
+from holdfast_app.journal import journal
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting

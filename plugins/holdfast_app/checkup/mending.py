@@ -18,12 +18,13 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.journal import file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, StateMutation
 from holdfast.storage import Capability
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
 from holdfast_app.data_loss import Loss
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, packs
 from holdfast_app.records.blocks import blocks
 from holdfast_app.services import Services

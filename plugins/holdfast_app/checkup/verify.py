@@ -14,11 +14,11 @@ from attrs import field, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import verify
-from holdfast.journal import chain
-from holdfast.journal.chain import Head
-from holdfast.journal.journal import Journal, every
 from holdfast_app import data_loss
 from holdfast_app.base import Services
+from holdfast_app.journal import chain
+from holdfast_app.journal.chain import Head
+from holdfast_app.journal.journal import Journal, every
 from holdfast_app.records import work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust.provenance import Provenance

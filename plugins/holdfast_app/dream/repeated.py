@@ -13,7 +13,6 @@ from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.journal import journal
 from holdfast.storage import ABSENT
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
@@ -24,6 +23,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
 from holdfast_app.dream.grounding.sources import sentences
 from holdfast_app.dream.write import diff, new_id
 from holdfast_app.facts.rejected import Rejected
+from holdfast_app.journal import journal
 from holdfast_app.records import journals
 
 #: Names the proposer where a dream's plugin is named.

@@ -24,9 +24,7 @@ from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, Refused, Unavailable
 from holdfast.flush import notes
 from holdfast.fs import paths, private
-from holdfast.journal import journal as journals
 from holdfast.journal import order, summaries
-from holdfast.journal.journal import Journal
 from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.services.interfaces import FactService, Gathered
 from holdfast.storage import block_marker, sha256
@@ -43,6 +41,8 @@ from holdfast_app.facts.extraction.queue import Queue, Run, Waiting
 from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value, check_source
+from holdfast_app.journal import journal as journals
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import blocks, ownlines, recalled
 
 logger = log("holdfast.facts")

@@ -23,11 +23,11 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, must_be
 from holdfast.fs import durable, private
-from holdfast.journal import journal
 from holdfast.models import Fact
 from holdfast.text.humanize import count
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.base import Services
+from holdfast_app.journal import journal
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, Walk, alone, carry_out

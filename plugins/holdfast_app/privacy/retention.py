@@ -21,12 +21,12 @@ from holdfast.config.serde import moment
 from holdfast.errors import NotFound
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
-from holdfast.journal import journal, past
-from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
 from holdfast_app import progress
 from holdfast_app.base import Services
 from holdfast_app.data_loss import note_forgotten
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
 from holdfast_app.privacy.sweep import Walk, alone, last_said

@@ -15,11 +15,11 @@ from holdfast.config.layout import Layout, Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.journal.journal import Journal
 from holdfast.models import Fact
 from holdfast.storage import block_ids
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
+from holdfast_app.journal.journal import Journal
 from holdfast_app.privacy.transforms import Edit, Needle, any_in_bytes, edit_bytes, fold, is_temporary, map_texts
 from holdfast_app.records import blocks
 

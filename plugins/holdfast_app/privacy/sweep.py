@@ -21,14 +21,16 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import emergency_log, journal, past, safety
-from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal import emergency_log, safety
+from holdfast.journal.journal import file_stem
 from holdfast.models import Fact
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
 from holdfast_app.base import Services
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
 from holdfast_app.project_settings.files import config_file

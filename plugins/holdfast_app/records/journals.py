@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt
 from holdfast.fs.records import decode
-from holdfast.journal.beginning import opened
-from holdfast.journal.journal import CHECKPOINT, MESSAGE, Hint, Journal, hint_of, session_files
+from holdfast.journal.journal import CHECKPOINT, Hint, hint_of
+from holdfast_app.journal.journal import MESSAGE, Journal, opened, session_files
 
 
 def by_age(state: str) -> list[str]:

@@ -1,5 +1,5 @@
-"""Pack the journals of sessions that ended long ago (:mod:`holdfast.journal.past`), change the packs, find damage in
-them, and read another user's.
+"""Pack the journals of sessions that ended long ago (:mod:`holdfast_app.journal.past`), change the packs, find
+damage in them, and read another user's.
 
 A journal leaves ``state/sessions`` only after its copy in a pack is durable, and returns there before it is changed, so
 a process may be killed between any two writes.
@@ -16,9 +16,10 @@ from zlib import crc32
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import emergency_log, journal, past, safety
-from holdfast.journal.journal import Journal
-from holdfast.journal.past import FOLDER, INDEX, SUFFIX, Packed
+from holdfast.journal import emergency_log, safety
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal
+from holdfast_app.journal.past import FOLDER, INDEX, SUFFIX, Packed
 from holdfast_app.records import journals
 
 #: A pack of this size gets no more journals. A purge rewrites whole packs.

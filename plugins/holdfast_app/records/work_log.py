@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.flush.handoff import Work
-from holdfast.journal.journal import Journal
 from holdfast.storage import sha256
+from holdfast_app.journal.journal import Journal
 
 KIND = "work"
 

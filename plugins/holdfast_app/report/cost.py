@@ -15,9 +15,9 @@ from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.fs import private
-from holdfast.journal import journal
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import calls_today
+from holdfast_app.journal import journal
 from holdfast_app.records import journals
 from holdfast_app.records.journals import Incident
 

@@ -18,11 +18,11 @@ from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import paths
-from holdfast.journal import journal, past
-from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
+from holdfast_app.journal import journal, past
+from holdfast_app.journal.journal import Journal
 from holdfast_app.markdown import marks
 from holdfast_app.records import ownlines
 from holdfast_app.search import KINDS

@@ -12,7 +12,7 @@ from typing import Any, Final
 from holdfast import Holdfast
 from holdfast.clock import must_be_moment
 from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
-from holdfast.journal import journal
+from holdfast.journal.journal import file_stem
 from holdfast.text.humanize import count
 from holdfast_app.project_settings import resolved
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
@@ -131,7 +131,7 @@ class _Search:
         """An SQL condition on the table ``entry``, empty for all of it. It has numbers and known words only."""
         conditions = [f"entry.kind IN ({_listed(self._kinds)})"] if self._kinds else []
         if self._session:
-            name = f"{journal.file_stem(self._session)}.jsonl"
+            name = f"{file_stem(self._session)}.jsonl"
             found = self._db.execute("SELECT id FROM source WHERE kind = ? AND name = ?", (records.TURN, name))
             conditions.append(f"entry.id >> {index.SOURCE} = {(found.fetchone() or [-1])[0]}")
         if first is not None:

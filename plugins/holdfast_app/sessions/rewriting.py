@@ -13,9 +13,9 @@ from typing import Any
 
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode, encode
-from holdfast.journal import chain
 from holdfast.journal.beginning import first_line_of
-from holdfast.journal.journal import Journal
+from holdfast_app.journal import chain
+from holdfast_app.journal.journal import Journal
 
 #: Offsets that a checkpoint points to.
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to", "since")

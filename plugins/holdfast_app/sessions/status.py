@@ -16,11 +16,13 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.context import Context
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
-from holdfast.journal import journal, past, safety
+from holdfast.journal import safety
+from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast_app.base import Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
+from holdfast_app.journal import journal, past
 from holdfast_app.records import journals
 from holdfast_app.sessions import pastgate
 
@@ -55,7 +57,7 @@ class Status:
     """A project at one moment. ``sessions`` is sorted with unsafe first, next dirty, last safe, each by id. ``waiting``
     lists unpublished items, oldest first; ``spooled`` the flushes that only this machine has. ``notices`` are
     sentences about project settings that are not in force, and about sessions compacted past the gate. ``packed``
-    counts ended sessions, all safe, that ``sessions`` leaves out (:mod:`holdfast.journal.past`). ``lost`` is stored
+    counts ended sessions, all safe, that ``sessions`` leaves out (:mod:`holdfast_app.journal.past`). ``lost`` is stored
     data that a quick check found missing."""
 
     root: str
@@ -169,7 +171,7 @@ def _flushed(path: str) -> SessionStatus | None:
         return None
     receipt = record["receipt"]
     session_id = receipt["session_id"]
-    if journal.file_stem(session_id) + ".jsonl" != os.path.basename(path):
+    if file_stem(session_id) + ".jsonl" != os.path.basename(path):
         return None
     at, (messages, tokens, turn_at) = moment(receipt["at"]), record["context"]
     return SessionStatus(
@@ -194,11 +196,11 @@ def owner(path: str) -> str:
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
-        session_id = next((one for one in (stem, *_named(path)) if journal.file_stem(one) == stem), None)
+        session_id = next((one for one in (stem, *_named(path)) if file_stem(one) == stem), None)
     if session_id is None:
         step = "Restore the file from a copy, or move it away."
         raise Corrupt(f"{shown} has a damaged first line, so its session is unknown.", next_step=step)
-    wanted = journal.file_stem(session_id)
+    wanted = file_stem(session_id)
     if wanted != stem:
         step = f"Rename it to {wanted}.jsonl; if that file exists, flush that session first."
         raise Corrupt(f"{shown} is the journal of session {session_id!r}, but has the wrong name.", next_step=step)

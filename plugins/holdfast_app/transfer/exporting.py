@@ -25,10 +25,10 @@ from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
 from holdfast.gate import Gate
-from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
 from holdfast_app import progress
+from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.privacy.transforms import is_database, map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive

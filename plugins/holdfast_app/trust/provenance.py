@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.services.provenance import Sifted, Withheld
 from holdfast.text import untrusted
 from holdfast.text.humanize import count
 from holdfast_app.project_settings import resolved, trust
@@ -30,7 +29,7 @@ from holdfast_app.trust import passages
 from holdfast_app.trust.gitlines import Origins
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
-from holdfast_app.trust.store import Trusting
+from holdfast_app.trust.store import Sifted, Trusting, Withheld
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -105,8 +104,8 @@ class Provenance(Trusting):
         self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
-        """See :meth:`holdfast.services.provenance.Provenance.record`. Before writing, so that a crash in between does
-        not withhold the user's own memory.
+        """See :meth:`Trusting.record`. Before writing, so that a crash in between does not withhold
+        the user's own memory.
 
         ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.
         A withheld passage that the write moves or changes stays withheld.

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
+from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
-from holdfast.services import provenance, store
-from holdfast.services.provenance import Withheld
-from holdfast.storage import Add, Change, Remove, Update, get_fact, update_fact, updated
+from holdfast.services import store
+from holdfast.storage import (
+    ABSENT,
+    Add,
+    Change,
+    Document,
+    Remove,
+    StorageBackend,
+    Update,
+    appended,
+    check_name,
+    get_fact,
+    update_fact,
+    updated,
+)
 
 if TYPE_CHECKING:
-    from holdfast.models import AddResult, Fact
+    from holdfast.models import AddResult, Fact, Written
 
 
 #: Documents with nothing withheld, each with its file's status.
@@ -24,8 +37,50 @@ _CLEAN: Final = "clean.json"
 _MOST_READ: Final = 1_000
 
 
-class Trusting(provenance.Provenance):
-    """Withholds no passage and no fact."""
+class Withheld(Protocol):
+    """A passage that agents do not get. ``line`` is its first line, 1-based; ``key`` identifies its content."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def lines(self) -> range: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+
+
+class Sifted(NamedTuple):
+    """A document's text for agents. Withheld passages became blank, so that line numbers stay."""
+
+    text: str
+    withheld: tuple[Withheld, ...]
+
+
+class Trusting:
+    """Withholds no passage and no fact. All methods raise Unavailable when the records cannot be read or written."""
+
+    #: Whether anything may be withheld. If not, nothing needs to be read for :meth:`record`.
+    withholds: ClassVar[bool] = False
+
+    def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
+        """Record, once, the project's content from before this machine's first write."""
+
+    def record(self, name: str, before: str, after: str) -> None:
+        """Record the passages that a write of this machine is about to add."""
+
+    def settle(self) -> None:
+        """Make the records durable, before a flush counts as such."""
+
+    def confirm(self, name: str, text: str) -> None:
+        """Record that a document was read back after a write."""
+
+    def delete(self, name: str) -> None:
+        """Record durably that a call is about to delete the document."""
+
+    def sift(self, name: str, text: str) -> Sifted:
+        """The document's text without passages that are withheld from agents."""
+        return Sifted(text, ())
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
         """Record facts that this machine is about to store."""
@@ -52,9 +107,71 @@ class Trusting(provenance.Provenance):
 
 
 class Store(store.Store):
-    """Documents as in the kernel's, and facts."""
+    """Documents as in the kernel's, and facts. ``provenance`` records its writes."""
 
-    provenance: Trusting
+    def __init__(self, backend: StorageBackend, layout: Layout, state: str, provenance: Trusting) -> None:
+        super().__init__(backend, layout, state)
+        self.provenance = provenance
+
+    def begin(self) -> None:
+        """Record, once, the project's content from before this machine's first write. Until then only this machine's
+        writes count as written here. Raises: Unavailable."""
+        self.provenance.begin(self.documents(), self.readable_facts())
+
+    def sifted(self, document: Document) -> Sifted:
+        """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
+        return self.provenance.sift(document.name, document.text)
+
+    def for_agents(self, document: Document) -> str:
+        return self.sifted(document).text
+
+    def record(self, name: str, before: str, after: str) -> None:
+        self.provenance.record(name, before, after)
+
+    def settle(self) -> None:
+        self.provenance.settle()
+
+    def documents(self) -> Iterator[tuple[str, str]]:
+        """Names and content of readable documents, one at a time."""
+        for name in self.names():
+            try:
+                document = self.backend.read(name)
+            except Corrupt:
+                continue
+            if document is not None:
+                yield name, document.text
+
+    def readable_facts(self) -> Iterator[Fact]:
+        """The facts up to a damaged one, and the other intact ones where the backend can read them."""
+        try:
+            yield from self.backend.facts()
+        except Corrupt as error:
+            yield from error.intact
+
+    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
+        if self.provenance.withholds:
+            before = self.read(name)
+            text = before.text if before else ""
+            # A killed flush's block is this machine's, too, even if a power cut took its record.
+            self.record(name, text.replace(block.strip("\n"), ""), text + appended(text, block, header))
+        return super().append(surface, name, block, header, block_id)
+
+    def proved(self, surface: str, document: Document, text: str) -> Written:
+        self.provenance.confirm(document.name, document.text)
+        return super().proved(surface, document, text)
+
+    def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
+        """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
+        back. Raises: Conflict when another process wrote; Unavailable when the stored text differs from the text
+        written."""
+        check_name(name)
+        before = self.backend.read(name) if expected != ABSENT else None
+        return self._replace(surface, name, text, before, expected)
+
+    def delete(self, name: str) -> None:
+        """Delete a document deliberately, so it does not count as missing. Raises: NotFound; Unavailable."""
+        self.provenance.delete(check_name(name))
+        self.backend.delete(check_name(name))
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document exists and agents may have nothing of it, as of a damaged one. Raises: Unavailable."""

@@ -12,10 +12,10 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import verify
-from holdfast.journal.journal import Journal
 from holdfast.models import Message, Payload, Receipt
 from holdfast_app.authorship import sources
 from holdfast_app.base import Services
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records.journals import Incident, incidents
 
 #: Fields of a payload in the order in which they are shown, with their labels.

@@ -15,10 +15,10 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import private
 from holdfast.journal import safety
-from holdfast.journal.journal import Journal
 from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.facts.rejected import Departure
+from holdfast_app.journal.journal import Journal
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import journals

@@ -15,10 +15,10 @@ from typing import Final
 from holdfast.config.serde import moment
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.flush.handoff import Work
-from holdfast.journal.journal import Journal
 from holdfast.text.lazy import log
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.base import Services
+from holdfast_app.journal.journal import Journal
 from holdfast_app.offline import asked
 from holdfast_app.offline.asked import Kind
 from holdfast_app.records import work_log

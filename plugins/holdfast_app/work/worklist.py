@@ -20,12 +20,12 @@ from holdfast.flush import handoff, notes
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
-from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import sha256
 from holdfast.text.humanize import nearest
 from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.printable import some
 from holdfast_app.records import blocks, handoffs, work_log
 from holdfast_app.records.work_log import Decision

@@ -15,7 +15,6 @@ from holdfast.config.fields import described
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
 from holdfast.models import Fact
-from holdfast.services.provenance import Withheld as Passage
 from holdfast.text.humanize import count
 from holdfast_app.checkup import adoption
 from holdfast_app.checkup.adoption import Adopted, Held
@@ -25,6 +24,7 @@ from holdfast_app.project_settings import resolved, trust
 from holdfast_app.project_settings.resolved import Resolved
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.seen import Seen
+from holdfast_app.trust.store import Withheld as Passage
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from tests.support import processes
 
-from holdfast.journal.journal import Journal
 from holdfast_agents import events
+from holdfast_app.journal.journal import Journal
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
 PAGE = Path(__file__).parents[3] / "docs" / "clients.md"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Conflict
-from holdfast.journal.journal import Journal
+from holdfast_app.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 
 

@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from holdfast.journal.journal import Journal
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DurableQueue, Row
+from holdfast_app.journal.journal import Journal
 from holdfast_app.records import json_file
 
 logger = log("holdfast.facts")

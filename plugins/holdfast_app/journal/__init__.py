@@ -1,0 +1,1 @@
+"""The journals of an application: packed when their sessions ended long ago, and chained against tampering."""
