@@ -118,13 +118,6 @@ class Gate:
         masked = dict(zip(doubtful, self._each(doubtful, "journal", self.identifier), strict=True))
         return [masked.get(one, one) for one in given]
 
-    def label(self, given: str) -> str:
-        """:meth:`identifier` for a name that a client recorded; empty for a refused name. Raises: PluginError."""
-        try:
-            return self.identifier(given)
-        except Refused:
-            return ""
-
     def outgoing_all(self, strings: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
         return self._each(strings, surface, lambda text: self.outgoing(text, surface=surface))

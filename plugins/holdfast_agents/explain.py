@@ -11,7 +11,6 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
-from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
@@ -22,6 +21,7 @@ from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command
 from holdfast_cli.terminal import Cell, Term
+from holdfast_models import recall
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28

@@ -14,7 +14,6 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import safety
 from holdfast.journal.journal import file_stem
 from holdfast.storage import deadline, snapshot
-from holdfast.text import recall
 from holdfast.text.humanize import ago
 from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply, until
@@ -25,6 +24,7 @@ from holdfast_app.base import Services
 from holdfast_app.journal import journal
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import lastbrief, recalled
+from holdfast_models import recall
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000

@@ -17,7 +17,7 @@ from holdfast.journal.capture import message_record
 from holdfast.journal.journal import file_stem
 from holdfast_agents import events
 from holdfast_agents.events import Event
-from holdfast_app.capture import hot_plugins
+from holdfast_app.capture import hot_plugins, label
 from holdfast_app.journal.journal import Journal
 from holdfast_app.message_formats.leaves import (
     BACKGROUND,
@@ -68,7 +68,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
         except Refused as refused:
             record = message_record(gate, root, role, withheld(refused), at=at)
         turn = event.call or event.key or os.urandom(8).hex()
-        record["id"] = gate.label(given_id) or MARK + digest(event.name, turn, record["role"], record["text"])
+        record["id"] = label(gate, given_id) or MARK + digest(event.name, turn, record["role"], record["text"])
         if event.call and event.kind == events.TOOL:
             record["call"] = digest(event.call)
         records.append(record)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holdfast.clock import local_now
 from holdfast.config import settings
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, Refused
 from holdfast.fs import private
 from holdfast.gate import Gate, is_plain
 from holdfast.journal.capture import message_record
@@ -35,6 +35,14 @@ def stored_id(root: str, session_id: str) -> str:
     Raises: ConfigError, Refused, PluginError.
     """
     return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
+
+
+def label(gate: Gate, given: str) -> str:
+    """A name that a client recorded, masked; empty for a refused name. Raises: PluginError."""
+    try:
+        return gate.identifier(given)
+    except Refused:
+        return ""
 
 
 def hot_plugins(root: str, *, alone: bool = False) -> tuple[PluginManager, str]:

@@ -14,14 +14,21 @@ from holdfast.config.fields import (
     Allowed,
     at_least,
     between,
-    days,
     more_than,
     one_of,
-    only,
     setting,
     stricter,
 )
 from holdfast.errors import HoldfastError
+
+
+def days(value: float) -> None:
+    if not 0 <= value <= 36_525:  # more than a century would be before the first date
+        raise ValueError(f"must be 0 to 36525, not {value!r}")
+
+
+def only(value: object) -> Allowed:
+    return Allowed(f"`{value}`", lambda given, users: given == value)
 
 
 def _check_confidence(value: float) -> None:

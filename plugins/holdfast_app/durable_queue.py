@@ -15,14 +15,23 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, records, safeopen
+from holdfast.text import untrusted
 
 _LONGEST = 1 << 16  # size of the file's end that a quick check reads
 _FORM = b"%012d %08x %012d %012d"
+
+
+def rows_of(path: str) -> Iterator[Any]:
+    """The JSON values of a private file's lines. Unreadable lines are skipped. Raises: Unavailable."""
+    with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
+        for line in file:
+            with suppress(ValueError):
+                yield untrusted.from_json(line)
 
 
 class _Mark(NamedTuple):
@@ -145,7 +154,7 @@ class Log(Generic[V]):
 
     def entries(self, rows: Iterable[object] | None = None) -> Iterator[V]:
         """The objects in the file, or in ``rows``. Unreadable ones (truncated by a crash) are skipped."""
-        for row in private.rows(self._path) if rows is None else rows:
+        for row in rows_of(self._path) if rows is None else rows:
             with suppress(Corrupt):
                 yield structure(row, self._kind, what="A line of the log", error=Corrupt)
 

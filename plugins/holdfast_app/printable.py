@@ -1,12 +1,14 @@
-"""Third-party text as it may be shown in a terminal, a line or JSON."""
+"""Third-party text as it may be shown in a terminal, a line or JSON, and sizes for people."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from holdfast.text.plain import JOINERS
+from holdfast.text.plain import clip
 
+#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
+JOINERS = "\u200c\u200d"
 #: Variation selectors. A row of them is invisible and can spell words.
 _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 
@@ -85,3 +87,29 @@ def some(names: Sequence[str], most: int = 5) -> str:
     """``names`` with commas, and of a long list the first ``most`` only: ``a, b, c, d, e and 4,995 more``."""
     more = len(names) - most
     return ", ".join(map(in_one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def cut(text: str, limit: int) -> str:
+    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]
+    return head.rstrip(" ,;:") + "…"
+
+
+def first_line(text: str, limit: int) -> str:
+    """The first non-blank line, clipped to ``limit`` characters."""
+    return clip(next(filter(None, map(str.strip, text.splitlines())), ""), limit)
+
+
+def size(number: int) -> str:
+    """Bytes as ``744 B``, ``12.3 kB``, ``4.1 MB`` (powers of 1000)."""
+    if number < 1000:
+        return f"{number} B"
+    value = number / 1000
+    for unit in ("kB", "MB"):
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

@@ -408,13 +408,14 @@ class Holdfast(RemembersFacts):
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
         """Journal the part of ``transcript.kept`` that the session does not hold yet; returns the session."""
+        from holdfast_app.capture import label
         from holdfast_app.message_formats.reading import Transcript
 
         must_be(Transcript, transcript, "transcript")
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
         session.extend(m for m in transcript.kept if m.id not in known)
-        session.branch = self.services.gate.label(transcript.branch) or session.branch
+        session.branch = label(self.services.gate, transcript.branch) or session.branch
         return session
 
     def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:

@@ -118,8 +118,9 @@ class Services(base.Services):
         if not (self.is_remote if settings.record is None else settings.record):
             return ""
         from holdfast_app.authorship.origin import origin_of
+        from holdfast_app.capture import label
 
-        return self.gate.label(origin_of(settings, agent))
+        return label(self.gate, origin_of(settings, agent))
 
     def later(self, *, goes_on: bool = False, flushed: bool = True) -> None:
         """Begin due work: extraction by a model, and the dream. ``flushed``: a note has just been written."""

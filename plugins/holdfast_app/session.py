@@ -9,7 +9,7 @@ from attrs import evolve
 
 from holdfast import session as kernel
 from holdfast.models import Message
-from holdfast.text import recall
+from holdfast_models import recall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

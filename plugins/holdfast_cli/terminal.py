@@ -16,8 +16,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from holdfast.errors import HoldfastError
-from holdfast.text.plain import JOINERS
-from holdfast_app.printable import in_one_line, json_safe, printable
+from holdfast_app.printable import JOINERS, in_one_line, json_safe, printable
 
 #: A string, or a string with its style's name.
 Cell = str | tuple[str, str]

@@ -20,15 +20,15 @@ from holdfast.config.serde import payload_from
 from holdfast.errors import BadValue
 from holdfast.flush import contract
 from holdfast.models import AddOutcome, AddResult, Fact, Payload, Receipt
-from holdfast.text import recall
 from holdfast.text.plain import clean
-from holdfast.text.recall import defuse
 from holdfast_agents.records.heartbeat import Beat, beats
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.sessions.lookup import has_begun
 from holdfast_app.sessions.status import status
 from holdfast_app.trust import provenance
 from holdfast_mcp import schemas, searching
+from holdfast_models import recall
+from holdfast_models.recall import defuse
 
 Run = Callable[[Holdfast, "Arguments", "Caller"], str]
 

@@ -28,10 +28,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
-from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_keys import origins, secrets
-from holdfast_models import retry
+from holdfast_models import recall, retry
 from holdfast_models.retry import Completion
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.

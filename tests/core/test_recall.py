@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.text import recall
 from holdfast_app.records import recalled
+from holdfast_models import recall
 
 #: Everything that may be taken for a bracket, and a name with anything but letters in and around it.
 _BRACKETS = "<＜﹤‹〈⟨«"

@@ -103,15 +103,7 @@ def one_of(*choices: str) -> Check:
     return _must_be(f"one of {', '.join(choices)}", lambda value: value in choices)
 
 
-#: A number of days. More than a century would be before the first date.
-days: Check = _must_be("0 to 36525", lambda value: 0 <= value <= 36_525)
-
-
 # values that a project may set
-
-
-def only(value: object) -> Allowed:
-    return Allowed(f"`{value}`", lambda given, users: given == value)
 
 
 def between(least: float, most: float) -> Allowed:

@@ -25,11 +25,6 @@ def _item_of(line: str) -> str:
     return bare[2:].strip() if bare.startswith("- ") else ""
 
 
-def count(text: str) -> int:
-    """The number of items in a curated document."""
-    return sum(1 for _ in bullets(text))
-
-
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
     """Lines to be replaced that ``text`` lacks, unless their entry is already in it."""
     wanted = {

@@ -35,7 +35,7 @@ if sys.platform == "darwin":
 
 __all__ = [
     "TEMP_PREFIX", "TEMP_SUFFIX", "FolderLock", "Line", "Lock", "StoreFolder", "append", "fsync_dir", "lock",
-    "make_private_dir", "may_be_torn", "read_sealed", "remove", "replace", "reporting", "retire", "sealed", "sync",
+    "make_private_dir", "may_be_torn", "read_sealed", "remove", "replace", "reporting", "sealed", "sync",
     "truncate", "unavailable", "write_sealed",
 ]  # fmt: skip
 
@@ -141,13 +141,6 @@ def remove(path: PathArg, *, flush: bool = True) -> None:
         folder.unlink(os.path.basename(target))
         if flush:
             _sync_names(folder)
-
-
-def retire(path: PathArg) -> None:
-    """Remove a lock file that this process holds. A waiting process notices that its file no longer has a name, and
-    opens a new one. Where an open file cannot be removed (Windows), the empty file stays. Raises: Unavailable."""
-    if sys.platform != "win32":
-        remove(path)
 
 
 def make_private_dir(path: PathArg) -> int:

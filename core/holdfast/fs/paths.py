@@ -56,8 +56,3 @@ def check_pointer(pointer: str, field: str) -> str:
             next_step="Pass it relative to the project, or as a URL.",
         )
     return pointer
-
-
-def portable(pointer: str) -> str:
-    """An absolute path's last part, for pointers that core derived itself and cannot refuse."""
-    return os.path.basename(pointer.replace("\\", "/").rstrip("/")) if is_absolute(pointer) else pointer

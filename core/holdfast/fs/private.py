@@ -84,14 +84,6 @@ def table(path: str) -> dict[str, Any]:
     return {}
 
 
-def rows(path: str) -> Iterator[Any]:
-    """The JSON values of a private file's lines. Unreadable lines are skipped. Raises: Unavailable."""
-    with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
-        for line in file:
-            with suppress(ValueError):
-                yield untrusted.from_json(line)
-
-
 def names(folder: str) -> list[str]:
     """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
     with durable.reporting(folder, "list"), suppress(FileNotFoundError, NotADirectoryError):

@@ -13,18 +13,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def size(number: int) -> str:
-    """Bytes as ``744 B``, ``12.3 kB``, ``4.1 MB`` (powers of 1000)."""
-    if number < 1000:
-        return f"{number} B"
-    value = number / 1000
-    for unit in ("kB", "MB"):
-        if value < 999.95:
-            return f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
-
-
 def ago(then: datetime, now: datetime) -> str:
     """How long ago, in the largest unit that fits: ``just now``, ``5 min ago``, ``3 h ago``, ``2 days ago``."""
     seconds = (now - then).total_seconds()

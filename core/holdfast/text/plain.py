@@ -21,8 +21,6 @@ _MARKS = r"[^\x00-\x7f\w\s]{31,}"
 FINAL = " .!;,:…。！"
 #: The byte-order mark that some editors write first; not part of the text.
 BOM = "\ufeff"
-#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
-JOINERS = "\u200c\u200d"
 
 
 #: Control characters that Markdown does not need and that break readers; newline and tab stay. Lone surrogates
@@ -101,23 +99,9 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
-def cut(text: str, limit: int) -> str:
-    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
-    text = " ".join(text.split())
-    if len(text) <= limit:
-        return text
-    head = text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]
-    return head.rstrip(" ,;:") + "…"
-
-
 def clip(text: str, limit: int) -> str:
     """``text``, of at most ``limit`` characters, ended with an ellipsis if it was longer."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def first_line(text: str, limit: int) -> str:
-    """The first non-blank line, clipped to ``limit`` characters."""
-    return clip(next(filter(None, map(str.strip, text.splitlines())), ""), limit)
 
 
 def clean(text: str) -> str:

@@ -33,6 +33,7 @@ from holdfast_agents.events import Event
 from holdfast_agents.records import memo as memos
 from holdfast_agents.records.memo import Memo
 from holdfast_app.base import Services
+from holdfast_app.capture import label
 from holdfast_app.message_formats.leaves import NO_OUTPUT
 from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
 from holdfast_app.transcripts import opencode, read
@@ -103,13 +104,13 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
         begin = turns.digest(session.journal.first_line())
-    session.branch = services.gate.label(transcript.branch) or session.branch
+    session.branch = label(services.gate, transcript.branch) or session.branch
     memos.write(
         services.state,
         evolve(
             memo,
             client=event.client,
-            agent=services.gate.label(event.agent),
+            agent=label(services.gate, event.agent),
             offset=transcript.next_offset,
             journal=begin,
             matched_to=matched_to,

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.text import recall
 from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
 from holdfast_app.brief.known import Known
 from holdfast_app.records import recalled
+from holdfast_models import recall
 
 #: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80

@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 from holdfast.journal import order
 from holdfast.models import Category, Fact, Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut, one_line
+from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import plain, short_id
@@ -21,6 +21,7 @@ from holdfast_app.authorship.witness import message
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal.journal import Journal
+from holdfast_app.printable import cut
 from holdfast_app.records import recalled
 
 #: The facts' and the rules' shares of the total space. In a small brief each may have up to so many characters.

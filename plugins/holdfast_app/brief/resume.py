@@ -11,11 +11,12 @@ from attrs import evolve, frozen
 
 from holdfast.flush import handoff
 from holdfast.journal.safety import Marker
-from holdfast.text.plain import cut, one_line
+from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.data_loss import Loss
 from holdfast_app.journal import journal
+from holdfast_app.printable import cut
 from holdfast_app.trust import provenance
 
 TITLE: Final = "# Where to resume"

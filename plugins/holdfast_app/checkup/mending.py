@@ -293,7 +293,7 @@ def _document(services: Services, loss: Loss) -> Check:
         what = "lines" if surface in curated.TITLES else "text"
         return _in_part(f"{loss.message} No journal holds its {what}")
     text = _create(services, surface, loss.name, curated.apply(None, decided, surface))
-    lines = count(curated.count(text), "decided line")
+    lines = count(sum(1 for _ in curated.bullets(text)), "decided line")
     return repaired(f"{loss.name} is rebuilt with {lines}. Other lines are lost")
 
 

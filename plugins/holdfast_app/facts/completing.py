@@ -6,6 +6,7 @@ cut, not judged, so work counts as open. Fields that the caller did not give are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +17,11 @@ from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload, turns_of
 from holdfast.models.payload import OPTIONAL
 from holdfast.services.interfaces import Completed
-from holdfast.text.plain import cut, first_line, is_none, is_open
+from holdfast.text.plain import is_none, is_open
 from holdfast_app.authorship import sources
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.extraction import extract
+from holdfast_app.printable import cut, first_line
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ def complete(
         if (getattr(payload, name) is None or name == "rules") and (found := _joined([payload, *drafts], name)):
             values[name] = found
     if "artifacts" in values:
-        values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
+        values["artifacts"] = tuple(dict.fromkeys(map(_portable, values["artifacts"])))
     state = _first(drafts, "work_open")
     unstated = payload.work_open is None and payload.handoff is None
     # A next step, blocker or promise keeps work open even if the conversation looks finished.
@@ -208,3 +210,8 @@ def digest(messages: Sequence[Message]) -> str:
         half = _DIGEST_LINES // 2
         lines = [*lines[:half], ownlines.line(ownlines.MORE, str(len(lines) - 2 * half)), *lines[-half:]]
     return "\n".join([ownlines.NOT_SUMMARISED, "", *lines]) if lines else ""
+
+
+def _portable(pointer: str) -> str:
+    """An absolute path's last part, for a pointer that nobody stated and that cannot be refused."""
+    return os.path.basename(pointer.replace("\\", "/").rstrip("/")) if paths.is_absolute(pointer) else pointer

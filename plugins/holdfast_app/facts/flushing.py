@@ -29,7 +29,7 @@ from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, M
 from holdfast.services.interfaces import FactService, Gathered
 from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import Lazy, log
-from holdfast.text.plain import cut, is_none
+from holdfast.text.plain import is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background, progress
 from holdfast_app.authorship.witness import REASON, Witness
@@ -43,6 +43,7 @@ from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value, check_source
 from holdfast_app.journal import journal as journals
 from holdfast_app.journal.journal import Journal
+from holdfast_app.printable import cut
 from holdfast_app.records import blocks, ownlines, recalled
 
 logger = log("holdfast.facts")

@@ -16,8 +16,9 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
 from holdfast.models import Profile
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import BOM, clean, cut, same_key
+from holdfast.text.plain import BOM, clean, same_key
 from holdfast_app.base import Services
+from holdfast_app.printable import cut
 from holdfast_app.records import ownlines
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -86,6 +87,13 @@ def session_id_of(path: str, *, private: bool = True) -> str | None:
     if not os.path.lexists(path) and (one := past.find(*_packed_name(path))) is not None:
         return one.session
     return kernel.session_id_of(path, private=private)
+
+
+def retire(path: str) -> None:
+    """Remove a lock file that this process holds. A waiting process notices that its file no longer has a name, and
+    opens a new one. Where an open file cannot be removed (Windows), the empty file stays. Raises: Unavailable."""
+    if sys.platform != "win32":
+        durable.remove(path)
 
 
 def _packed_name(path: str) -> tuple[str, str]:

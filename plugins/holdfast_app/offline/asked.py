@@ -9,9 +9,9 @@ from typing import Final
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
+from holdfast_app.printable import cut
 from holdfast_app.sentences import endings, lasting
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)

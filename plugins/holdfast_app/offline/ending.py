@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import units
+from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
 #: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little

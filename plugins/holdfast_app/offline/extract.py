@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text.humanize import count
-from holdfast.text.plain import cut, first_line, is_none, same_key
+from holdfast.text.plain import is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats.reading import SUMMARY
@@ -21,6 +21,7 @@ from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.calls import Changes, changes
 from holdfast_app.offline.speech import Quote, clip, units
 from holdfast_app.offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
+from holdfast_app.printable import cut, first_line
 from holdfast_app.records import ownlines
 
 MAX_FILES: Final = 60

@@ -26,7 +26,7 @@ from holdfast_app import progress
 from holdfast_app.base import Services
 from holdfast_app.data_loss import note_forgotten
 from holdfast_app.journal import journal, past
-from holdfast_app.journal.journal import Journal
+from holdfast_app.journal.journal import Journal, retire
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.selectors import day_of
 from holdfast_app.privacy.sweep import Walk, alone, last_said
@@ -121,7 +121,7 @@ class _Job(Walk):
                     return  # another process just resumed the session
                 rewriting.erase(session.journal)
                 self.unpacked.add(session.journal.stem)
-                durable.retire(lock)
+                retire(lock)
         self._note("journals", self._shown(path), removed=True)
 
     # --- documents

@@ -30,7 +30,7 @@ from holdfast_app.base import Services
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.journal import journal, past
-from holdfast_app.journal.journal import Journal
+from holdfast_app.journal.journal import Journal, retire
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
 from holdfast_app.project_settings.files import config_file
@@ -165,7 +165,7 @@ class Walk:
         ):
             with durable.lock(one.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it all again
                 if self._edit_session(one):
-                    durable.retire(one.flush_lock_path)
+                    retire(one.flush_lock_path)
 
     def _rewrite(self, one: Journal, *, dry_run: bool) -> int:
         return rewriting.rewrite(one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=dry_run)

@@ -63,7 +63,7 @@ def room(
         many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
         warnings.append(f"{name} was full: {many} moved to {archive}.")
     else:
-        count = curated.count(curated.apply(stored.text if stored else None, new, surface))
+        count = sum(1 for _ in curated.bullets(curated.apply(stored.text if stored else None, new, surface)))
         warnings += filter(None, [warning(count, services.curated_limit, name)])
     return Room(new, gone, warnings)
 
@@ -77,7 +77,7 @@ def surplus(
     document's top down, and only then the ``newest``. A document with far too many items is left to the next dream,
     which needs only bounded memory.
     """
-    if not most < curated.count(text) <= most + MOST_REMOVED:
+    if not most < sum(1 for _ in curated.bullets(text)) <= most + MOST_REMOVED:
         return []
     items = list(curated.bullets(text))
     weighed = weights(items)

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
-from holdfast.text.recall import CLOSE, OPEN, defuse, without_name
+from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 
 #: The stored facts' name among a brief's documents.
 FACTS = "facts"

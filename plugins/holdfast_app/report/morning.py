@@ -15,10 +15,10 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.models import Severity
-from holdfast.text.plain import cut
 from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
+from holdfast_app.printable import cut
 from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
 from holdfast_app.validation import unsupported

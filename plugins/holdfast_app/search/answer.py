@@ -10,14 +10,15 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from holdfast.text import recall
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut, same_key
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
+from holdfast_app.printable import cut
 from holdfast_app.search import records, words
 from holdfast_app.search.hits import Hits, SearchHit
 from holdfast_app.sentences.relation import Known, Relation
 from holdfast_app.sessions.lookup import short
+from holdfast_models import recall
 
 #: Maximum characters of an answer, and of a hit's text.
 MOST: Final = 1_500

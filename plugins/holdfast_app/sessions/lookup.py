@@ -9,9 +9,9 @@ from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.journal.journal import Journal
+from holdfast_app.printable import cut
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4

@@ -15,7 +15,7 @@ from holdfast.fs import durable, private
 from holdfast.fs.records import decode, encode
 from holdfast.journal.beginning import first_line_of
 from holdfast_app.journal import chain
-from holdfast_app.journal.journal import Journal
+from holdfast_app.journal.journal import Journal, retire
 
 #: Offsets that a checkpoint points to.
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to", "since")
@@ -62,7 +62,7 @@ def erase(journal: Journal) -> None:
         aside = [os.path.join(journal.folder, n) for n in private.names(journal.folder) if n.startswith(damaged)]
         for path in (*aside, journal.hint_path, journal.path):
             durable.remove(path)
-        durable.retire(journal.lock_path)
+        retire(journal.lock_path)
     chain.note(os.path.dirname(journal.folder), journal.stem, 0, None)
 
 

@@ -25,6 +25,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY
 from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.durable_queue import rows_of
 from holdfast_app.message_formats.reading import moment_of
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.project import Holdfast
@@ -157,7 +158,7 @@ class _Kept:
         self._state = memory.services.state
         self.rows: dict[str, dict[str, str]] = {}
         self.dead: dict[str, Record] = {}
-        rows = list(private.rows(self._path))
+        rows = list(rows_of(self._path))
         self.facts = {row["of"]: row["fact"] for row in rows if "fact" in row}
         self.bury(row["record"] for row in rows if row.get("file") == _TOMBSTONES)
         for row in rows:

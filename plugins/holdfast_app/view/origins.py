@@ -15,13 +15,13 @@ from holdfast import Fact
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import cut
 from holdfast_app.authorship import sources
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import Departure, key_of
 from holdfast_app.facts.store.origins import of, unsigned
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
+from holdfast_app.printable import cut
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import journals

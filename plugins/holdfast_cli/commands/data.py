@@ -13,9 +13,10 @@ import attrs
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
-from holdfast.text.humanize import count, size
+from holdfast.text.humanize import count
 from holdfast_app.history.files import is_foreign
 from holdfast_app.history.importing import take_all
+from holdfast_app.printable import size
 from holdfast_app.privacy.purge import PurgeReport, ScrubReport
 from holdfast_app.privacy.transforms import Changed, Left
 from holdfast_app.sessions.lookup import begun

@@ -11,13 +11,13 @@ from markupsafe import Markup, escape
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, PluginNotFound, Unavailable
-from holdfast.text import recall
 from holdfast_agents import explain
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import lastbrief
 from holdfast_app.search import KINDS
 from holdfast_app.search.hits import SearchHit
 from holdfast_app.view.project import Project
+from holdfast_models import recall
 from holdfast_web.pages.request import Request
 from holdfast_web.rendering import Renderer, line_to_html
 

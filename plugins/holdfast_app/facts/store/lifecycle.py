@@ -20,7 +20,7 @@ from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Remove, delete_fact, get_fact
 from holdfast.text.lazy import Lazy, log
-from holdfast.text.plain import cut, same_key
+from holdfast.text.plain import same_key
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of
@@ -36,6 +36,7 @@ from holdfast_app.facts.store.values import (
     check_source,
     placed,
 )  # fmt: skip
+from holdfast_app.printable import cut
 from holdfast_app.sentences.relation import Known
 
 if TYPE_CHECKING:  # its module takes long to import, and remembering a fact needs none of it
