@@ -20,12 +20,12 @@ from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
 from holdfast.plugin import discovery
-from holdfast.plugin.manager import PluginManager
 from holdfast_app.authorship import witness
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
 from holdfast_app.data_loss import newest, proofs
 from holdfast_app.journal.journal import every
+from holdfast_app.plugins import Plugins
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})
@@ -510,9 +510,9 @@ def _opened(world: World) -> Holdfast:
 
 
 @cache
-def plugins() -> PluginManager:
+def plugins() -> Plugins:
     """Of every project, because no crash changes them."""
-    made = PluginManager()
+    made = Plugins()
     project._register_backend(CONFIG, made, discovery.scan())
     made.register(TellsAll(), "tells-all")
     return made

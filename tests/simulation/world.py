@@ -19,7 +19,8 @@ from tests.simulation.disk import FIRST_FD, Disk
 from holdfast import project
 from holdfast.fs import locks, ownership_mark, private, safeopen
 from holdfast.plugin import calls
-from holdfast.plugin.manager import PluginManager
+from holdfast_app import base
+from holdfast_app.plugins import Plugins
 
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -48,7 +49,7 @@ class Process:
 class World:
     """The disk and its processes, which have the same ``plugins``. ``chance`` decides."""
 
-    def __init__(self, chance: Random, plugins: PluginManager) -> None:
+    def __init__(self, chance: Random, plugins: Plugins) -> None:
         self.chance, self.plugins = chance, plugins
         self.seconds = 0.0
         self.changes = 0
@@ -201,7 +202,7 @@ class World:
             (safeopen, "read", _by_path(safeopen.read, disk.read_file)),
             (safeopen, "reader", _by_path(safeopen.reader, disk.reader)),
             (safeopen, "stat", _by_path(safeopen.stat, disk.stat_below)),
-            (project, "PluginManager", lambda: self.plugins),
+            (base.Services, "manager_type", lambda: self.plugins),
             (project, "_register_backend", lambda *_: None),
             (os, "urandom", self.chance.randbytes),
             (random, "random", self.chance.random),
