@@ -21,7 +21,7 @@ CHUNK_CHARS = 200_000
 class ValidationRequest(NamedTuple):
     """Content on its way to storage, or already stored and being checked.
 
-    ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` its document (``""`` without
+    ``surface`` is a :class:`holdfast.config.layout.Surface`; ``name`` its document (``""`` without
     one); ``text`` the content itself; ``sources`` the material it was made from, as ``(name, text)`` pairs, for
     checks that compare (grounding); ``stored`` is true when the text is already in the store (``holdfast validate``);
     ``entailed`` are lines that a judge found in the sources where words cannot prove them; ``outgoing`` is true when

@@ -10,11 +10,12 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.config.layout import Surface
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
+from holdfast_app.base import THREE_FILES
 from holdfast_app.brief.resume import Brief
 from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of

@@ -27,6 +27,7 @@ from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.journal import journal, past
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
+from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
 from holdfast_app.records import handoffs, journals, json_file, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
@@ -79,8 +80,8 @@ class Loss(NamedTuple):
 def apart(root: str, state: str) -> list[Loss]:
     """Private state that nothing reads, or that git tracks; empty when there is none. Such a project is never safe."""
     losses = []
-    lines = (private.read(os.path.join(state, private.INDEX_SEEN)) or b"").split(b"\n")
-    if tracked := sum(line.startswith(private.TRACKED.encode()) for line in lines):  # when git's index was last read
+    lines = (private.read(os.path.join(state, INDEX_SEEN)) or b"").split(b"\n")
+    if tracked := sum(line.startswith(TRACKED.encode()) for line in lines):  # when git's index was last read
         message = f"Git tracks {count(tracked, 'name')} in the private folder, so a commit would publish its files."
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]

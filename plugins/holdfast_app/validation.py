@@ -15,13 +15,13 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, NotFound, Refused, must_be
 from holdfast.flush import handoff
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
 from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
-from holdfast_app.base import Services
+from holdfast_app.base import THREE_FILES, Services
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
 from holdfast_app.records.blocks import blocks
 from holdfast_file import conflicts

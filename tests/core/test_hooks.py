@@ -13,7 +13,7 @@ from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginSettings
 from holdfast.validation import ValidationRequest
-from holdfast_app.plugins import Plugins
+from holdfast_app.base import Plugins
 
 SOURCES = DreamSources(memory="", notes=[])
 TURNS = [Turn(messages=())]

@@ -9,7 +9,6 @@ from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import settings
 from holdfast.errors import ConfigError
 from holdfast.fs import userdir
 from holdfast_app.capture import hot_plugins
@@ -106,7 +105,7 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(project, t
     config = resolved.load(root)
 
     assert tuple(sorted(s.name for s in manager.statuses)) == config.enabled_plugins
-    assert state == os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
+    assert state == os.path.join(root, files.STATE_FOLDERS[config.layout.preset])
 
 
 def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):

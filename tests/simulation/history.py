@@ -21,11 +21,11 @@ from holdfast.journal.safety import State
 from holdfast.models import Extraction
 from holdfast.plugin import discovery
 from holdfast_app.authorship import witness
+from holdfast_app.base import Plugins
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
 from holdfast_app.data_loss import newest, proofs
 from holdfast_app.journal.journal import every
-from holdfast_app.plugins import Plugins
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
 CONFIG = Config(zone="UTC", plugins={name: PluginConfig(enabled=False) for name in PLUGINS})

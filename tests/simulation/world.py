@@ -20,7 +20,6 @@ from holdfast import project
 from holdfast.fs import locks, ownership_mark, private, safeopen
 from holdfast.plugin import calls
 from holdfast_app import base
-from holdfast_app.plugins import Plugins
 
 ROOT = "/simulated"
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -49,7 +48,7 @@ class Process:
 class World:
     """The disk and its processes, which have the same ``plugins``. ``chance`` decides."""
 
-    def __init__(self, chance: Random, plugins: Plugins) -> None:
+    def __init__(self, chance: Random, plugins: base.Plugins) -> None:
         self.chance, self.plugins = chance, plugins
         self.seconds = 0.0
         self.changes = 0

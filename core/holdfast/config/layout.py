@@ -39,13 +39,6 @@ class Surface(StrEnum):
     PROGRESS = "progress"
 
 
-#: The three-file memory of document 004, in reading order. Source: FR-2.
-THREE_FILES = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS)
-
-
-SURFACES: Final = tuple(Surface)
-
-
 class Preset(NamedTuple):
     """``path`` is the store's folder under the project; ``roots`` names the logical roots. If other programs also keep
     files in that folder, it is ``shared``, and holdfast reads only folders with the preset's documents."""
@@ -135,7 +128,7 @@ class Layout:
                     f"layout.documents.{surface} is not a surface.", next_step=f"Known surfaces: {', '.join(Surface)}."
                 )
         try:
-            names, _ = self._names, self.facts
+            names, _ = self.names, self.facts
         except (KeyError, IndexError, ValueError) as error:
             raise ConfigError(
                 f"The layout names an unknown root: {error}.", next_step="Define it under [layout.roots]."
@@ -152,7 +145,7 @@ class Layout:
     def _check_names(self) -> None:
         from holdfast.text.stored import check_name
 
-        for surface, name in self._names.items():
+        for surface, name in self.names.items():
             try:
                 check_name(name.replace("{date}", "2026-01-31").removesuffix("/"))
             except Refused as error:
@@ -161,7 +154,7 @@ class Layout:
                 ) from error
 
     @cached_property
-    def _names(self) -> dict[str, str]:
+    def names(self) -> dict[str, str]:
         """Each surface's document; where there is one per day, its name contains ``{date}``."""
         templates: dict[str, str] = dict(self.base.documents) | dict(self.documents)
         return {one: text.format(date="{date}", **self.root_names) for one, text in templates.items()}
@@ -182,29 +175,20 @@ class Layout:
 
     def name(self, surface: Surface, day: date | None = None) -> str:
         """A surface's document; surfaces with one document per day need ``day``."""
-        name = self._names.get(surface, "")
+        name = self.names.get(surface, "")
         if not name:
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
         if "{date}" in name and day is None:
             raise ValueError(f"{surface} has one document per day: pass the day")
         return name.replace("{date}", day.isoformat() if day else "")
 
-    @property
-    def archive(self) -> str:
-        """The document next to the dream diaries for items that do not fit into MEMORY.md."""
-        return self._names[Surface.DIARY].replace("{date}", "archive")
-
-    def pattern(self, surface: Surface) -> str:
-        """A surface's document for people, with ``YYYY-MM-DD`` for the day."""
-        return self._names.get(surface, "").replace("{date}", "YYYY-MM-DD")
-
     def prefix(self, surface: Surface) -> str:
         """The common prefix of a surface's daily documents."""
-        return self._names.get(surface, "").partition("{date}")[0]
+        return self.names.get(surface, "").partition("{date}")[0]
 
     def day_of(self, surface: Surface, name: str) -> date | None:
         """A daily document's day, or None when ``name`` does not belong to that surface."""
-        before, _, after = self._names.get(surface, "").partition("{date}")
+        before, _, after = self.names.get(surface, "").partition("{date}")
         if not (name.startswith(before) and name.endswith(after)) or len(name) != len(before) + 10 + len(after):
             return None
         try:
@@ -215,7 +199,7 @@ class Layout:
     def surface_of(self, name: str) -> Surface | None:
         """The surface that ``name`` belongs to, or None."""
         for surface in self.base.documents:
-            own = self._names[surface]
+            own = self.names[surface]
             if "{date}" in own:
                 if self.day_of(surface, name) is not None:
                     return surface

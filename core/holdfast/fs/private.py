@@ -19,15 +19,11 @@ from holdfast.fs import checkout, durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.text import untrusted
 
-#: Records which git index was last searched for files of the private folder.
-INDEX_SEEN = "git-index"
-#: Begins a line in it that holds a tracked file's object and name.
-TRACKED = "*"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
 #: Lists of what waits to be published, and of flushes that wait for the store's server.
 OUTBOX, SPOOL = "outbox.jsonl", "spool.jsonl"
-_IGNORE = ".gitignore"
+IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 _PRIVATE = 0o700
 #: Name of the file that marks the folder as made by this user on this machine.
@@ -36,7 +32,6 @@ MARK = ownership_mark.FILE
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
 _MOST_TABLE = 16 << 20  # bytes
-ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 #: Marked folders, as they were then.
 _marked: dict[str, object] = {}
 
@@ -118,25 +113,15 @@ def is_own(state: str) -> bool:
     return os.path.lexists(os.path.join(state, MARK)) and _is_marked(state)
 
 
-def is_used(state: str) -> bool:
-    """Whether anything but the folder's own mark is in it; also true for a link, a file, and an unreadable folder."""
-    try:
-        return any(name not in ITS_OWN for name in safeopen.names(state))
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-
-
 def ignore(state: str) -> None:
     """Write the ``.gitignore``. Raises: Unavailable."""
-    durable.replace(os.path.join(state, _IGNORE), _TO_IGNORE)
+    durable.replace(os.path.join(state, IGNORE), _TO_IGNORE)
 
 
 def ignores_itself(state: str) -> bool:
     """Whether the folder's ``.gitignore`` ignores everything. A pull can write another one."""
     try:
-        return safeopen.read(os.path.join(state, _IGNORE), len(_TO_IGNORE), private=False) == _TO_IGNORE
+        return safeopen.read(os.path.join(state, IGNORE), len(_TO_IGNORE), private=False) == _TO_IGNORE
     except OSError:
         return False
 
@@ -212,7 +197,7 @@ def _is_blank(parent: Folder, name: str) -> bool:
             return all(
                 # An empty lock is of a flush without a key for the mark.
                 (
-                    one == _IGNORE
+                    one == IGNORE
                     or (one.startswith(ends[0]) and one.endswith(ends[1]))
                     or (one.endswith(".lock") and not at.st_size)
                 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from attrs import evolve
 
-from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, must_be_whole
 from holdfast.flush import handoff
 from holdfast.fs import private
@@ -26,6 +26,7 @@ from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness
+from holdfast_app.base import THREE_FILES
 from holdfast_app.brief import known
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import Brief, artifacts, resume

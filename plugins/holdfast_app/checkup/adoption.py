@@ -21,6 +21,7 @@ from holdfast.fs.safeopen import Folder
 from holdfast.journal import emergency_log
 from holdfast_app.journal import journal, past
 from holdfast_app.journal.journal import Journal
+from holdfast_app.project_settings.statefolder import INDEX_SEEN
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
@@ -29,7 +30,7 @@ _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
 _OF_ITS_PLACE = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", f"{past.FOLDER}/{past.INDEX}"}
+    {".gitignore", private.MARK, INDEX_SEEN, "append.intent", "facts.mark", f"{past.FOLDER}/{past.INDEX}"}
 )
 #: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents/", "heartbeats/", KEY_FILE)

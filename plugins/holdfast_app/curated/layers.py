@@ -50,7 +50,13 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
 def layers(layout: Layout) -> tuple[Layer, ...]:
     """The table, with the names of ``layout``."""
     return tuple(
-        Layer(surface, layout.pattern(surface), layout.root_names.get(owner, owner), audience, role)
+        Layer(
+            surface,
+            layout.names.get(surface, "").replace("{date}", "YYYY-MM-DD"),
+            layout.root_names.get(owner, owner),
+            audience,
+            role,
+        )
         for surface, owner, audience, role in _ROLES
     )
 

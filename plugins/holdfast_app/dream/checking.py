@@ -177,7 +177,7 @@ class Check:
         most = self.services.curated_limit
         kept, archived = consolidate.within(items, self.before, self.record, most=most, chars=MAX_CHARS)
         if archived:
-            place = f"now in {self.services.layout.archive}"
+            place = f"now in {self.services.archive}"
             last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
             self._tell("archived", [Gone(text=text, reason=last.get(text, place)) for text in archived])
         if warning := archive.warning(len(kept), most, self.name):

@@ -229,7 +229,7 @@ class _Run(Run):
         if len(memory.items) > MOST_ITEMS:
             raise NotApplied(
                 f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
-                next_step=f"Move the older ones to {self.services.layout.archive}.",
+                next_step=f"Move the older ones to {self.services.archive}.",
             )
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}

@@ -82,7 +82,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
-        _tell(services, services.layout.archive, result, partial(_archived, result), archive.HEADER)
+        _tell(services, services.archive, result, partial(_archived, result), archive.HEADER)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:

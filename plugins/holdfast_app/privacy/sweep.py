@@ -34,6 +34,7 @@ from holdfast_app.journal.journal import Journal, retire
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
 from holdfast_app.project_settings.files import config_file
+from holdfast_app.project_settings.statefolder import INDEX_SEEN
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
@@ -45,7 +46,7 @@ logger = logging.getLogger(__name__)
 TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
 #: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
 _WITHOUT_CONTENT: Final = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
+    {".gitignore", private.MARK, INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
 )
 
 #: Maximum wait, in seconds, for a session being flushed.

@@ -7,9 +7,17 @@ folder holds this user's state, that preset stays in force, until ``holdfast tru
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from holdfast.config.settings import STATE_FOLDERS, state_folder
-from holdfast.fs import private
+from holdfast.fs import private, safeopen
+
+#: Records which git index was last searched for files of the private folder.
+INDEX_SEEN: Final = "git-index"
+#: Begins a line in it that holds a tracked file's object and name.
+TRACKED: Final = "*"
+#: The files of a private folder that holds nothing.
+ITS_OWN: Final = (private.IGNORE, private.MARK, INDEX_SEEN)
 
 
 def former(root: str, preset: str) -> str:
@@ -19,9 +27,9 @@ def former(root: str, preset: str) -> str:
     others = [
         other for other in folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
     ]
-    if not others or (private.is_own(wanted) and private.is_used(wanted)):
+    if not others or (private.is_own(wanted) and is_used(wanted)):
         return ""
-    there = next((other for other in others if private.is_own(other) and private.is_used(other)), "")
+    there = next((other for other in others if private.is_own(other) and is_used(other)), "")
     presets = [name for name in STATE_FOLDERS if there and state_folder(root, name) == there]
     # Two presets share a folder. The documents' own folder distinguishes them.
     is_timmy = "timmy" in presets and os.path.isdir(os.path.join(root, "timmy-home"))
@@ -30,3 +38,13 @@ def former(root: str, preset: str) -> str:
 
 def folders(root: str) -> list[str]:
     return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(STATE_FOLDERS.values())]
+
+
+def is_used(state: str) -> bool:
+    """Whether anything but the folder's own mark is in it; also true for a link, a file, and an unreadable folder."""
+    try:
+        return any(name not in ITS_OWN for name in safeopen.names(state))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

@@ -22,7 +22,7 @@ from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.records import ownlines
 
-#: The first line of a new archive, see :attr:`holdfast.config.layout.Layout.archive`.
+#: The first line of a new archive, see :attr:`holdfast_app.base.Services.archive`.
 HEADER: Final = ownlines.ARCHIVE_HEADER + "\n"
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
@@ -47,7 +47,7 @@ def room(
     weights: Callable[[Sequence[str]], Sequence[float]],
 ) -> Room:
     """Make room for the entries: lines that they make out of date, and surplus lines, go to the archive first."""
-    name, archive = services.layout.name(surface), services.layout.archive
+    name, archive = services.layout.name(surface), services.archive
     text = services.store.sifted(stored).text if stored else ""
     there, new = list(curated.bullets(text)), list(entries)
     for at_, one in enumerate(entries):
@@ -92,7 +92,7 @@ def surplus(
 
 def _append(services: Services, lines: Sequence[str], flush_id: str, at: datetime) -> None:
     block_id = "archive_" + sha256("\n".join([flush_id, *lines]))[:16]
-    name = services.layout.archive
+    name = services.archive
     text = services.gate.admit(block(block_id, at, "", lines), surface=Surface.DIARY, name=name)
     services.store.append(Surface.DIARY, name, text, HEADER, block_id)
 
@@ -106,7 +106,7 @@ def block(block_id: str, at: datetime, about: str, lines: Iterable[str]) -> str:
 
 def archived(services: Services, items: Iterable[str]) -> set[str]:
     """Those of ``items`` that are in the archive."""
-    stored = services.store.read(services.layout.archive)
+    stored = services.store.read(services.archive)
     return {text for text in items if stored and f"\n- {one_line(text)} (" in stored.text}
 
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen, worktree
+from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
 from holdfast_app.trust import passages, statefolders
 from holdfast_file import gitrun
 
@@ -314,18 +315,18 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     state = os.path.realpath(state)
     tops = gitrun.repositories(state)
     now = "\n".join(filter(None, map(_identity, tops)))
-    seen = os.path.join(state, private.INDEX_SEEN)
+    seen = os.path.join(state, INDEX_SEEN)
     before = []
     if not now:
         return []
     try:
         before = safeopen.read(seen, _MOST_SEEN).decode("utf-8", "replace").split("\n")
-        if [line for line in before if not line.startswith(private.TRACKED)] == now.split("\n"):
+        if [line for line in before if not line.startswith(TRACKED)] == now.split("\n"):
             return []
     except OSError:
         pass
     # A version that was put aside once is not looked for again, because a file of ours has its name now.
-    tracked = {f"{private.TRACKED}{found} {name}": name for top in tops for name, found in _tracked_in(top, state)}
+    tracked = {f"{TRACKED}{found} {name}": name for top in tops for name, found in _tracked_in(top, state)}
     new = sorted({name for line, name in tracked.items() if line not in before and _is_there(state, name)})
     moved = [name for name in new if name != private.MARK or not private.is_own(state)]
     if moved:

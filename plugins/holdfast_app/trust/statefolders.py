@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast_app.project_settings import files
-from holdfast_app.project_settings.statefolder import folders, former
+from holdfast_app.project_settings.statefolder import ITS_OWN, folders, former, is_used
 
 
 def take_along(root: str, preset: str) -> bool:
@@ -49,7 +49,7 @@ def apart(root: str, state: str) -> list[str]:
             for one in safeopen.names(above):
                 there = os.path.join(above, one)
                 is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
-                if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
+                if one.startswith(name + private.ASIDE) or (is_private and is_used(there)):
                     found.append(there)
     return sorted(there for there in found if there != state)
 
@@ -59,7 +59,7 @@ def discard(state: str) -> None:
     with durable.reporting(state, "remove"):
         with Folder(state) as folder:
             for name in folder.names():
-                if name in private.ITS_OWN:
+                if name in ITS_OWN:
                     folder.unlink(name)
         os.rmdir(state)
 

@@ -13,11 +13,12 @@ from typing import Final, TypeVar
 
 from attrs import field, fields, frozen
 
-from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.config.layout import Surface
 from holdfast.config.serde import structure
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
 from holdfast.models.payload import must_say
+from holdfast_app.base import THREE_FILES
 from holdfast_app.records.ownlines import THREE
 
 T = TypeVar("T")

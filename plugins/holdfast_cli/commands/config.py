@@ -256,5 +256,5 @@ def route(call: Call) -> Answer:
     """The layer, and its document's name."""
     args, out = call.args, call.out
     surface = surface_of(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
-    name = resolved.load(call.root).layout.pattern(surface)
+    name = resolved.load(call.root).layout.names.get(surface, "").replace("{date}", "YYYY-MM-DD")
     return Answer({"surface": str(surface), "name": name}, f"{out.bold(str(surface))}  {out.plain(name)}")

@@ -43,14 +43,13 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
-    layout = project.services.layout
     known = Origins(project)
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)
     lines = list(lines_of(document.text))
     shown = page(lines, request.text("page"), size=_LINES)
-    archive = layout.archive
+    archive = project.services.archive
     return renderer.page(
         "memory",
         documents=documents,

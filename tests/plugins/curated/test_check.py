@@ -6,7 +6,7 @@ import pytest
 from tests.support.growth import grows_less_than
 
 from holdfast.api import PluginContext
-from holdfast.config.layout import SURFACES
+from holdfast.config.layout import Surface
 from holdfast.models import Finding
 from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
@@ -73,7 +73,7 @@ def test_check__stored_text__warns_except_for_machine_paths():
 
 
 @pytest.mark.req("R098")
-@pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
+@pytest.mark.parametrize("surface", [s for s in Surface if s not in ("memory", "user")])
 def test_plugin__other_surface__is_not_its_business(surface):
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
     plugin = CuratedMemory(context=PluginContext("curated", {}, "", ""))
