@@ -18,7 +18,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 from holdfast.fs import paths, safeopen
-from holdfast.fs.worktree import git_folders, is_linked, pointer
+from holdfast.fs.checkout import git_folders, is_linked, pointer
 
 _VIEW: Final = (
     "[core]\nbare = false\nautocrlf = input\nfsmonitor = false\nuntrackedCache = false\n"

@@ -14,13 +14,10 @@ from holdfast.journal import capture
 from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
 from holdfast.services.interfaces import Completed
-from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt
     from holdfast.models import Payload
-
-logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -52,17 +49,9 @@ class Session(Context):
         Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
         cannot be written. Then the message is not in the session.
         """
-        record = capture.message_record(
-            self._services.gate,
-            self._services.root,
-            role,
-            text,
-            at=at or self._services.now(),
-            message_id=message_id,
-            tool=tool,
-            failed=failed,
-            tokens=tokens,
-        )
+        at = at or self._services.now()
+        given = capture.record(role, text, at=at, message_id=message_id, tool=tool, failed=failed, tokens=tokens)
+        [record] = capture.admitted(self._services.gate, self._services.root, [given])
         with self._lock:
             self._journal([record])
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
@@ -90,7 +79,13 @@ class Session(Context):
             for number, message in enumerate(given):
                 must_be(Message, message, f"messages[{number}]")
             new = {m.id: m for m in given if m.id not in self._ids}
-            return self._journal(capture.message_records(services.gate, services.root, list(new.values())))
+            records = [
+                capture.record(
+                    m.role, m.text, at=m.at, message_id=m.id, tool=m.tool, failed=m.failed, tokens=m.tokens or None
+                )
+                for m in new.values()
+            ]
+            return self._journal(capture.admitted(services.gate, services.root, records))
 
     # the flush gate
 

@@ -13,7 +13,7 @@ from holdfast.clock import local_now
 from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
 from holdfast.gate import Gate
-from holdfast.journal.capture import message_record
+from holdfast.journal import capture
 from holdfast.journal.journal import file_stem
 from holdfast_agents import events
 from holdfast_agents.events import Event
@@ -64,9 +64,10 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
         tool = event.tool if event.kind == events.TOOL and role != "system" else ""
         failed = event.failed and role == "tool"
         try:
-            record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
+            given = capture.record(role, text, at=at, tool=clean(tool), failed=failed)
+            [record] = capture.admitted(gate, root, [given])
         except Refused as refused:
-            record = message_record(gate, root, role, withheld(refused), at=at)
+            [record] = capture.admitted(gate, root, [capture.record(role, withheld(refused), at=at)])
         turn = event.call or event.key or os.urandom(8).hex()
         record["id"] = label(gate, given_id) or MARK + digest(event.name, turn, record["role"], record["text"])
         if event.call and event.kind == events.TOOL:

@@ -10,7 +10,7 @@ from holdfast.config import settings
 from holdfast.errors import ConfigError, Refused
 from holdfast.fs import private
 from holdfast.gate import Gate, is_plain
-from holdfast.journal.capture import message_record
+from holdfast.journal.capture import admitted, record
 from holdfast.journal.journal import Entry
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
@@ -25,8 +25,8 @@ def capture(root: str, session_id: str, role: str, text: str, *, message_id: str
     """
     manager, state = hot_plugins(root)
     gate = Gate(manager)
-    record = message_record(gate, root, role, text, at=local_now(), message_id=message_id)
-    return Journal(state, gate.identifier(session_id)).append(record)[0]
+    given = record(role, text, at=local_now(), message_id=message_id)
+    return Journal(state, gate.identifier(session_id)).append(*admitted(gate, root, [given]))[0]
 
 
 def stored_id(root: str, session_id: str) -> str:

@@ -98,6 +98,12 @@ class Services(base.Services):
 
         return Spool(self)
 
+    def explain(self, error: HoldfastError) -> None:
+        """Add the server's address, and mention that flushes can be kept on this machine."""
+        from holdfast_app import spool
+
+        spool.explain(self, error)
+
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         """Find authors by the messages of the session and the project's rules."""
         from holdfast_app.authorship.witness import attributed

@@ -246,7 +246,7 @@ def take(services: Services, attempt: Attempt) -> Receipt:
         except Unavailable as error:
             if not keeps or attempt.step in record.VERIFIED:
                 raise
-            record.explain(services, error)
+            explain(services, error)
             return _keep(services, attempt, error)
 
     def unchecked(last: Receipt) -> Receipt:
@@ -360,3 +360,17 @@ class Unshipped:
         at = one.at.astimezone(self._services.config.tz)
         block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
         return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))
+
+
+def explain(services: Services, error: HoldfastError) -> None:
+    """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
+    address = services.store.backend.where()
+    if not services.is_remote:
+        return
+    if address and address not in error.message:
+        error.message = f"{error.message} The store is {address}."
+    if not services.config.storage.spool:
+        error.next_step = (
+            f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "
+            "while the server is away (docs/spool.md)."
+        ).lstrip()

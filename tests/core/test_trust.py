@@ -58,7 +58,7 @@ def test_record__made_and_revoked__is_of_the_real_folder_private_to_the_user_and
         made = trusting.record(str(tmp_path / "link"), settings={"facts.max_facts": 1})
     finally:
         os.umask(before)
-    path = userdir.path(userdir.TRUST_FILE)
+    path = userdir.path(trust.FILE)
 
     assert trust.records() == {os.path.realpath(project): made}
     assert trust.record_of(str(project)) == made
@@ -71,7 +71,7 @@ def test_record__made_and_revoked__is_of_the_real_folder_private_to_the_user_and
 @pytest.mark.parametrize("damage", [b"", b"{", b"[" * 100_000, b"[]", b'{"v": 2, "projects": {}}', b'{"v": 1}'])
 def test_records__damaged__trust_nothing_and_are_not_overwritten(clone, damage):
     trusted(clone)
-    path = Path(userdir.path(userdir.TRUST_FILE))
+    path = Path(userdir.path(trust.FILE))
     path.write_bytes(damage)
 
     assert resolved.load(str(clone)).facts.max_facts == 500

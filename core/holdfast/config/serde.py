@@ -20,11 +20,6 @@ from holdfast.text.humanize import nearest
 if TYPE_CHECKING:
     from holdfast.models import Fact, Payload, Receipt
 
-__all__ = [
-    "config_from", "fact_out", "flushed_payload", "moment", "payload_from", "receipt_from", "stamp", "structure",
-    "unstructure",
-]  # fmt: skip
-
 #: Names of keys in the settings that hold a secret.
 _KEY_NAMES = frozenset(
     ("key", "apikey", "api_key", "token", "apitoken", "api_token", "auth_token", "access_token", "secret", "password")

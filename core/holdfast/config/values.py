@@ -85,12 +85,6 @@ class StorageConfig:
     )
     options: Mapping[str, object] = others()
 
-    @property
-    def place(self) -> str:
-        """Identifies the store. ``spool`` is not part of it."""
-        named = ", ".join(f"{key}={getattr(self, key)!r}" for key in ("backend", "path", "facts", "options"))
-        return f"StorageConfig({named})"
-
 
 def _check_deadline(value: float | None) -> None:
     if value is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, fields, has
 
 from holdfast.config.layout import Surface
-from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.fs import paths
 from holdfast.models import Payload
 from holdfast.models.payload import OPTIONAL
@@ -145,11 +145,3 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
         names = [one.name for one in fields(type(value)) if one.name not in ("derived", "sources")]
         return evolve(value, **{name: _mapped(getattr(value, name), change) for name in names})
     return value
-
-
-def unforeseen(step: str, error: Exception) -> HoldfastError:
-    """The error for an exception that no step of a flush expects."""
-    message = f"The flush failed at the step `{step}`: {type(error).__name__}: {error}."
-    made = HoldfastError(message, next_step="Run `holdfast doctor`; nothing was dropped.")
-    made.__cause__ = error
-    return made

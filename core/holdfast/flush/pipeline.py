@@ -128,7 +128,12 @@ def take(
     except HoldfastError as error:
         record.refuse(attempt, error)
     except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-        record.refuse(attempt, contract.unforeseen(attempt.documents.step or attempt.step, error))
+        message = (
+            f"The flush failed at the step `{attempt.documents.step or attempt.step}`: {type(error).__name__}: {error}."
+        )
+        unforeseen = HoldfastError(message, next_step="Run `holdfast doctor`; nothing was dropped.")
+        unforeseen.__cause__ = error
+        record.refuse(attempt, unforeseen)
 
 
 def may_wait(attempt: Attempt) -> bool:
@@ -182,7 +187,7 @@ def _still_valid(attempt: Attempt, unchecked: Callable[[Receipt], Receipt] | Non
     try:
         services.plugins.require_all()
         attempt.documents.proof = verify.check(services, last, session.last_flush)
-        if not attempt.proof.lost:
+        if not attempt.documents.proof.lost:
             return record.repeat(attempt, last)
     except Unavailable:
         if unchecked is not None and not attempt.agent:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.flush.apply import Documents
     from holdfast.flush.context import Context
-    from holdfast.flush.verify import Proof
     from holdfast.journal.safety import Marker, Stated
     from holdfast.models import Message
     from holdfast.services.interfaces import Completed, Gathered
@@ -90,11 +89,6 @@ class Attempt:
     def last_key(self) -> str:
         """The last successful flush's key. Empty without one."""
         return str((self.session.last_flush or {}).get("key", ""))
-
-    @property
-    def proof(self) -> Proof:
-        """For the last flush, when it is compared with the store or written again."""
-        return self.documents.proof
 
     @property
     def kept_marker(self) -> Marker:
@@ -185,11 +179,12 @@ def make(attempt: Attempt) -> Plan | None:
     Raises: FlushRefused for a payload that lacks fields, or one refused earlier that could not be kept."""
     session, marker = attempt.session, attempt.kept_marker
     key_before, pending = marker.key, marker.pending
-    if attempt.proof.lost and session.last_flush is not None:
+    if attempt.documents.proof.lost and session.last_flush is not None:
         key_before, pending = session.last_flush["key"], session.last_flush
     was_idle = attempt.is_idle
     _take_up_refused(attempt, marker)
-    if pending is not None and (attempt.proof.lost or key_before == attempt.key or (was_idle and not attempt.taken_up)):
+    goes_on = key_before == attempt.key or (was_idle and not attempt.taken_up)
+    if pending is not None and (attempt.documents.proof.lost or goes_on):
         plan = _recorded(attempt, pending, key_before)
         if plan is not None:  # the note's heading has the reason, so it stays the same, too
             attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent

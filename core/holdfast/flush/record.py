@@ -23,7 +23,6 @@ from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt, Plan
-    from holdfast.services.services import Services
 
 logger = lazy.log(__name__)
 
@@ -80,7 +79,7 @@ def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
     found_in, empty = notes.found_and_not(payload)
     given = attempt.given.derived if attempt.given is not None else ()
     warnings = [*attempt.warnings, *attempt.documents.warnings]
-    if lost := ", ".join(dict.fromkeys(written.name for written in attempt.proof.lost)):
+    if lost := ", ".join(dict.fromkeys(written.name for written in attempt.documents.proof.lost)):
         warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
     last = attempt.session.last_receipt
     if last is not None and plan.at < last.at and not attempt.documents.is_later:
@@ -108,7 +107,7 @@ def facts(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
         attempt.messages,
         session=attempt.session.id,
         flush=receipt.flush_id,
-        payload=None if attempt.proof.lost else plan.payload,
+        payload=None if attempt.documents.proof.lost else plan.payload,
         at=plan.at,
         late=attempt.documents.is_later,
         stored=attempt.documents.facts,
@@ -153,7 +152,7 @@ def repeat(attempt: Attempt, receipt: Receipt) -> Receipt:
 
 def nothing_left(attempt: Attempt) -> Receipt:
     """End a flush of an empty session whose payload was overridden. Raises: FlushRefused; NothingToFlush."""
-    session, lost = attempt.session, attempt.proof.lost
+    session, lost = attempt.session, attempt.documents.proof.lost
     if lost:
         names = ", ".join(dict.fromkeys(written.name for written in lost))
         raise FlushRefused(
@@ -178,7 +177,7 @@ def refuse(attempt: Attempt, error: HoldfastError) -> NoReturn:
     marker = safety.read(services.state, session.id) or attempt.kept_marker
     target = error.target if isinstance(error, FlushRefused) and error.target else step
     if isinstance(error, Unavailable) and step not in VERIFIED:
-        explain(services, error)
+        services.explain(error)
     if attempt.stated is not None and attempt.given is not None:
         mine = refused_payloads.kept(services, attempt.stated, attempt.given, error)
         marker = evolve(marker, stated=refused_payloads.joined(marker.stated, mine))
@@ -200,20 +199,6 @@ def refuse(attempt: Attempt, error: HoldfastError) -> NoReturn:
     raise FlushRefused(
         f"{error.message} The session is UNSAFE and nothing was dropped.", next_step=error.next_step, target=target
     ) from error
-
-
-def explain(services: Services, error: HoldfastError) -> None:
-    """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
-    address = services.store.backend.where()
-    if not services.is_remote:
-        return
-    if address and address not in error.message:
-        error.message = f"{error.message} The store is {address}."
-    if not services.config.storage.spool:
-        error.next_step = (
-            f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "
-            "while the server is away (docs/spool.md)."
-        ).lstrip()
 
 
 def not_begun(attempt: Attempt, error: HoldfastError) -> FlushRefused:

@@ -1,4 +1,5 @@
-"""Whether a git checkout lost its private folder: git removes ignored files where a commit has a file in their place.
+"""A git checkout, read without git: its folders, and whether it lost its private folder, because git removes ignored
+files where a commit has a file in their place.
 
 The user's folder notes which private folder a checkout had. A new clone at the same path is another checkout.
 """
@@ -11,9 +12,10 @@ from contextlib import suppress
 from typing import Final
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, ownership_mark, paths, safeopen, worktree
+from holdfast.fs import durable, ownership_mark, paths, safeopen
 
 _FOLDER: Final = "checkouts"
+_POINTER: Final = 4096  # bytes of a file that names a folder
 _MOST: Final = 512  # bytes of a note or a mark
 #: Files that git writes when it makes a linked work tree, or a repository, and then leaves.
 _MADE: Final = ("gitdir", "description")
@@ -40,7 +42,7 @@ def _made(state: str) -> str:
     """Identifies the checkout; empty outside of one."""
     project = os.path.dirname(os.path.dirname(os.path.abspath(state)))
     top = next((one for one in paths.upwards(project) if os.path.lexists(os.path.join(one, ".git"))), project)
-    own, _ = worktree.git_folders(top)
+    own, _ = git_folders(top)
     for name in _MADE:
         with suppress(OSError):
             found = os.stat(os.path.join(own, name))
@@ -56,4 +58,26 @@ def _mark(state: str) -> str:
 def _read(path: str) -> str:
     with suppress(OSError):
         return safeopen.read(path, _MOST, private=False).decode("ascii", "replace")
+    return ""
+
+
+def git_folders(work_tree: str) -> tuple[str, str]:
+    """The work tree's own git folder and the folder that it shares with other work trees, usually the same."""
+    own = os.path.realpath(os.path.join(work_tree, ".git"))
+    if not os.path.isdir(own):
+        own = os.path.realpath(os.path.join(work_tree, pointer(own).removeprefix("gitdir:").strip()))
+    return own, os.path.realpath(os.path.join(own, pointer(os.path.join(own, "commondir"))))
+
+
+def is_linked(work_tree: str, own: str, common: str) -> bool:
+    """Whether the work tree and its main checkout name each other."""
+    back = os.path.realpath(os.path.join(own, pointer(os.path.join(own, "gitdir"))))
+    is_named = back == os.path.realpath(os.path.join(work_tree, ".git"))
+    return is_named and os.path.dirname(own) == os.path.join(common, "worktrees")
+
+
+def pointer(path: str) -> str:
+    """A small file of git as text; empty when it cannot be read."""
+    with suppress(OSError):
+        return safeopen.read(path, _POINTER, private=False).decode("utf-8", "surrogateescape").strip()
     return ""

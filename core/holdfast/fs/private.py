@@ -42,7 +42,7 @@ def make(state: str, *parts: str) -> str:
     It gets a ``.gitignore`` with ``*`` and the mark before anything else is in it. A folder of other origin is put
     aside first. Raises: Unavailable; ConfigError for a key that cannot be used.
     """
-    if not _is_marked(state):
+    if not is_marked(state):
         _establish(state)
     folder = os.path.join(state, *parts)
     if parts and durable.make_private_dir(folder) != _PRIVATE:
@@ -56,12 +56,7 @@ def lock(path: str, *, timeout_s: float = 10.0) -> durable.Lock:
     Any process that changes a file to which others append must hold it. So must a purge's sweep, which rewrites whole
     files, because an append in between would be lost. Raises: as :func:`holdfast.fs.durable.lock`.
     """
-    return durable.lock(lock_path(path), timeout_s=timeout_s)
-
-
-def lock_path(path: str) -> str:
-    """The name of :func:`lock`'s lock file."""
-    return os.path.splitext(path)[0] + ".lock"
+    return durable.lock(os.path.splitext(path)[0] + ".lock", timeout_s=timeout_s)
 
 
 def read(path: str) -> bytes | None:
@@ -100,17 +95,12 @@ def check(state: str) -> None:
                 next_step="Ask that account for write permission on this folder, without the private one inside.",
             )
         return
-    if _is_marked(state):
+    if is_marked(state):
         return
     with _settling(state) as (parent, name):
-        if not _is_marked(state) and not _is_blank(parent, name):
+        if not is_marked(state) and not _is_blank(parent, name):
             _put_aside(parent, name)
             _take_back(parent, name)
-
-
-def is_own(state: str) -> bool:
-    """Whether the folder has this user's mark. Raises: Unavailable; ConfigError for a key that cannot be used."""
-    return os.path.lexists(os.path.join(state, MARK)) and _is_marked(state)
 
 
 def ignore(state: str) -> None:
@@ -131,7 +121,7 @@ def put_aside_name(name: str) -> str:
     return f"{name}{ASIDE}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 
-def _is_marked(state: str) -> bool:
+def is_marked(state: str) -> bool:
     """Whether the mark is valid. If so, also close the folder to others and make it ignore itself. Done once per
     process for a folder in which no name has changed since."""
     found = None
@@ -153,13 +143,13 @@ def _establish(state: str) -> None:
     """Create and mark the folder. A crash leaves it without content, so the next process repeats this."""
     durable.make_private_dir(os.path.dirname(state))
     with _settling(state) as (parent, name):
-        if _is_marked(state):  # another process was faster
+        if is_marked(state):  # another process was faster
             return
         if not _is_blank(parent, name):
             _put_aside(parent, name)
         if name not in parent.names():
             _take_back(parent, name)
-            if _is_marked(state):
+            if is_marked(state):
                 return
         durable.make_private_dir(state)
         # The process that created the parent folders may have been killed before they were durable. The mark is written
@@ -168,7 +158,7 @@ def _establish(state: str) -> None:
         durable.fsync_dir(os.path.dirname(os.path.dirname(state)))
         ignore(state)
         ownership_mark.write(state)
-        _is_marked(state)
+        is_marked(state)
         checkout.note(state)
 
 

@@ -10,7 +10,6 @@ import os
 import sys
 
 CONFIG_FILE = "config.toml"
-TRUST_FILE = "trust.json"
 KEY_FILE = "key"
 VARIABLE = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
 

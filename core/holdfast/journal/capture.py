@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.clock import must_be_moment
 from holdfast.errors import must_be, must_be_whole
@@ -13,15 +13,10 @@ from holdfast.fs import paths
 from holdfast.gate import Gate
 from holdfast.text.plain import untagged
 
-if TYPE_CHECKING:
-    from holdfast.models import Message
-
 ROLES = ("user", "assistant", "system", "tool")
 
 
-def message_record(
-    gate: Gate,
-    root: str,
+def record(
     role: str,
     text: str,
     *,
@@ -31,24 +26,9 @@ def message_record(
     failed: bool = False,
     tokens: int | None = None,
 ) -> dict[str, Any]:
-    """The journal record of one message, redacted and without this machine's paths.
-
-    Raises: ValueError for an unknown role; BadValue for another unusable value; Refused, PluginError from the gate.
-    """
-    return _admitted(gate, root, [_record(role, text, message_id or "", at, tool, failed, tokens)])[0]
-
-
-def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The records of many messages, with as few validator calls as possible. Raises: as the function above."""
-    return _admitted(
-        gate, root, [_record(m.role, m.text, m.id, m.at, m.tool, m.failed, m.tokens or None) for m in messages]
-    )
-
-
-def _record(
-    role: str, text: str, message_id: str, at: datetime, tool: str, failed: bool, tokens: int | None
-) -> dict[str, Any]:
-    """A message in its journal form, without empty fields, as it was given."""
+    """A message in its journal form, without empty fields, as it was given. Raises: ValueError for an unknown role;
+    BadValue for another unusable value."""
+    message_id = message_id or ""
     if role not in ROLES:
         raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
     for name, value in (("text", text), ("message_id", message_id), ("tool", tool)):
@@ -57,18 +37,19 @@ def _record(
     must_be_whole(tokens or 0, "tokens")
     # What a model sees. What hides in a result is evidence of who said it, and is kept.
     seen = untagged(text) if role == "tool" else text
-    record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": seen}
+    made: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": seen}
     if tool:
-        record["tool"] = tool
+        made["tool"] = tool
     if failed:
-        record["failed"] = True
+        made["failed"] = True
     if tokens is not None:
-        record["tokens"] = tokens
-    return record
+        made["tokens"] = tokens
+    return made
 
 
-def _admitted(gate: Gate, root: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records as they may be stored, those without an id with a new one."""
+def admitted(gate: Gate, root: str, records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The records as they may be stored, redacted and without this machine's paths, those without an id with a new one,
+    with as few validator calls as possible. Raises: Refused, PluginError from the gate."""
     rewritten = paths.rewriter(root)
     fields = [(one, key) for one in records for key in ("text", "tool") if key in one]
     strings = gate.admit_all([rewritten(one[key]) for one, key in fields], surface="journal")

@@ -126,18 +126,6 @@ def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:
         sys.stderr.write(f"holdfast: hook {hook} of {who}: {outcome}, {spent_s * 1000:.1f} ms\n")
 
 
-def implementation(caller: Caller, hook: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The checked result of one implementation. Raises: CallFailed."""
-    limit_s = caller.limit_s(hook)
-    if hook != "on_validate" or limit_s is None:
-        return checked(caller, hook, call(caller, hook, partial(function, *args), limit_s))
-    chars = max((len(one.text) for one in args), default=0)  # its only argument is the request
-    found = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // CHUNK_CHARS))
-    if isinstance(found, Chunks):
-        return _in_chunks(caller, hook, found, limit_s)
-    return checked(caller, hook, found)
-
-
 def _in_chunks(caller: Caller, hook: str, chunks: Chunks, limit_s: float) -> list[Any]:
     found: list[Any] = []
     for _ in range(_MAX_STEPS):
@@ -263,9 +251,16 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
 
 
 def _guard(caller: Caller, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, an implementation, with a time limit and a checked result. Raises: CallFailed."""
+
     @wraps(function)
     def guard(*args: Any) -> Any:
-        return implementation(caller, hook, function, args)
+        limit_s = caller.limit_s(hook)
+        if hook != "on_validate" or limit_s is None:
+            return checked(caller, hook, call(caller, hook, partial(function, *args), limit_s))
+        chars = max((len(one.text) for one in args), default=0)  # its only argument is the request
+        found = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // CHUNK_CHARS))
+        return _in_chunks(caller, hook, found, limit_s) if isinstance(found, Chunks) else checked(caller, hook, found)
 
     return guard
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from holdfast.errors import ConfigError, NotTrusted, PluginError, PluginLoadFailed, PluginNotFound, StorageError
+from holdfast.errors import ConfigError, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr
 from holdfast_memory import DISTRIBUTION
 
@@ -150,28 +150,17 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
     return matches[0]
 
 
-def statuses(
-    loaded: Iterable[Status],
-    found: Sequence[Found],
-    backend: str,
-    *,
-    error: NotTrusted | PluginError | StorageError | None = None,
-) -> list[Status]:
-    """The status of every plugin and backend, sorted. ``loaded`` are the enabled plugins, ``backend`` the configured
-    backend, ``error`` the reason why it cannot be used."""
+def statuses(loaded: Iterable[Status], found: Iterable[Found], backend: str) -> list[Status]:
+    """The status of every plugin and backend, sorted. ``loaded`` are the enabled plugins, ``backend`` is in use."""
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
         reason = "not enabled" if one.group == PLUGINS else "not the configured backend"
         row = Status(one.name, one.group, one.distribution, one.version, "off", reason)
         if one.group == BACKENDS and one.name == backend:
-            status, reason, hooks = ("failed", error.message, ()) if error else ("loaded", "", ("storage_backend",))
-            row = row._replace(status=status, reason=reason, hooks=hooks)
+            row = row._replace(status="loaded", reason="", hooks=("storage_backend",))
         if one.group == BACKENDS or (one.group == PLUGINS and one.name not in enabled):
             rows.append(row)
-    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
-        status = "missing" if isinstance(error, PluginNotFound) else "failed"
-        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
     return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
 
 

@@ -14,7 +14,7 @@ from attrs import Factory, define, field
 from holdfast.config import serde, settings
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
-from holdfast.errors import ConfigError, PluginNotFound, must_be
+from holdfast.errors import ConfigError, HoldfastError, PluginNotFound, must_be
 from holdfast.gate import Gate
 from holdfast.journal.journal import Journal
 from holdfast.plugin.manager import PluginManager
@@ -130,6 +130,9 @@ class Services:
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision by command about the flush's work, None without one. The kernel knows none."""
         return None
+
+    def explain(self, error: HoldfastError) -> None:
+        """Called with the error for a flush that the store did not take, to add what helps. The kernel adds nothing."""
 
     # the project
 

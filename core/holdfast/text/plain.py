@@ -39,8 +39,6 @@ def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tupl
     """(offset, line) of the lines of ``text.splitlines(keepends)`` from the offset ``start`` on, one at a time. A list
     of short lines takes many times their bytes."""
     if any(end in text for end in LINE_ENDS[1:]):
-        import re
-
         for found in re.compile(f"\r\n|[{LINE_ENDS}]").finditer(text, start):
             yield start, text[start : found.end() if keepends else found.start()]
             start = found.end()
@@ -60,26 +58,17 @@ def untagged(text: str) -> str:
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
-    """``unicodedata.normalize`` in linear time, see :func:`stream_safe`."""
+    """``unicodedata.normalize`` of ``text`` with at most 30 combining marks per character. It orders them in time with
+    the square of their number: minutes for 300 kB. Source: Unicode Annex 15, Stream-Safe Text Format."""
     import unicodedata
 
-    return unicodedata.normalize(form, stream_safe(text))
+    return unicodedata.normalize(form, text if text.isascii() else re.sub(_MARKS, _without_surplus, text))
 
 
 def same_key(text: str) -> str:
     """The key of statements that differ only in case, spacing or final punctuation."""
     key = " ".join(normalized("NFC", text).casefold().split())
     return key.rstrip(FINAL) or key
-
-
-def stream_safe(text: str) -> str:
-    """``text`` with at most 30 combining marks per character. Normalisation orders them in time with the square of
-    their number: minutes for 300 kB. Source: Unicode Annex 15, Stream-Safe Text Format."""
-    if text.isascii():
-        return text
-    import re
-
-    return re.sub(_MARKS, _without_surplus, text)
 
 
 def _without_surplus(found: re.Match[str]) -> str:

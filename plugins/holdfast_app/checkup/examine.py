@@ -14,7 +14,7 @@ from typing import cast
 
 from holdfast import Holdfast
 from holdfast.config import settings
-from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, StorageError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, PluginNotFound, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import safety
 from holdfast.models import Check, Outcome
@@ -158,7 +158,19 @@ def _without_store(root: str, error: NotTrusted | PluginError | StorageError) ->
     settings_of = ((name, config.plugin(name)) for name in config.enabled_plugins)
     enabled = [PluginSettings(name, one.deadline_s, one.settings) for name, one in settings_of]
     manager.load(enabled, found, root=root, state=settings.state_folder(root, config.layout.preset))
-    return discovery.statuses(manager.statuses, found, config.storage.backend, error=error)
+    backend, kind = config.storage.backend, discovery.BACKENDS
+    broken = discovery.Status(backend, kind, "", "", "failed", error.message)
+    if any((one.group, one.name) == (kind, backend) for one in found):
+        rows = discovery.statuses(manager.statuses, found, backend)
+    else:
+        broken = broken._replace(status="missing" if isinstance(error, PluginNotFound) else "failed")
+        rows = discovery.statuses([*manager.statuses, broken], found, backend)
+    return [
+        broken._replace(distribution=one.distribution, version=one.version)
+        if (one.group, one.name) == (kind, backend)
+        else one
+        for one in rows
+    ]
 
 
 def _private_state(root: str, state: str) -> Iterator[Check]:

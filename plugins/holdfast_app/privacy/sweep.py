@@ -305,7 +305,7 @@ class Walk:
 
     def file(self, path: str) -> None:
         """Edit a file by its format, see :mod:`holdfast_app.privacy.transforms`."""
-        lock = private.lock_path(path)
+        lock = os.path.splitext(path)[0] + ".lock"
         shared = path.endswith((".jsonl", ".log"))  # other processes append to it, and may have just created it
         is_locked = not self.dry_run and lock != self.held and (shared or os.path.exists(lock))
         with private.lock(path, timeout_s=_WAIT_S) if is_locked else nullcontext():

@@ -71,11 +71,11 @@ def _main_checkout(work_tree: str) -> str:
     Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository, also
     by a link to another work tree's file.
     """
-    from holdfast.fs import worktree  # here, because few projects are in a work tree
+    from holdfast.fs import checkout  # here, because few projects are in a work tree
 
-    own, common = worktree.git_folders(work_tree)
+    own, common = checkout.git_folders(work_tree)
     is_link = os.path.islink(os.path.join(work_tree, ".git"))
-    has_main = not is_link and worktree.is_linked(work_tree, own, common) and os.path.basename(common) == ".git"
+    has_main = not is_link and checkout.is_linked(work_tree, own, common) and os.path.basename(common) == ".git"
     return os.path.dirname(common) if has_main else ""
 
 

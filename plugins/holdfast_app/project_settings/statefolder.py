@@ -27,9 +27,9 @@ def former(root: str, preset: str) -> str:
     others = [
         other for other in folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
     ]
-    if not others or (private.is_own(wanted) and is_used(wanted)):
+    if not others or (is_own(wanted) and is_used(wanted)):
         return ""
-    there = next((other for other in others if private.is_own(other) and is_used(other)), "")
+    there = next((other for other in others if is_own(other) and is_used(other)), "")
     presets = [name for name in STATE_FOLDERS if there and state_folder(root, name) == there]
     # Two presets share a folder. The documents' own folder distinguishes them.
     is_timmy = "timmy" in presets and os.path.isdir(os.path.join(root, "timmy-home"))
@@ -38,6 +38,11 @@ def former(root: str, preset: str) -> str:
 
 def folders(root: str) -> list[str]:
     return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(STATE_FOLDERS.values())]
+
+
+def is_own(state: str) -> bool:
+    """Whether the folder has this user's mark. Raises: Unavailable; ConfigError for a key that cannot be used."""
+    return os.path.lexists(os.path.join(state, private.MARK)) and private.is_marked(state)
 
 
 def is_used(state: str) -> bool:

@@ -18,6 +18,7 @@ from holdfast.text import untrusted
 #: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"
 VERSION = 1
+FILE = "trust.json"
 _MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -84,7 +85,7 @@ def are_trusted(
 
 
 def projects_of() -> dict[str, Any]:
-    path = userdir.path(userdir.TRUST_FILE)
+    path = userdir.path(FILE)
     try:
         with open(path, "rb") as file:
             raw = file.read(_MAX_BYTES + 1)

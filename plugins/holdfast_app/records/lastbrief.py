@@ -65,4 +65,6 @@ def _store(services: Services) -> str:
     """A digest of the settings that name the store: another store's brief is of no use."""
     import hashlib
 
-    return hashlib.sha256(services.config.storage.place.encode("utf-8", "replace")).hexdigest()
+    storage = services.config.storage
+    named = ", ".join(f"{key}={getattr(storage, key)!r}" for key in ("backend", "path", "facts", "options"))
+    return hashlib.sha256(f"StorageConfig({named})".encode("utf-8", "replace")).hexdigest()

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen, worktree
-from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
+from holdfast.fs import checkout, durable, private, safeopen
+from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED, is_own
 from holdfast_app.trust import passages, statefolders
 from holdfast_file import gitrun
 
@@ -94,7 +94,7 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
     if found := _of_its_commits(top, path, lines, authors):
         return found
-    own, _ = worktree.git_folders(top)
+    own, _ = checkout.git_folders(top)
     is_busy = any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
     blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
     if blamed is None:
@@ -328,7 +328,7 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
     # A version that was put aside once is not looked for again, because a file of ours has its name now.
     tracked = {f"{TRACKED}{found} {name}": name for top in tops for name, found in _tracked_in(top, state)}
     new = sorted({name for line, name in tracked.items() if line not in before and _is_there(state, name)})
-    moved = [name for name in new if name != private.MARK or not private.is_own(state)]
+    moved = [name for name in new if name != private.MARK or not is_own(state)]
     if moved:
         aside = os.path.join(os.path.dirname(state), private.put_aside_name(os.path.basename(state)))
         durable.make_private_dir(aside)
@@ -344,7 +344,7 @@ def put_tracked_aside(root: str, state: str) -> list[str]:
 
 def _identity(top: str, name: str = "index") -> str:
     try:
-        found = os.stat(os.path.join(worktree.git_folders(top)[0], name))
+        found = os.stat(os.path.join(checkout.git_folders(top)[0], name))
     except OSError:
         return ""
     return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.fs import durable, userdir
-from holdfast_app.project_settings.trust import VERSION, Record, digest, projects_of
+from holdfast_app.project_settings.trust import FILE, VERSION, Record, digest, projects_of
 
 
 def record(root: str, settings: Mapping[str, object]) -> Record:
@@ -40,7 +40,7 @@ def revoke(root: str) -> bool:
 @contextmanager
 def _changing() -> Iterator[dict[str, Any]]:
     """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
-    path = userdir.path(userdir.TRUST_FILE)
+    path = userdir.path(FILE)
     durable.make_private_dir(os.path.dirname(path))
     with durable.lock(f"{path}.lock"):
         projects = projects_of()
