@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from holdfast.config.fields import described
 from holdfast.config.values import PluginConfig
 from holdfast_app.config import Config
+from holdfast_app.project_settings.resolved import described
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 _HEAD = "| key | default | meaning | a project may set |\n|---|---|---|---|\n"

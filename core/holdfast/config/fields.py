@@ -69,17 +69,6 @@ def others() -> Mapping[str, object]:
     return made
 
 
-def described(cls: Any, path: str = "") -> dict[str, About]:
-    """A table's keys with those of its tables, dotted, in order."""
-    found: dict[str, About] = {}
-    for field in attrs.fields(cls):
-        if ABOUT in field.metadata:
-            found[path + field.name] = field.metadata[ABOUT]
-        elif attrs.has(type(field.default)):
-            found.update(described(type(field.default), f"{path}{field.name}."))
-    return found
-
-
 # checks
 
 

@@ -142,16 +142,6 @@ def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True)
     durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"), flush=flush)
 
 
-def _remove(state: str, session_id: str) -> None:
-    """Remove the stated payloads first, because on their own they would be used again. If a power cut brings the
-    marker back, the next flush finds its work done."""
-    copy = copy_of(state, file_stem(session_id))
-    if os.path.lexists(copy):
-        durable.remove(copy)
-    durable.remove(path_of(state, session_id), flush=False)
-    emergency_log.clear(state, file_stem(session_id))
-
-
 def _aside(path: str, data: bytes) -> str:
     return f"{path}.damaged-{zlib.crc32(data):08x}"
 
@@ -203,7 +193,13 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
     with _changing(state, session_id) as marker:
         left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
         if marker is not None and not left:
-            _remove(state, session_id)
+            # The stated payloads first, because on their own they would be used again. If a power cut brings the marker
+            # back, the next flush finds its work done.
+            copy = copy_of(state, file_stem(session_id))
+            if os.path.lexists(copy):
+                durable.remove(copy)
+            durable.remove(path_of(state, session_id), flush=False)
+            emergency_log.clear(state, file_stem(session_id))
         elif marker is not None:
             error = "A payload stated meanwhile by another process was refused."
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))

@@ -320,9 +320,24 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
 def _table() -> Mapping[str, About]:
     """Every dotted key outside of ``[plugins]``, with its description. A table passed on as a whole
     (``layout.documents``) is one key."""
-    from holdfast.config import fields, values
+    from holdfast.config import values
 
-    return fields.described(values.config_type())
+    return described(values.config_type())
+
+
+def described(cls: Any, path: str = "") -> dict[str, About]:
+    """A table's keys with those of its tables, dotted, in order."""
+    import attrs
+
+    from holdfast.config import fields
+
+    found: dict[str, About] = {}
+    for field in attrs.fields(cls):
+        if fields.ABOUT in field.metadata:
+            found[path + field.name] = field.metadata[fields.ABOUT]
+        elif attrs.has(type(field.default)):
+            found.update(described(type(field.default), f"{path}{field.name}."))
+    return found
 
 
 def _allows(key: str, value: object, users: Users) -> bool | None:

@@ -11,7 +11,6 @@ from attrs import asdict, frozen
 
 from holdfast import Holdfast
 from holdfast.config import settings
-from holdfast.config.fields import described
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
 from holdfast.models import Fact
@@ -21,7 +20,7 @@ from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
-from holdfast_app.project_settings.resolved import Resolved
+from holdfast_app.project_settings.resolved import Resolved, described
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.seen import Seen
 from holdfast_app.trust.store import Withheld as Passage
