@@ -50,7 +50,7 @@ def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_c
     assert "The module number 7 belongs to team 0" in items
     assert "The module number 0 belongs to team 0" not in items
     assert any("MEMORY.md was full: its 11 least confirmed lines moved to" in w for w in receipt.warnings)
-    archive = memory.store.read(memory.services.layout.archive)
+    archive = memory.store.read(memory.services.archive)
     assert archive.text.count("which was full)") == 11
     assert "- The module number 0 belongs to team 0 (from MEMORY.md, which was full)" in archive.text
     assert memory.session("s").flush().repeated
@@ -80,7 +80,7 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
 
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()
-    archive = again.store.read(again.services.layout.archive)
+    archive = again.store.read(again.services.archive)
     kept = [*bullets((project / ".holdfast/MEMORY.md").read_text())]
     assert archive.text.count("which was full)") + len(kept) == 201
 

@@ -76,7 +76,7 @@ def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_
         receipt = memory.session(flush).flush(payload(curated={"memory": lines}, state_mutations=[]))
     text = (project / ".holdfast" / "MEMORY.md").read_text()
     assert [*bullets(text)] == ["The current release is 2.3.0", "The tests need Docker"]
-    archive = memory.store.read(memory.services.layout.archive).text
+    archive = memory.store.read(memory.services.archive).text
     assert "- The current release is 2.2.0 (from MEMORY.md, replaced by: The current release is 2.3.0)" in archive
     assert any("a newer value replaced 'The current release is 2.2.0'" in w for w in receipt.warnings)
     assert memory.session("b").flush().repeated

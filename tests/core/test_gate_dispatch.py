@@ -14,6 +14,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
 from holdfast.validation import Chunks, ValidationRequest, mask
+from holdfast_app.capture import label
 from holdfast_app.dream.checking import filter_lines
 
 
@@ -228,7 +229,7 @@ def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(
     gate = validator(lambda request: [finding(0, 6, None)])
     with pytest.raises(Refused, match="an id"):
         gate.identifier("SECRET-1")
-    assert gate.label("SECRET-1") == ""
+    assert label(gate, "SECRET-1") == ""
 
 
 def test_admit_all__the_same_warning_in_several_chunks__is_noted_once():

@@ -148,7 +148,7 @@ class Mirror:
             raw = key_of(m)
             if (stored := known.get(raw)) is None:
                 gate, root = self._services.gate, self._services.root
-                record = capture.message_record(gate, root, m.role, m.text, at=m.at, tool=m.tool)
+                [record] = capture.admitted(gate, root, [capture.record(m.role, m.text, at=m.at, tool=m.tool)])
                 stored = m.role, record.get("tool", ""), record["text"].strip()
             self._stored[raw] = stored
         return [self._stored[key_of(m)] for m in said]

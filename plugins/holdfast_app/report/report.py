@@ -20,11 +20,12 @@ from holdfast.flush import handoff, notes
 from holdfast.journal import safety
 from holdfast.models import Written
 from holdfast.text import untrusted
-from holdfast.text.plain import cut, one_line, same_key
+from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, read_line
 from holdfast_app.markdown.marks import without_boxes
 from holdfast_app.outbox.outbox import Outbox
+from holdfast_app.printable import cut
 from holdfast_app.records.blocks import blocks
 from holdfast_app.sessions import pastgate
 
