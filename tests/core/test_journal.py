@@ -94,8 +94,7 @@ def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, 
 )
 def test_file_stem__hostile_id__stays_in_its_folder_and_is_nobody_elses(session_id, opened, project):
     stem = file_stem(session_id)
-    with_tilde = file_stem(stem)
-    assert with_tilde != stem or stem == session_id
+    assert file_stem(stem) != stem or stem == session_id
     opened().session(session_id).add("user", "hello")
     outside = [p for p in project.rglob("*") if p.is_file() and ".holdfast/state" not in p.as_posix()]
     assert outside == []

@@ -89,8 +89,7 @@ def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it
     path.write_text(note().replace("Use a lock", "Use two locks"))
     session.flush()
     assert note().count("- Decision: Use two locks\n") == note().count("- Decision: Use a lock\n") == 1
-    trail = (project / ".holdfast" / TRAIL).read_text()
-    assert trail.count("owner/repo#12") == 1
+    assert (project / ".holdfast" / TRAIL).read_text().count("owner/repo#12") == 1
     assert session.flush().repeated
 
 
