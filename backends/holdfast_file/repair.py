@@ -8,7 +8,7 @@ from holdfast.fs import durable
 from holdfast.storage import Damage
 from holdfast_file import conflicts
 from holdfast_file import mark as marks
-from holdfast_file.lines import Operation, decode, encode
+from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
 #: Next steps for a damaged file of facts.
@@ -31,6 +31,9 @@ def damage(place: Place) -> Damage | None:
     whole = data.rfind(b"\n") + 1
     if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):
         return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", _FIX, data)
+    last = data.rfind(b"\n", 0, max(0, whole - 1)) + 1
+    if last >= mark.size and durable.may_be_torn(data[last:whole], *BEGINNINGS):
+        whole = last  # a power cut kept the line's length but not all of its bytes
     for number, line in enumerate(data[:whole].split(b"\n"), 1):
         if line.strip() and _is_bad(line):
             return Damage(f"Line {number} of {place.facts} cannot be read.", _FIX, data)

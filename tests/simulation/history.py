@@ -182,9 +182,7 @@ class History:
         self.log += [f"process {n}: " + "; ".join(map(str, ops)) for n, ops in enumerate(self.ops)]
         self.log.append(f"hit: {world.hit or 'nothing'}, after {world.changes} changes")
         for ops in self.ops:
-            purges = [
-                number for number, op in enumerate(ops) if op.kind == "purge" and op.was == DONE and not op.warned
-            ]
+            purges = [at for at, op in enumerate(ops) if op.kind == "purge" and op.was == DONE and not op.warned]
             self.purged += [
                 op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
             ]
@@ -269,8 +267,8 @@ class History:
         if receipt is None:
             return None
         summaries = [receipt.summary] if receipt.summary and not receipt.repeated else []
-        is_told = told == summaries or (op.kind == "end" and not told)  # it had ended before
-        self._expect(is_told, f"{op}: told {told} of {receipt}", is_loss=False)
+        has_ended = op.kind == "end" and not told
+        self._expect(has_ended or told == summaries, f"{op}: told {told} of {receipt}", is_loss=False)
         strange = [one for one in receipt.warnings if not one.startswith(AFTER_A_FAULT if self.world.hit else ANY_TIME)]
         purges = any(one.kind == "purge" and one.was != WAITING for one in self._all())
         self._expect(not strange or purges or self.world.lying, f"{op} warns: {strange}", is_loss=False)
@@ -367,6 +365,8 @@ class History:
         bad = [] if purged else list(verify._journals(memory.services, list(every(memory.services.state, packed=True))))
         self._expect(not bad, f"nobody changed a journal: {bad}", is_loss=False)
         losses = [] if self.faulted else [one for one in newest(memory.services) if one.kind != "lines"]
+        store = memory.store.backend.check(thorough=True)
+        self._expect(self.faulted or not (store.lost or store.damage), f"the store reports {store}")
         self._expect(not losses or bool(purged), f"losses are reported: {losses}")
 
     def _documents(self, memory: Holdfast) -> dict[str, str]:
@@ -396,6 +396,8 @@ class History:
         there, all_ids = [one.id for one in session.messages], [one["id"] for one in records]
         wanted = all_ids[len(all_ids) - len(there) :] if drops else all_ids
         self._expect(there == wanted, f"only {there} are in context")
+        unsaid = [one for one in all_ids if one not in there and f"<{one}>" not in session.summary]
+        self._expect(not unsaid or self._overridden(session.id), f"{unsaid} left context, and no summary has them")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
         dropped = bool(op.payload and self.world.hit and self._overridden(op.session))  # by the operator
@@ -497,8 +499,7 @@ class History:
             self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
         ended -= {op.session for op in self._all() if op.kind == "lack" and op.was == REFUSED}  # to be completed
-        states = {} if breaks else self._states
-        unsafe = {name: state for name, state in states.items() if state is not State.SAFE and name in ended}
+        unsafe = [name for name in ended if not breaks and self._states[name] is not State.SAFE]
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
         return breaks
