@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.recall.sets import Talk, talks
 
 from holdfast import Holdfast
-from holdfast_app.search import index, rank, words
+from holdfast_app.search import index, rank
 
 _STEPS, _RATE, _DECAY = 200, 0.15, 1e-3
 #: Weight 0 for turns: it helps on neither set next to ``near``.
@@ -34,7 +34,7 @@ def examples(talk: Talk) -> list[tuple[Any, Any]]:
             talk.fill(memory)
 
             def ask(text: str, opened: index.Index) -> list[tuple[index.Entry, rank.Features]]:
-                matches = rank.Matches(opened.db, words.asked(text))
+                matches = rank.Matches(opened.db, text)
                 return list(rank.candidates(opened.db, matches))
 
             for asked in talk.questions:

@@ -44,6 +44,11 @@ _DATE: Final = Lazy(
     r"|(?P<only>(?:19|20)\d\d))\b",
     re.IGNORECASE,
 )
+#: A number or the name of a time, in any text.
+NAMED: Final = Lazy(
+    rf"\b(?:\d|yesterday|to(?:day|morrow|night)|last|next|ago|week|month|year|{'|'.join((*_MONTHS, *_DAYS))})",
+    re.IGNORECASE,
+)
 #: The beginning of time and the days in a unit, with how many around it "two weeks ago" means.
 _FIRST: Final = datetime(1970, 1, 2, tzinfo=UTC)
 _UNITS: Final = {"day": (1, 0), "week": (7, 3), "month": (30, 15), "year": (365, 182)}

@@ -115,16 +115,16 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
     files = list({row.name for row in rows.values()})
     shown = dict(zip(files, memory.services.gate.outgoing_all(files, surface="daily"), strict=True))
 
-    def hit(one: Ranked) -> SearchHit:
-        row, name = rows[one.id], shown[rows[one.id].name]
+    hits = []
+    for one, score in found:
+        row, name = rows[one], shown[rows[one].name]
         where = f"{name}:{row.place}" if name else row.place
         if row.kind == records.TURN:
             name = records.session_of(row.name, row.origin)
             where = f"session {name}, turn {row.place}"
         at = datetime.fromtimestamp(row.at, UTC).astimezone(memory.config.tz) if row.at else None
-        return SearchHit(row.kind, name, row.place, where, at, row.role, round(one.score, 4), "", bodies[one.id])
-
-    return [hit(one) for one in found]
+        hits.append(SearchHit(row.kind, name, row.place, where, at, row.role, round(score, 4), "", bodies[one]))
+    return hits
 
 
 def excerpts(

@@ -27,7 +27,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app import background
 from holdfast_app.progress import report
-from holdfast_app.search import records, words
+from holdfast_app.search import dates, records, words
 from holdfast_app.search.records import Source
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ T = TypeVar("T")
 #: The file, in the private folder. A purge leaves no removed word in it, see :func:`renew`.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the indexed text and its tokens. Files of other versions are rebuilt.
-VERSION: Final = 14
+VERSION: Final = 15
 #: Bits for an entry's number in its source, and for a passage's number in its entry.
 SOURCE: Final = 32
 PASSAGE: Final = 10
@@ -46,8 +46,9 @@ CREATE TABLE source (
 );
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, role TEXT, length INTEGER, asks INTEGER, rule INTEGER,
-    speaker TEXT
+    dated INTEGER, speaker TEXT
 );
+CREATE INDEX rule ON entry (id) WHERE rule;
 CREATE VIRTUAL TABLE text USING fts5(body, pairs, {words.TOKENS});
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
@@ -160,7 +161,10 @@ def _remove(path: str) -> None:
 
 
 def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], most: int, *, edited: bool = False) -> T:
-    with closing(_connect(path)) as db:
+    if path != ":memory:":
+        with durable.reporting(path, "write"):
+            os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
+    with closing(sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)) as db:
         # Derived, so a crash that spoils it costs only time.
         db.execute("PRAGMA synchronous=OFF")
         db.execute("PRAGMA secure_delete=ON")
@@ -171,14 +175,6 @@ def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], most: int
             raise sqlite3.DatabaseError("another version")
         unread, left = _update(db, memory, most, edited=edited)
         return work(Index(db, size(db), unread, left))
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    """Raises: sqlite3.DatabaseError; Unavailable when the file cannot be made."""
-    if path != ":memory:":
-        with durable.reporting(path, "write"):
-            os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
-    return sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
 
 
 def size(db: sqlite3.Connection) -> int:
@@ -197,6 +193,7 @@ class Entry(NamedTuple):
     length: int
     asks: int
     rule: int
+    dated: int
     speaker: str
     name: str
     origin: str
@@ -298,8 +295,9 @@ def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         rule = text.role == "user" and _RULE.search(body) is not None
-        row = (number, text.kind, text.place, text.at, text.role, len(body), asks, rule, speaker and speaker[1].lower())
-        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        said = (asks, rule, dates.NAMED.search(body) is not None, speaker and speaker[1].lower())
+        row = (number, text.kind, text.place, text.at, text.role, len(body), *said)
+        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for part, passage in enumerate(words.passages(body, 1 << PASSAGE), number << PASSAGE):
             db.execute("INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)", (part, passage, words.pairs(passage)))
 

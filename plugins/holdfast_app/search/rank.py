@@ -28,7 +28,8 @@ _NEAREST: Final = 50
 
 class Features(NamedTuple):
     """Each is between 0 and about 1. Where answers are much longer than the user's turns, a long answer repeats the
-    question: there ``near``, ``answers``, ``around``, ``length`` and ``asks`` fade; ``reply`` and ``rule`` count."""
+    question: there ``near``, ``answers``, ``around``, ``length`` and ``asks`` fade; ``reply``, ``rule`` and ``user``
+    count."""
 
     own: float  # BM25 of the best passage, relative to the best of all
     words: float  # share of the question's words in that passage, the rare ones counting more
@@ -40,9 +41,11 @@ class Features(NamedTuple):
     topic: float  # share of the question's words in the session's or document's matches
     length: float  # logarithm of the length
     asks: float  # is a question itself
-    rule: float  # a user's order or preference, which shares few words with a question about it
+    rule: float  # a user's order or preference, where the question asks for advice: they share few words
     passages: float  # logarithm of the number of passages, each of which could match by chance
     speaker: float  # the question names this speaker: 1; another one: -1
+    dated: float  # names a time or a number, where the question asks when
+    user: float  # BM25 of a user's turn
 
 
 class Ranked(NamedTuple):
@@ -66,28 +69,25 @@ class Matches:
     """Of each matching entry the BM25 score of its best passage, as a share of the best one's, and the words of the
     question in that passage, as bits."""
 
-    def __init__(self, db: sqlite3.Connection, asked: list[str], where: str = "") -> None:
+    def __init__(self, db: sqlite3.Connection, question: str, where: str = "") -> None:
         condition = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
         read = f"SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? {condition}"  # noqa: S608
         total = size(db)
         scores: dict[int, float] = {}
         bits: dict[int, int] = {}
         weights = []
-        for number, word in enumerate(asked):
+        for number, word in enumerate(asked := words.asked(question)):
             rows = db.execute(read, (words.quoted(word),)).fetchall()
             weights.append(math.log((total + 1) / (len(rows) + 0.5)))
             for passage, score in rows:
                 scores[passage] = scores.get(passage, 0.0) + score
                 bits[passage] = bits.get(passage, 0) | 1 << number
-        whole = sum(weights) or 1.0
-        self.asked = asked
-        self.score: dict[int, float] = {}
-        self.words: dict[int, int] = {}
+        best = {passage >> PASSAGE: passage for passage in sorted(scores, key=scores.__getitem__)}
+        whole, top = sum(weights) or 1.0, max(scores.values(), default=1.0)
+        self.asked, self.advice, self.when = asked, words.advice(question), words.WHEN.search(question) is not None
+        self.score = {one: scores[passage] / top for one, passage in best.items()}
+        self.words = {one: bits[passage] for one, passage in best.items()}
         self._weights = [one / whole for one in weights]
-        for passage in sorted(scores, key=scores.__getitem__):
-            self.score[passage >> PASSAGE], self.words[passage >> PASSAGE] = scores[passage], bits[passage]
-        top = max(self.score.values(), default=1.0)
-        self.score = {one: score / top for one, score in self.score.items()}
 
     def share(self, bits: int) -> float:
         """These words' share of the question, the rare ones counting more."""
@@ -107,7 +107,7 @@ def rank(
     ``where`` is a condition on the table ``entry``. ``similar`` is from vectors. Without ``by_words``, only ``similar``
     finds candidates.
     """
-    matches = Matches(db, words.asked(question), where)
+    matches = Matches(db, question, where)
     if not matches.score and (by_words or not similar.of):
         return []
     found = []
@@ -134,9 +134,12 @@ def _weights() -> dict[str, Features]:
 def candidates(
     db: sqlite3.Connection, matches: Matches, where: str = "", similar: Similar = NOTHING_SIMILAR
 ) -> Iterator[tuple[Entry, Features]]:
-    """The best matches and their neighbours, with their features."""
+    """The best matches and their neighbours, and the best rules for advice, with their features."""
     best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
     wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
+    if matches.advice:
+        rules = (one for (one,) in db.execute("SELECT id FROM entry WHERE rule") if one in matches.score)
+        wanted.update(nlargest(_CANDIDATES, rules, key=matches.score.__getitem__))
     return _features(entries(db, wanted, where), matches)
 
 
@@ -174,8 +177,10 @@ def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Ent
             *near,
             fading * math.log1p(length) / 7,
             fading * row.asks,
-            lectures * row.rule,
+            lectures * row.rule * matches.advice,
             math.log1p(length / 700),
             (1.0 if row.speaker in named else -1.0) if named and row.speaker else 0.0,
+            float(row.dated and matches.when),
+            lectures * here if row.role == "user" else 0.0,
         )
         yield row, Features(*features)

@@ -55,6 +55,13 @@ _FORMS: Final = """
     tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
     wear wore worn; win won; woman women; write wrote written
 """
+#: Questions about what was said or done, and about a time.
+_PAST: Final = Lazy(
+    r"\b(?:did|had|have (?:i|we|you)|has my|was|were|said|say|mention\w*|discuss\w*|brought|summar\w+"
+    r"|how (?:many|much|long|often)|conversations?)\b",
+    re.IGNORECASE,
+)
+WHEN: Final = Lazy(r"\b(?:when|what (?:date|time|day|year|month)\w*|how long|days|weeks)\b", re.IGNORECASE)
 
 
 def pairs(text: str) -> str:
@@ -97,6 +104,11 @@ def asked(question: str) -> list[str]:
     found = [word.lower() for word in _WORD.findall(question)] + _wide(question)
     kept = [word for word in found if word not in STOP and _without_s(word) not in STOP]
     return list(dict.fromkeys(kept or found))
+
+
+def advice(question: str) -> float:
+    """How far the user's orders and preferences answer it: not what was said or done, in part some words."""
+    return 0.0 if _PAST.search(question) else 1.0 if "?" in question else 0.5
 
 
 def stems(text: str) -> set[str]:
