@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -30,6 +31,7 @@ logger = log(__name__)
 #: Numbers of a session's first messages, and of its first requests, to read.
 _MESSAGES: Final = 200
 _REQUESTS: Final = 2
+_BYTES: Final = 10_000  # of an earlier journal's end
 #: The least share of a sentence's words in the entry, and that of a sentence with one such word.
 _SHARE: Final = 0.3
 _ONE_WORD: Final = 0.5
@@ -52,7 +54,7 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
     rows = islice(Journal(services.state, session).of_kinds("message"), _MESSAGES)
     records = [row.record for row in rows if row.record["role"] == "user"]
     begun = moment(str(records[0]["at"])) if records else None
-    earlier = [one for one in entries if begun and one.when and one.when < begun]
+    earlier = [one for one in entries if begun and one.when and one.when < begun and not _runs(services, one, begun)]
     if not earlier:
         return []
     kinds: list[Kind] = []
@@ -66,6 +68,12 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
         return earlier[:1]
     sentences = [part for own in asks for part in asked.requesting(own)]
     return [one for one in earlier if any(_names(sentence, one) for sentence in sentences)]
+
+
+def _runs(services: Services, work: Work, since: datetime) -> bool:
+    """Whether the work's own session has said something ``since``, so that both run at once."""
+    rows = list(Journal(services.state, work.session).of_kinds("message", last=_BYTES))
+    return bool(rows) and moment(str(rows[-1].record["at"])) > since
 
 
 def _names(sentence: str, work: Work) -> bool:

@@ -213,15 +213,16 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(project):
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
-    [("Go on.", []), ("Continue with the login test, the fixture first.", []), ("Translate the manual", ["a"])],
+    ("said", "runs", "left"),
+    [("Go on.", 0, []), ("Go on.", 1, ["a"]), ("Continue with the login test first.", 0, []), ("Sing", 0, ["a"])],
 )
-def test_flush__session_that_goes_on_with_earlier_work__closes_its_entry(opened, clock, said, left):
+def test_flush__session_that_goes_on_with_earlier_work__closes_its_entry(opened, clock, said, runs, left):
     memory = opened()
     for name, asks, answers in (("a", "Fix the login test", "Next I do the fixture."), ("b", said, "Fixed.")):
         clock.tick(minutes=1)
         session = memory.session(name)
         session.add("user", asks)
-        session.add("assistant", answers)
+        clock.tick(seconds=1)
+        (memory.session("a") if runs else session).add("assistant", answers)
         session.flush()
     assert [one.session for one in memory.work.list()] == left
