@@ -126,7 +126,7 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     room = limit
     for text in said:
         for unit in reversed(_ends(text)):
-            unit = " ".join(re.sub(r"[*_]{2,}", "", unit).split())
+            unit = " ".join(unit.replace("**", "").split())
             if not kept and _FILLER.match(unit):
                 continue
             if kept and len(unit) >= room:

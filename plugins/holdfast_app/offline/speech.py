@@ -202,7 +202,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     keys are ``echoed``."""
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
-        said = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").replace("__", "").strip(" *_").removeprefix("- ")
+        said = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").strip(" *").removeprefix("- ")
         if _says_little(said) or _LISTS.match(said) or _NOISE.search(said) or (user and asked.is_pasted(said)):
             continue
         echo = _ECHO.match(said)
