@@ -33,13 +33,16 @@ _NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|fil
 _LOOKS: Final = ("view", "undo_edit")
 #: At a line's start. The bracket comes first, so the search can skip to it.
 _COMMIT: Final = Lazy(r"\[(?<!.\[)[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
-_HOME: Final = Lazy(r"^(?:/users/[^/]+|/home/[^/]+|/root|[a-z]:[\\/]users[\\/][^\\/]+)[\\/]", re.IGNORECASE)
+_USER: Final = r"(?:/users/[^/]+|/home/[^/]+|/root|[a-z]:[\\/]users[\\/][^\\/]+)[\\/]"
+_HOME: Final = Lazy(rf"^{_USER}", re.IGNORECASE)
 #: A copy of the project that a client made for a sub-agent.
 _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
-#: Folders where clients and systems keep their own files.
+#: Folders where systems and clients keep their own files, beside plans, memories and settings that a user asked for.
 _NOT_THE_PROJECT: Final = Lazy(
-    r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]AppData[\\/]Local[\\/]Temp[\\/]|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
-    r"|\n|://|: "  # an address, or a name like a label
+    rf"^(?:/private)?/(?:tmp|var|dev)/|[\\/]AppData[\\/]Local[\\/]Temp[\\/]"
+    rf"|^{_USER}\.(?:(?:claude|codex|cursor|gemini)[\\/](?:projects[\\/][^\\/]+(?![\\/]memory)|sessions|todos|tmp)|cache)[\\/]"
+    r"|\n|://|: ",  # an address, or a name like a label
+    re.IGNORECASE,
 )
 _REMOVED: Final = Lazy(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv(?: pip)?|poetry|cargo|gem|composer|conda)(?: -\S+)* (?:uninstall|remove|rm)"
@@ -130,13 +133,14 @@ def _edited(tool: str, text: str) -> Iterator[str]:
 
 def _shown(path: str) -> str:
     """``path`` in a form safe to share: relative to the project, or outside of it from the user's folder on, with a
-    slash before it. Empty for an invalid path or a client's own file."""
+    slash before it, or ``~/`` before a hidden folder. Empty for an invalid path or a client's own file."""
     path = _WORKTREE.sub("", path.strip().strip("'\""))
     if not path or len(path) > _MAX_PATH or _NOT_THE_PROJECT.search(path):
         return ""
     if not is_absolute(path):
         return path.removeprefix("./")
-    return "/" + _HOME.sub("", path).lstrip("/\\").replace("\\", "/")
+    path = _HOME.sub("", path).lstrip("/\\").replace("\\", "/")
+    return f"~/{path}" if path.startswith(".") else f"/{path}"
 
 
 def pointers(line: str) -> Iterator[str]:

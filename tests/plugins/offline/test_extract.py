@@ -226,11 +226,12 @@ def test_extract__task_list__gives_what_follows_the_next_step():
 
 def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_is_the_clients():
     patch = "apply_patch: *** Begin\n*** Begin Patch\n*** Update File: a/b.py\n*** Add File: /home/dev/x/c/d.py\n"
+    patch += "*** Add File: /home/dev/.claude/plans/p.md\n"
     found = changes(
         messages(
             ("assistant", patch, "apply_patch"),
             ("tool", "Success", "apply_patch"),
-            ("assistant", "Write: /Users/dev/.claude/plans/p.md", "Write"),
+            ("assistant", "Write: /Users/dev/.claude/todos/p.md", "Write"),
             ("assistant", "str_replace_editor: str_replace\npath: src/e.py", "str_replace_editor"),
             ("assistant", "str_replace_editor: view\npath: src/f.py", "str_replace_editor"),
             ("assistant", "Read: src/g.py", "Read"),
@@ -240,7 +241,15 @@ def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_i
             ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
         )
     )
-    assert found.files == ["a/b.py", "x/c/d.py", "src/e.py", "src/cart.py", "src/a.py", "docs/b.md"]
+    assert found.files == [
+        "a/b.py",
+        "x/c/d.py",
+        "~/.claude/plans/p.md",
+        "src/e.py",
+        "src/cart.py",
+        "src/a.py",
+        "docs/b.md",
+    ]
     assert found.commits == ["1a2b3c4 Add d"]
     edited = (
         r"C:\Users\dev\work\apps\shop\Lib\a.ts",
