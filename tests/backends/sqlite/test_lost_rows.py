@@ -49,11 +49,7 @@ def named(root):
 
 
 @pytest.mark.parametrize(
-    ("where", "number"),
-    [
-        ("seq >= (SELECT max(seq) - 2 FROM facts)", 3),
-        ("seq = (SELECT min(seq) FROM facts)", 1),
-    ],
+    ("where", "number"), [("seq >= (SELECT max(seq) - 2 FROM facts)", 3), ("seq = (SELECT min(seq) FROM facts)", 1)]
 )
 def test_facts__rows_deleted_in_the_database__counted_and_accepted_on_request(root, where, number):
     assert sql(root, f"DELETE FROM facts WHERE {where}") == number
