@@ -134,6 +134,8 @@ _SEPARATORS = Lazy(r"[_.\-/:]")
 _LETTER = Lazy(r"[A-Za-z]")
 _CAMEL = Lazy(r"[a-z]*(?:[A-Z][a-z]+)+", re.ASCII)
 _DIGIT_OR_SYMBOL = Lazy(r"[0-9!@#$%^&*+=~|?]")
+#: Words and short numbers, as titles have in names of files and of issues: ``2-4-delete-trip-flow``.
+_SLUG = Lazy(r"(?:\d{1,3}[-_.])*[a-z]{2,}(?:[-_.](?:[a-z]{2,}|\d{1,3})){2,}", re.ASCII)
 _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 
@@ -251,6 +253,8 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
             return secret
     if _PLAIN.fullmatch(bare):
         return _word(bare, strength, quoted=quoted)
+    if strength < PASSWORD and _SLUG.fullmatch(bare):
+        return False
     return strength > WEAK or is_random(bare) or (quoted and has_secret_mix(bare) and len(bare) >= 8)
 
 

@@ -169,6 +169,7 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
         "def load(self, certfile, password=None):",
         "TEST_PASSWORD= make test",
         "- **Session Key**: agent:main:main",
+        "story_key: `5-13-active-badge-date-range`",
         "NavigateToContinueLogin, NavigateToHomeLobby,",
         "Message-ID: <1f8a@mail.acme.io>",
         "git clone https://oauth2:${CI_TOKEN}@git.acme.io/x.git",
