@@ -187,10 +187,13 @@ def _is_task(own: str) -> bool:
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
-    """The messages from people, agents and tools, without system rows and model thoughts, and without other fields of a
-    row, which a newer client may add."""
+    """The messages from people, agents and tools, without system rows, model thoughts and answers without a word, and
+    without other fields of a row, which a newer client may add."""
     return [
         m
         for m in messages
-        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.id.endswith("#rest")
+        if m.role in ("user", "assistant", "tool")
+        and m.tool != "thinking"
+        and not m.id.endswith("#rest")
+        and (m.tool or m.role != "assistant" or any(map(str.isalnum, m.text)))
     ]

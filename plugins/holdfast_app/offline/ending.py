@@ -49,6 +49,9 @@ _NO_STEP: Final = Lazy(
 #: An answer leaves work with at least this probability.
 _REMAINS: Final = 0.55
 _READ: Final = 6  # sentences at an answer's end
+#: A block of code at the end, with its first line; and that line's limit.
+_CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\n`]+)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
+_COMMAND: Final = 120
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
 
@@ -142,8 +145,11 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
 
 
 def _ends(text: str) -> list[str]:
-    """The last sentences, items and headings that have a word."""
-    return [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
+    """The last sentences, items and headings that have a word; "Run this:" with the first line of the code at the
+    end."""
+    found = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
+    code = _CODE.search(text) if found and found[-1].endswith((":", "：")) else None
+    return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
 
 
 def last_sentences(text: str) -> list[str]:

@@ -39,10 +39,8 @@ UNFINISHED = [
         ("## Step 2: Update `app.py`\n\nShall I proceed?", "Step 2: Update `app.py` Shall I proceed?"),
         ("Which `user`? " + "x" * 290 + "?", "x" * 290 + "?"),
         ("I need the staging URL. Please share it.", "I need the staging URL. Please share it."),
-        (
-            "Fixed, it works. Do you want a 429 or a silent drop?",
-            "Fixed, it works. Do you want a 429 or a silent drop?",
-        ),
+        2 * ("Fixed, it works. Do you want a 429 or a silent drop?",),
+        ("I can't push. Please run:\n\n```sh\ngit push\nx\n```", "I can't push. Please run: `git push`"),
         ("Gut.\n\nAls Nächstes ergänze ich einen Test.", "Gut. Als Nächstes ergänze ich einen Test."),
         ("テストは通りました。次に文書を更新します。", "テストは通りました。 次に文書を更新します。"),
         ("Committed and pushed: `1f153c1` on `main`. 10 files, +625/−194, with the new tests.", "none"),
@@ -70,12 +68,13 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", "I'll run the tests first."), PYTEST], True, f"I'll run the tests first. {AFTER_ASK}"),
         ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {AFTER_ASK}"),
         ([PYTEST], True, "Fix the login test"),
+        ([("assistant", "---")], True, "Fix the login test"),
         ([("assistant", "Fixed."), ("user", "Great, thanks!")], False, "none"),
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER}"),
         ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {AFTER_ASK}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
     ],
-    ids=["call", "result", "call alone", "thanks", "filler", "few words of progress", "question"],
+    ids=["call", "result", "call alone", "no word", "thanks", "filler", "few words of progress", "question"],
 )
 def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):
     assert end(ASK, *said) == (state, step)
