@@ -145,7 +145,7 @@ _LEAST_LETTERS: Final = 4
 #: Less space than this holds no more lines; a line's bullet and source; and what a line costs beside its characters.
 _FULL_CHARS: Final = 60
 _SOURCE_CHARS: Final = 14
-_LINE_CHARS: Final = 20
+_LINE_CHARS: Final = 40
 #: Code, or a word with a digit, a sign or a capital inside: what a reader cannot guess.
 _NAMED: Final = Lazy(
     r"`([^`]{2,60})`|(?<![\w`])((?=[\w./:@~+-]*[\d_./:@~+-])[\w./:@~+-]{3,}"
