@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, ge
 import attrs
 
 from holdfast.config.fields import ABOUT, REST
-from holdfast.config.layout import PRESETS, Layout
 from holdfast.config.values import Config, config_type
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text.humanize import nearest
@@ -84,17 +83,14 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
                     f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
                     next_step="Remove it, and set the key with `holdfast auth set` or in the environment.",
                 )
-    return structure(_with_places(data), config_type(), what=source)
-
-
-def _with_places(data: Mapping[str, object]) -> Mapping[str, object]:
-    """The settings with the store's folder and facts file, which follow from the layout unless ``[storage]`` sets
-    them. Structuring reports a mistake in them."""
-    layout, storage = data.get("layout", {}), data.get("storage", {})
-    if not isinstance(layout, Mapping) or not isinstance(storage, Mapping) or layout.get("preset") not in PRESETS:
-        return data
-    made = Layout(preset=layout["preset"], roots=layout.get("roots", {}))
-    return {**data, "storage": {"path": made.base.path, "facts": made.facts, **storage}}
+    config = structure(data, config_type(), what=source)
+    given: Any = data.get("storage", {})
+    follow: dict[str, Any] = {
+        "path": config.layout.base.path,
+        "facts": config.layout.facts,
+    }  # unless ``[storage]`` sets them
+    unset = {key: value for key, value in follow.items() if key not in given}
+    return attrs.evolve(config, storage=attrs.evolve(config.storage, **unset))
 
 
 def payload_from(data: object, source: str = "The payload") -> Payload:

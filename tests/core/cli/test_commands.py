@@ -72,6 +72,8 @@ def test_demo__in_a_new_folder__shows_its_three_acts_in_45_lines(run, tmp_path, 
         ("facts = []\n", "facts: expected a table, got a list"),
         ("[trust]\nauthors = ['a', 1]\n", "trust.authors[1]: expected a string, got a whole number"),
         ("[plugins.x]\nenabled = 1\n", "plugins.x.enabled: expected true or false, got a whole number"),
+        ("[layout]\npreset = []\n", "layout.preset: expected a string, got a list"),
+        ("[layout]\npreset = 'timmy'\nroots = 3\n", "layout.roots: expected a table, got a whole number"),
         ("[layout.documents]\ndiaries = 'x'\n", "diaries is not a surface"),
         ("[layout.documents]\ndaily = 'notes.md'\n", "daily has no {date}"),
         ("[layout.documents]\nmemory = '{nowhere}/M.md'\n", "unknown root"),
@@ -90,7 +92,7 @@ def test_bad_settings__are_named(run, project, words, text, named):
     if words == ["config"]:
         assert named in shown
     else:  # agents read these, so they quote nothing of the file
-        where = "holdfast.toml" if text.startswith(("[trust]", "[layout")) else "line"  # an item has no line
+        where = "holdfast.toml" if text.startswith(("[trust]", "[layout.")) else "line"  # an item has no line
         assert f"There is a mistake in {where}" in shown
         assert "`holdfast config`" in shown
     assert "next:" in shown
