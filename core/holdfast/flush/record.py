@@ -35,8 +35,8 @@ def begin(attempt: Attempt) -> None:
     services, session = attempt.services, attempt.session
     old = safety.read(services.state, session.id)
     if old is not None and old.pending and old.key == attempt.last_key:  # a power cut brought back the last flush's
-        attempt.marker, at = old, services.now()
-        there = noted(attempt)
+        attempt.marker = old
+        there, at = noted(attempt), services.now()
         done = [one.digest for one in old.stated if not refused_payloads.beyond([one], Payload(), at, there)]
         safety.clear(services.state, session.id, done)
         old = safety.read(services.state, session.id)

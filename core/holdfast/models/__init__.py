@@ -21,12 +21,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'holdfast.models' has no attribute {name!r}")
     import importlib
 
-    for module in ("records", "payload"):  # the second takes longer to import
-        found = getattr(importlib.import_module(f"holdfast.models.{module}"), name, None)
-        if found is not None:
-            globals()[name] = found
-            return found
-    raise AssertionError(name)
+    modules = (importlib.import_module(f"holdfast.models.{one}") for one in ("records", "payload"))  # slowest last
+    return next(getattr(one, name) for one in modules if hasattr(one, name))
 
 
 def __dir__() -> list[str]:

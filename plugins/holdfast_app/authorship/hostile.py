@@ -169,16 +169,17 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     words."""
     from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 
-    parts = set(filter(None, map(_words, _JOINTS.split(text))))
-    missing = set(parts)
+    missing = set(filter(None, map(_words, _JOINTS.split(text))))
+    if not missing:
+        return False
     for said in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
         whole = _words(said)
         if held := {part for part in missing if part in whole}:
             own = _words("\n".join(own_lines(without_reported(own_words(said)))))
             missing -= {part for part in held if part in own}
         if not missing:
-            break
-    return bool(parts) and not missing
+            return True
+    return False
 
 
 def _words(text: str) -> str:

@@ -159,14 +159,12 @@ def _without_store(root: str, error: NotTrusted | PluginError | StorageError) ->
     enabled = [PluginSettings(name, one.deadline_s, one.settings) for name, one in settings_of]
     manager.load(enabled, found, root=root, state=settings.state_folder(root, config.layout.preset))
     backend, kind = config.storage.backend, discovery.BACKENDS
-    broken = discovery.Status(backend, kind, "", "", "failed", error.message)
-    if any((one.group, one.name) == (kind, backend) for one in found):
-        rows = discovery.statuses(manager.statuses, found, backend)
-    else:
-        broken = broken._replace(status="missing" if isinstance(error, PluginNotFound) else "failed")
-        rows = discovery.statuses([*manager.statuses, broken], found, backend)
+    rows = discovery.statuses(manager.statuses, found, backend)
+    if not any((one.group, one.name) == (kind, backend) for one in rows):
+        status = "missing" if isinstance(error, PluginNotFound) else "failed"
+        return [discovery.Status(backend, kind, "", "", status, error.message), *rows]
     return [
-        broken._replace(distribution=one.distribution, version=one.version)
+        one._replace(status="failed", reason=error.message, hooks=())
         if (one.group, one.name) == (kind, backend)
         else one
         for one in rows

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from holdfast.fs import durable, private
 from holdfast.fs.records import beginning
+from holdfast.fs.safeopen import SIZE
 from holdfast.journal import beginning as beginnings
 from holdfast.journal import journal as kernel
 from holdfast_app.journal import past
@@ -26,8 +27,9 @@ class Journal(kernel.Journal):
         return super().exists() or past.find(self._state, self.stem) is not None
 
     def size(self) -> int:
-        packed = None if self._identity() else past.find(self._state, self.stem)
-        return packed.size if packed else super().size()
+        found = self._identity()
+        packed = None if found else past.find(self._state, self.stem)
+        return found[SIZE] if found else packed.size if packed else 0
 
     def unpack(self) -> None:
         """Move a packed journal back, to change it. The caller holds its lock. Raises: Corrupt; Unavailable."""

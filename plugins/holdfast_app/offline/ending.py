@@ -50,7 +50,7 @@ _NO_STEP: Final = Lazy(
 _REMAINS: Final = 0.55
 _READ: Final = 6  # sentences at an answer's end
 #: A block of code at the end, with its first line; and that line's limit.
-_CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\n`]+)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
+_CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\s`][^\n`]*)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
 _COMMAND: Final = 120
 _FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})

@@ -142,7 +142,8 @@ _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
 _LEAST_LETTERS: Final = 4
-#: Less space than this holds no more lines; a line's bullet and source; and what a line costs beside its characters.
+#: Less room than this holds no further line. A line takes so many characters for its bullet and its source, and its
+#: worth is divided by so many more than its own.
 _FULL_CHARS: Final = 60
 _SOURCE_CHARS: Final = 14
 _LINE_CHARS: Final = 40

@@ -54,8 +54,8 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
     rows = islice(Journal(services.state, session).of_kinds("message"), _MESSAGES)
     records = [row.record for row in rows if row.record["role"] == "user"]
     begun = moment(str(records[0]["at"])) if records else None
-    earlier = [one for one in entries if begun and one.when and one.when < begun and not _runs(services, one, begun)]
-    if not earlier:
+    earlier = [one for one in entries if begun and one.when and one.when < begun]
+    if begun is None or not earlier:
         return []
     kinds: list[Kind] = []
     asks: list[str] = []
@@ -65,9 +65,10 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
         if len(asks) == _REQUESTS:
             break
     if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
-        return earlier[:1]
+        return [*islice((one for one in earlier if not _runs(services, one, begun)), 1)]
     sentences = [part for own in asks for part in asked.requesting(own)]
-    return [one for one in earlier if any(_names(sentence, one) for sentence in sentences)]
+    named = (one for one in earlier if any(_names(sentence, one) for sentence in sentences))
+    return [one for one in named if not _runs(services, one, begun)]
 
 
 def _runs(services: Services, work: Work, since: datetime) -> bool:
