@@ -29,7 +29,7 @@ from holdfast_app.trust import passages
 from holdfast_app.trust.gitlines import Origins
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
-from holdfast_app.trust.store import Sifted, Trusting, Withheld
+from holdfast_app.trust.store import Sifted, Trusting
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -131,7 +131,7 @@ class Provenance(Trusting):
     def settle(self) -> None:
         self._seen.settle(OWN)
 
-    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+    def accept(self, documents: Mapping[str, Iterable[Passage]], facts: Iterable[Fact]) -> None:
         facts = tuple(facts)
         digests = [self._seen.digest(n, part.key) for n in documents for one in documents[n] for part in _parts(one)]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts), *map(self._exact_digest, facts)])
@@ -337,7 +337,7 @@ def _as_one(text: str) -> Passage:
     return Passage(0, len(text), 1, text.rstrip(), ())
 
 
-def _parts(one: Withheld) -> Iterable[Withheld]:
+def _parts(one: Passage) -> Iterable[Passage]:
     """The passage, and those in it where it is a whole document."""
     return (one, *_passages(one.text)) if one.key == _as_one(one.text).key else (one,)
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt
@@ -29,6 +29,7 @@ from holdfast.storage import (
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact, Written
+    from holdfast_app.trust.passages import Passage
 
 
 #: Documents with nothing withheld, each with its file's status.
@@ -37,24 +38,11 @@ _CLEAN: Final = "clean.json"
 _MOST_READ: Final = 1_000
 
 
-class Withheld(Protocol):
-    """A passage that agents do not get. ``line`` is its first line, 1-based; ``key`` identifies its content."""
-
-    @property
-    def line(self) -> int: ...
-    @property
-    def lines(self) -> range: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def key(self) -> str: ...
-
-
 class Sifted(NamedTuple):
     """A document's text for agents. Withheld passages became blank, so that line numbers stay."""
 
     text: str
-    withheld: tuple[Withheld, ...]
+    withheld: tuple[Passage, ...]
 
 
 class Trusting:
@@ -93,7 +81,7 @@ class Trusting:
         """Those of ``facts`` that are withheld from agents."""
         return []
 
-    def accept(self, documents: Mapping[str, Iterable[Withheld]], facts: Iterable[Fact]) -> None:
+    def accept(self, documents: Mapping[str, Iterable[Passage]], facts: Iterable[Fact]) -> None:
         """Record passages and facts that the user has seen."""
 
     @property

@@ -22,8 +22,8 @@ from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
 from holdfast_app.project_settings.resolved import Resolved, described
 from holdfast_app.trust import statefolders, trusting
+from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import Seen
-from holdfast_app.trust.store import Withheld as Passage
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
