@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final, NamedTuple
 
 from holdfast import Holdfast
@@ -13,7 +15,6 @@ from holdfast.storage import Hit, HitKind
 from holdfast.text.humanize import count
 from holdfast_app.records import ownlines
 from holdfast_app.search import index, records, words
-from holdfast_app.search.index import Entry
 from holdfast_app.search.rank import Ranked
 
 #: Maximum characters of the part that matched, and of each line around it.
@@ -22,6 +23,12 @@ _AROUND: Final = 120
 #: Characters of the excerpt before the first word of the question, and places of its words looked at.
 _LEAD: Final = 60
 _PLACES: Final = 40
+#: Characters of a text that is masked whole, and on each side of a longer one's excerpt. Text is masked when it is
+#: stored; this finds what newer rules know.
+_WHOLE: Final = 1_000
+_MARGIN: Final = 300
+#: Characters of the margin that are masked and not returned.
+_CUT: Final = 100
 
 
 class Place(NamedTuple):
@@ -38,11 +45,11 @@ class SearchHit(NamedTuple):
 
     ``kind`` is turn, note, decision, rule, rejected (an approach), open (a question), memory, fact or document.
     ``name`` is the session, the document or empty, and ``place`` the message id, the line or the fact's id in it.
-    ``where`` shows both to people. ``at`` is None when no date is known. ``score`` is at most 1. ``text`` is the whole
-    content, ``excerpt`` the matching part. ``before`` and ``after`` are a line each from around that part, possibly
-    from the neighbouring message or line, or empty. ``also`` are other places of the same sentence, best first.
-    ``corrected`` is the question searched instead when nothing matched the question as written. ``holds`` marks the
-    facts, rules and decisions that come first. ``replaced_by`` is a later sentence with another value.
+    ``where`` shows both to people. ``at`` is None when no date is known. ``score`` is at most 1. ``excerpt`` is the
+    matching part, ``text`` that part with some text around it. ``before`` and ``after`` are a line each from around the
+    excerpt, possibly from the neighbouring message or line, or empty. ``also`` are other places of the same sentence,
+    best first. ``corrected`` is the question searched instead when nothing matched the question as written. ``holds``
+    marks the facts, rules and decisions that come first. ``replaced_by`` is a later sentence with another value.
     ``project`` is the folder in a search of all projects.
     """
 
@@ -109,61 +116,90 @@ class Hits(list[SearchHit]):
 
 
 def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) -> list[SearchHit]:
-    """The entries as hits without excerpts, masked for output with a few validator calls."""
+    """The entries as hits without excerpts, each with its whole text, which is not masked yet."""
     rows = index.entries(db, [one.id for one in found])
-    bodies = _masked(memory, db, rows)
-    files = list({row.name for row in rows.values()})
+    bodies = index.bodies(db, rows)
+    files = list({row.name for row in rows.values() if row.kind != records.TURN})
     shown = dict(zip(files, memory.services.gate.outgoing_all(files, surface="daily"), strict=True))
 
     hits = []
     for one, score in found:
-        row, name = rows[one], shown[rows[one].name]
-        where = f"{name}:{row.place}" if name else row.place
+        row = rows[one]
         if row.kind == records.TURN:
             name = records.session_of(row.name, row.origin)
             where = f"session {name}, turn {row.place}"
+        else:
+            name = shown[row.name]
+            where = f"{name}:{row.place}" if name else row.place
         at = datetime.fromtimestamp(row.at, UTC).astimezone(memory.config.tz) if row.at else None
         hits.append(SearchHit(row.kind, name, row.place, where, at, row.role, round(score, 4), "", bodies[one]))
     return hits
 
 
-def excerpts(
-    memory: Holdfast, db: sqlite3.Connection, hits: Iterable[SearchHit], ids: Mapping[str, int], question: str
-) -> list[SearchHit]:
-    """The hits with their matching parts. ``ids`` are their entries by :attr:`SearchHit.where`."""
-    hits = list(hits)
-    near = {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)}
-    rows = index.entries(db, near)
-    bodies = _masked(memory, db, rows)
-
-    def line(one: int) -> str:
-        if one not in rows or rows[one].kind == records.FACT:
-            return ""
-        return f"{rows[one].role}: {bodies[one]}" if rows[one].kind == records.TURN else bodies[one]
-
-    found = []
-    for hit in hits:
-        one = ids.get(hit.where, 0)
-        match, before, after = excerpt(hit.text, question, line(one - 1), line(one + 1))
-        found.append(hit._replace(excerpt=match, before=before, after=after))
-    return found
-
-
-def _masked(memory: Holdfast, db: sqlite3.Connection, rows: Mapping[int, Entry]) -> dict[int, str]:
-    """The entries' words, masked."""
-    bodies = index.bodies(db, rows)
-    masked = memory.services.gate.outgoing_all(list(bodies.values()), surface="journal")
-    return dict(zip(bodies, masked, strict=True))
-
-
 # excerpts
 
 
-def excerpt(text: str, question: str, previous: str = "", following: str = "") -> tuple[str, str, str]:
-    """The part of ``text`` with most of the question's stems, and the lines before and after it. Where it begins or
-    ends the text, they are of ``previous`` or ``following``, if there are any."""
+def excerpts(
+    memory: Holdfast, db: sqlite3.Connection, hits: Iterable[SearchHit], ids: Mapping[str, int], question: str
+) -> list[SearchHit]:
+    """The hits with their matching parts, masked. ``ids`` are their entries by :attr:`SearchHit.where`."""
+    hits = list(hits)
+    near = {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)}
+    rows = {one: row for one, row in index.entries(db, near).items() if row.kind != records.FACT}
+    lines = {
+        one: f"{rows[one].role}: {body}" if rows[one].kind == records.TURN else body
+        for one, body in index.bodies(db, rows).items()
+    }
+    pattern = words.pattern(question)
+    parts, around = [], []
+    for hit in hits:
+        first, end = _part(hit.text, pattern)
+        parts.append((first, end < len(hit.text)))
+        one = ids.get(hit.where, 0)
+        previous, following = lines.get(one - 1, ""), lines.get(one + 1, "")
+        around += [
+            hit.text[first:end],
+            previous[_edge(previous, len(previous) - _MARGIN, -1) :] if not first else "",
+            following[: _edge(following, _MARGIN, 1)] if end == len(hit.text) else "",
+        ]
+    masked = iter(memory.services.gate.outgoing_all(around, surface="journal"))
+    found = []
+    for hit, (first, goes_on) in zip(hits, parts, strict=True):
+        text, previous, following = islice(masked, 3)
+        text = text[_CUT * (first > 0) : len(text) - _CUT * goes_on]  # a secret's name may be outside
+        match, before, after = _excerpt(text, pattern, previous, following)
+        match = f"{'… ' * (first > 0 and match[0] != '…')}{match}{' …' * (goes_on and match[-1] != '…')}"
+        found.append(hit._replace(excerpt=match, before=before, after=after, text=text))
+    return found
+
+
+def _part(text: str, pattern: re.Pattern[str]) -> tuple[int, int]:
+    """The part of ``text`` that is masked and shown: the most matches, and enough around them to recognize a secret."""
+    if len(text) <= _WHOLE:
+        return 0, len(text)
+    start = _most_matches(text, pattern)
+    return _edge(text, start - _MARGIN, -1), _edge(text, start + _MATCH + _MARGIN, 1)
+
+
+def _edge(text: str, at: int, step: int) -> int:
+    """The nearest blank in a line of several words from ``at`` on, backwards or forwards. A secret of several lines has
+    one word in each, so it is on one side."""
+    while 0 < at < len(text):
+        first, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = end if end >= 0 else len(text)
+        line = text[first:at] if step < 0 else text[at:end]
+        blank = line.rstrip().rfind(" ") if step < 0 else line.find(" ", len(line) - len(line.lstrip()))
+        if blank > 0:
+            return (first if step < 0 else at) + blank
+        at = first - 1 if step < 0 else end + 1
+    return min(max(at, 0), len(text))
+
+
+def _excerpt(text: str, pattern: re.Pattern[str], previous: str, following: str) -> tuple[str, str, str]:
+    """The part of ``text`` with most matches, and the lines before and after it. Where it begins or ends the text, they
+    are of ``previous`` or ``following``, if there are any."""
     line = " ".join(text.split())
-    begin, end = _best(line, question)
+    begin, end = _best(line, pattern)
     match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
     before = (line[:begin] or " ".join(previous[-2 * _AROUND :].split())).rstrip()
     if len(before) > _AROUND:
@@ -174,19 +210,24 @@ def excerpt(text: str, question: str, previous: str = "", following: str = "") -
     return match, before, after
 
 
-def _best(line: str, question: str) -> tuple[int, int]:
+def _best(line: str, pattern: re.Pattern[str]) -> tuple[int, int]:
     if len(line) <= _MATCH:
         return 0, len(line)
-    places = [(match.start(), match[0].lower()) for match in words.pattern(question).finditer(line)]
+    first = min(max(_most_matches(line, pattern) - _LEAD, 0), len(line) - _MATCH)
+    begin = line.rfind(" ", 0, first) + 1 if first else 0
+    part = line[begin : begin + _MATCH]
+    return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
+
+
+def _most_matches(text: str, pattern: re.Pattern[str]) -> int:
+    """Where the excerpt with most different matches begins."""
+    places = [(match.start(), match[0].lower()) for match in pattern.finditer(text)]
     most, best = 0, 0
     for number, (start, _) in enumerate(places):
         held = len({stem for at, stem in places[number : number + _PLACES] if at < start + _MATCH - _LEAD})
         if held > most:
             most, best = held, start
-    first = min(max(best - _LEAD, 0), len(line) - _MATCH)
-    begin = line.rfind(" ", 0, first) + 1 if first else 0
-    part = line[begin : begin + _MATCH]
-    return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
+    return best
 
 
 # from a server
@@ -201,7 +242,7 @@ _FILTERED: Final = 1_000
 def served(
     memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
 ) -> list[SearchHit]:
-    """The hits, best first, masked, without excerpts. Empty when the backend serves none. Raises: Unavailable."""
+    """The hits, best first, without excerpts, not masked. Empty when the backend serves none. Raises: Unavailable."""
     if not records.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
@@ -224,11 +265,7 @@ def served(
         and (since is None or (one.at and one.at + rest_of_day * (one.kind != records.FACT) >= since))
         and (until is None or (one.at and one.at < until))
     ][:limit]
-    masked = memory.services.gate.outgoing_all([one.text for one in kept], surface="daily")
-    return [
-        one._replace(text=text, score=round(_BEST * _NEXT**number, 4))
-        for number, (one, text) in enumerate(zip(kept, masked, strict=True))
-    ]
+    return [one._replace(score=round(_BEST * _NEXT**number, 4)) for number, one in enumerate(kept)]
 
 
 def _described(memory: Holdfast, hit: Hit) -> SearchHit | None:

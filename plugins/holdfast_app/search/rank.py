@@ -9,8 +9,8 @@ import json
 import math
 import os
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from heapq import nlargest
 from itertools import islice
@@ -22,6 +22,8 @@ from holdfast_app.search.index import PASSAGE, SOURCE, Entry, entries, size
 
 #: Number of entries ranked for their words, and their neighbours on both sides.
 _CANDIDATES, _AROUND = 60, 2
+#: Matching passages whose scores are compared.
+_MATCHES: Final = 2_000
 #: Number of entries ranked for their vectors.
 _NEAREST: Final = 50
 
@@ -66,32 +68,45 @@ NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
 class Matches:
-    """Of each matching entry the BM25 score of its best passage, as a share of the best one's, and the words of the
-    question in that passage, as bits."""
+    """Of the best matching entries the BM25 score of their best passage, as a share of the best one's. The matches of a
+    hundred thousand turns are scored and counted in SQLite, and few become Python objects."""
 
     def __init__(self, db: sqlite3.Connection, question: str, where: str = "") -> None:
-        condition = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
-        read = f"SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? {condition}"  # noqa: S608
-        total = size(db)
-        scores: dict[int, float] = {}
-        bits: dict[int, int] = {}
-        weights = []
-        for number, word in enumerate(asked := words.asked(question)):
-            rows = db.execute(read, (words.quoted(word),)).fetchall()
-            weights.append(math.log((total + 1) / (len(rows) + 0.5)))
-            for passage, score in rows:
-                scores[passage] = scores.get(passage, 0.0) + score
-                bits[passage] = bits.get(passage, 0) | 1 << number
-        best = {passage >> PASSAGE: passage for passage in sorted(scores, key=scores.__getitem__)}
-        whole, top = sum(weights) or 1.0, max(scores.values(), default=1.0)
-        self.asked, self.advice, self.when = asked, words.advice(question), words.WHEN.search(question) is not None
-        self.score = {one: scores[passage] / top for one, passage in best.items()}
-        self.words = {one: bits[passage] for one, passage in best.items()}
-        self._weights = [one / whole for one in weights]
+        self._db, self.asked = db, words.asked(question)
+        self.advice, self.when = words.advice(question), words.WHEN.search(question) is not None
+        self._where = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
+        rows = db.execute(
+            "SELECT rowid, -bm25(text) AS score FROM text WHERE text MATCH ? "  # noqa: S608
+            f"{self._where} ORDER BY score DESC LIMIT {_MATCHES}",
+            (" OR ".join(map(words.quoted, self.asked)),),
+        ).fetchall()
+        top = rows[0][1] if rows else 1.0
+        self._best = {passage >> PASSAGE: passage for passage, _ in reversed(rows)}
+        self.score = {passage >> PASSAGE: score / top for passage, score in reversed(rows)}
 
-    def share(self, bits: int) -> float:
-        """These words' share of the question, the rare ones counting more."""
-        return sum(weight for n, weight in enumerate(self._weights) if bits >> n & 1)
+    def shares(self, ids: Iterable[int]) -> Callable[..., float]:
+        """A function from some of the entries ``ids``, or their sources, to the share of the question's words in the
+        entries' best passages, or in the sources, the rare words counting more."""
+        passages = {self._best[one] for one in ids if one in self._best}
+        sources = {passage >> SOURCE + PASSAGE for passage in passages}
+        read = (
+            f"SELECT count(*), group_concat(CASE WHEN rowid IN ({_listed(passages)}) THEN rowid >> {PASSAGE} END), "  # noqa: S608
+            f"group_concat(DISTINCT CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({_listed(sources)}) "
+            f"THEN rowid >> {SOURCE + PASSAGE} END) FROM text WHERE text MATCH ? {self._where}"
+        )
+        total, weights = size(self._db), []
+        held: dict[int, set[int]] = defaultdict(set)
+        for number, word in enumerate(self.asked):
+            count, of_entries, of_sources = self._db.execute(read, (words.quoted(word),)).fetchone()
+            weights.append(math.log((total + 1) / (count + 0.5)))
+            for one in filter(None, f"{of_entries or ''},{of_sources or ''}".split(",")):
+                held[int(one)].add(number)
+        whole = sum(weights) or 1.0
+        return lambda *given: sum(weights[n] for n in set().union(*(held.get(one, ()) for one in given))) / whole
+
+
+def _listed(ids: Iterable[int]) -> str:
+    return ",".join(map(str, ids))
 
 
 def rank(
@@ -140,16 +155,14 @@ def candidates(
     if matches.advice:
         rules = (one for (one,) in db.execute("SELECT id FROM entry WHERE rule") if one in matches.score)
         wanted.update(nlargest(_CANDIDATES, rules, key=matches.score.__getitem__))
-    return _features(entries(db, wanted, where), matches)
+    return _features(entries(db, wanted, where), matches, matches.shares(wanted))
 
 
-def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Entry, Features]]:
-    own, bits, share = matches.score.get, matches.words.get, matches.share
-    best: dict[int, float] = {}
-    topic: dict[int, int] = {}
-    for one, score in matches.score.items():
-        best[one >> SOURCE] = max(score, best.get(one >> SOURCE, 0.0))
-        topic[one >> SOURCE] = topic.get(one >> SOURCE, 0) | matches.words[one]
+def _features(
+    rows: Mapping[int, Entry], matches: Matches, share: Callable[..., float]
+) -> Iterator[tuple[Entry, Features]]:
+    own = matches.score.get
+    best = {one >> SOURCE: score for one, score in matches.score.items()}  # the best is the last
     roles = Counter(source for source, _ in {(one >> SOURCE, row.role) for one, row in rows.items()})
     user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
     other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
@@ -164,16 +177,16 @@ def _features(rows: Mapping[int, Entry], matches: Matches) -> Iterator[tuple[Ent
         if row.kind != records.TURN or roles[source] > 1:
             previous, following = own(one - 1, 0.0), own(one + 1, 0.0)
             near = (
-                fading * share(bits(one - 1, 0) | bits(one, 0) | bits(one + 1, 0)),
+                fading * share(one - 1, one, one + 1),
                 fading * previous if previous and one - 1 in rows and rows[one - 1].asks else 0.0,
                 fading * (own(one - 2, 0.0) + own(one + 2, 0.0)) / 2,
                 lectures * following if row.role == "user" else 0.0,
                 best.get(source, 0.0),
-                share(topic.get(source, 0)),
+                share(source),
             )
         features = (
             here,
-            share(bits(one, 0)),
+            share(one),
             *near,
             fading * math.log1p(length) / 7,
             fading * row.asks,

@@ -82,8 +82,8 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
         start, end = found.span()
         kind = found.lastgroup
         if kind == "wrap":
-            word = _word_before(text, at, start)
-            if not word or not _goes_on(word, text, end):
+            word = _halved(text, at, start, end)
+            if not word:
                 continue
             wraps.append(start)
             if not join:
@@ -113,23 +113,20 @@ def _sign(found: re.Match[str], kind: str | None) -> str:
     )
 
 
-def _word_before(text: str, at: int, end: int) -> str:
-    """The last word of the line that ends at ``end``, after ``at`` and without quotes."""
-    tail = text[max(at, end - _LONGEST) : end].rstrip(" \t\r\"'`+\\")
-    found = _LAST_WORD.search(tail, max(0, len(tail) - 400))
-    return found[0] if found and not found[0].endswith(("-", ".", "/")) else ""
-
-
-def _goes_on(word: str, text: str, at: int) -> bool:
-    """Whether ``word`` and the word at ``at`` may be halves of a token. Both are mixed, and one is random; the
-    second where the sentence goes on."""
-    found = _FIRST_WORD.match(text, at)
+def _halved(text: str, at: int, start: int, end: int) -> str:
+    """The last word of the line that ends at ``start``, after ``at`` and without quotes, if it and the word at ``end``
+    may be halves of a token: both are mixed, and one is random; the second where the sentence goes on."""
+    found = _FIRST_WORD.match(text, end)
     rest = found[0].rstrip(".") if found else ""
-    if values.is_protected(word) or not (_is_mixed(word) and _is_mixed(rest)):
-        return False
-    if len(word) > 9 and values.is_random(word) and _LINE_END.match(text, at + len(rest)):
-        return True
-    return values.is_random(rest) and not values.is_protected(rest)
+    if not _is_mixed(rest):  # nearly always
+        return ""
+    tail = text[max(at, start - _LONGEST) : start].rstrip(" \t\r\"'`+\\")
+    found = _LAST_WORD.search(tail, max(0, len(tail) - 400))
+    word = found[0] if found else ""
+    if word.endswith(("-", ".", "/")) or values.is_protected(word) or not _is_mixed(word):
+        return ""
+    ends_here = len(word) > 9 and values.is_random(word) and _LINE_END.match(text, end + len(rest))
+    return word if ends_here or (values.is_random(rest) and not values.is_protected(rest)) else ""
 
 
 def _is_mixed(word: str) -> bool:
