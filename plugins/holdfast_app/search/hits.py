@@ -166,7 +166,8 @@ def excerpts(
     found = []
     for hit, (first, goes_on) in zip(hits, parts, strict=True):
         text, previous, following = islice(masked, 3)
-        text = text[_CUT * (first > 0) : len(text) - _CUT * goes_on]  # a secret's name may be outside
+        cut = min(_CUT, len(text) // 4)  # a secret's name may be outside
+        text = text[cut * (first > 0) : len(text) - cut * goes_on]
         match, before, after = _excerpt(text, pattern, previous, following)
         match = f"{'… ' * (first > 0 and match[0] != '…')}{match}{' …' * (goes_on and match[-1] != '…')}"
         found.append(hit._replace(excerpt=match, before=before, after=after, text=text))
