@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
@@ -154,7 +155,7 @@ def excerpts(
     parts, around = [], []
     for hit in hits:
         first, end = _part(hit.text, pattern)
-        parts.append((first, end < len(hit.text)))
+        parts.append((first, end))
         one = ids.get(hit.where, 0)
         previous, following = lines.get(one - 1, ""), lines.get(one + 1, "")
         around += [
@@ -164,12 +165,15 @@ def excerpts(
         ]
     masked = iter(memory.services.gate.outgoing_all(around, surface="journal"))
     found = []
-    for hit, (first, goes_on) in zip(hits, parts, strict=True):
+    for hit, (first, end) in zip(hits, parts, strict=True):
         text, previous, following = islice(masked, 3)
-        cut = min(_CUT, len(text) // 4)  # a secret's name may be outside
-        text = text[cut * (first > 0) : len(text) - cut * goes_on]
+        goes_on = end < len(hit.text)
+        # The name that makes a word at an edge a secret may be outside.
+        head, tail = hit.text[first : first + _CUT] if first else "", hit.text[end - _CUT : end] if goes_on else ""
+        text = text[len(os.path.commonprefix((text, head))) :]
+        text = text[: len(text) - len(os.path.commonprefix((text[::-1], tail[::-1])))]
         match, before, after = _excerpt(text, pattern, previous, following)
-        match = f"{'… ' * (first > 0 and match[0] != '…')}{match}{' …' * (goes_on and match[-1] != '…')}"
+        match = f"{'… ' * (first > 0 and match[:1] != '…')}{match}{' …' * (goes_on and match[-1:] != '…')}"
         found.append(hit._replace(excerpt=match, before=before, after=after, text=text))
     return found
 
