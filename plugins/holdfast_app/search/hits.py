@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
+from operator import eq
 from typing import Final, NamedTuple
 
 from holdfast import Holdfast
@@ -170,12 +170,17 @@ def excerpts(
         goes_on = end < len(hit.text)
         # The name that makes a word at an edge a secret may be outside.
         head, tail = hit.text[first : first + _CUT] if first else "", hit.text[end - _CUT : end] if goes_on else ""
-        text = text[len(os.path.commonprefix((text, head))) :]
-        text = text[: len(text) - len(os.path.commonprefix((text[::-1], tail[::-1])))]
+        text = text[_alike(text, head) :]
+        text = text[: len(text) - _alike(reversed(text), reversed(tail))]
         match, before, after = _excerpt(text, pattern, previous, following)
         match = f"{'… ' * (first > 0 and match[:1] != '…')}{match}{' …' * (goes_on and match[-1:] != '…')}"
         found.append(hit._replace(excerpt=match, before=before, after=after, text=text))
     return found
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    """The number of characters that both begin with."""
+    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _part(text: str, pattern: re.Pattern[str]) -> tuple[int, int]:
