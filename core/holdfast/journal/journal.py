@@ -17,6 +17,7 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -250,29 +251,25 @@ class Journal:
 
         Decodes only checkpoints. A caller that reads on from there meets any damage. Raises: Unavailable.
         """
-        found, hinted = None, self.hint().checkpoint
-        with suppress(Corrupt, Unavailable):
-            line = next((line for _, line in self._lines(hinted)), b"")
-            if not line.startswith(CHECKPOINT) or decode(line[:-1]) is None:
-                hinted = 0
-        for start, line in self._lines(hinted):
-            record = decode(line[:-1]) if line.startswith(CHECKPOINT) else None
-            if record is not None:
-                found = Entry(start, start + len(line), record)
-        return found
+        last: deque[Entry] = deque(maxlen=1)
+        for start in sorted({0, self.hint().checkpoint}, reverse=True):
+            last.extend(self.of_kinds("checkpoint", start=start))
+            if last:
+                break
+        return last.pop() if last else None
 
-    def of_kinds(self, *kinds: str, until: int | None = None, last: int | None = None) -> Iterator[Entry]:
-        """Records of these kinds that begin before offset ``until`` and in the ``last`` bytes, in order.
+    def of_kinds(self, *kinds: str, start: int = 0, until: int | None = None) -> Iterator[Entry]:
+        """Records of these kinds from offset ``start`` (from the end when negative) to before ``until``, in order.
 
-        Only these are decoded; damaged lines are skipped. Raises: Unavailable.
+        Only these are decoded; damaged lines are skipped, and so is a torn one. Raises: Unavailable.
         """
         beginnings = tuple(map(beginning, kinds))
-        for start, line in self._lines(max(0, self.size() - last) if last is not None else 0):
-            if until is not None and start >= until:
+        for at, line in self._lines(start if start >= 0 else max(0, self.size() + start)):
+            if until is not None and at >= until:
                 return
-            record = decode(line[:-1]) if line.startswith(beginnings) else None
+            record = decode(line[:-1]) if line.startswith(beginnings) and line.endswith(b"\n") else None
             if record is not None:
-                yield Entry(start, start + len(line), record)
+                yield Entry(at, at + len(line), record)
 
     def hint(self) -> Hint:
         """The hint's contents; empty when it is missing or unreadable."""

@@ -140,7 +140,7 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     found: list[tuple[str, str]] = []
     is_last, left = False, room
     try:
-        kept = Journal(services.state, session).of_kinds("message", last=_BYTES) if room else ()
+        kept = Journal(services.state, session).of_kinds("message", start=-_BYTES) if room else ()
         said = [message(entry.record) for entry in kept]
         for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
             parts = [plain(part) for part in _SENTENCE.split(text)]

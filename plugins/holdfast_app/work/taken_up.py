@@ -73,7 +73,7 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
 
 def _runs(services: Services, work: Work, since: datetime) -> bool:
     """Whether the work's own session has said something ``since``, so that both run at once."""
-    rows = list(Journal(services.state, work.session).of_kinds("message", last=_BYTES))
+    rows = list(Journal(services.state, work.session).of_kinds("message", start=-_BYTES))
     return bool(rows) and moment(str(rows[-1].record["at"])) > since
 
 
