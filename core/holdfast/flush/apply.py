@@ -40,8 +40,8 @@ def is_newer(entry: handoff.Work, work: handoff.Work, services: Services) -> boo
 @define(kw_only=True, eq=False, repr=False)
 class Documents:
     """Writes for one session. ``proof`` is for the flush being written again. ``is_later`` marks a flush written late,
-    after being kept on this machine or after a failed attempt. ``step`` names the document being written.
-    All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
+    after being kept on this machine or a failed attempt; ``given_up`` are those given up before it, whatever the clock
+    showed. ``step`` names what is being written. All methods may raise Refused, PluginError, Corrupt, Unavailable."""
 
     services: Services
     session_id: str
@@ -49,6 +49,7 @@ class Documents:
     _parts: list[Written | Step] = field(factory=list, init=False)
     warnings: list[str] = field(factory=list)
     is_later: bool = False
+    given_up: Sequence[str] = ()
     step: str = ""
     _transaction: Transaction | None = field(default=None, init=False)
 
@@ -196,7 +197,8 @@ class Documents:
                 self.services.store.record(name, "", handoff.render([work]))
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
             new = new if new.ended == handoff.CLOSED else work
-            newer = next((w for w in entries if self.is_later and is_newer(w, work, self.services)), None)
+            later = [w for w in entries if self.is_later and w.flush not in self.given_up]
+            newer = next((w for w in later if is_newer(w, work, self.services)), None)
             # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
             after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing)
             return after

@@ -100,8 +100,8 @@ class Attempt:
 @frozen(kw_only=True)
 class Plan:
     """One flush's content. ``key`` identifies the messages and the stated payload from which it was collected.
-    ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``overrides`` reasons of
-    operators; ``by`` the recorded origin. ``is_resumed`` content was checked by an earlier attempt."""
+    ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``instead`` the ids of flushes
+    given up before; ``overrides`` reasons of operators; ``by`` the recorded origin. ``is_resumed``: checked before."""
 
     key: str
     payload: Payload
@@ -111,6 +111,7 @@ class Plan:
     agent: str = ""
     by: str = ""
     before: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     is_resumed: bool = False
 
@@ -129,6 +130,7 @@ class Plan:
             agent=record["agent"],
             by=str(record.get("by", "")),
             before=tuple(record.get("before", ())),
+            instead=tuple(record.get("instead", ())),
             overrides=tuple(record.get("overrides", overrides)),
             is_resumed=True,
         )
@@ -145,6 +147,7 @@ class Plan:
             "reason": self.reason,
             "agent": self.agent,
             **({"by": self.by} if self.by else {}),
+            **({"instead": list(self.instead)} if self.instead else {}),
         }
 
     def flushed(self) -> dict[str, Any]:
@@ -184,23 +187,24 @@ def make(attempt: Attempt) -> Plan | None:
     was_idle = attempt.is_idle
     _take_up_refused(attempt, marker)
     goes_on = key_before == attempt.key or (was_idle and not attempt.taken_up)
-    if pending is not None and (attempt.documents.proof.lost or goes_on):
-        plan = _recorded(attempt, pending, key_before)
-        if plan is not None:  # the note's heading has the reason, so it stays the same, too
-            attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
-            later = refused_payloads.others(marker, attempt.stated)
-            attempt.settled -= {
-                one.digest for one in later if refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
-            }
-            attempt.documents.is_later = True
-            return plan
+    plan = _recorded(attempt, pending, key_before) if attempt.documents.proof.lost or goes_on else None
+    if plan is not None:  # the note's heading has the reason, so it stays the same, too
+        attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
+        later = refused_payloads.others(marker, attempt.stated)
+        attempt.settled -= {
+            one.digest for one in later if refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
+        }
+        attempt.documents.is_later, attempt.documents.given_up = True, plan.instead
+        return plan
     if attempt.given is None and not (attempt.messages or session.messages):
         return None
     return _new(attempt, marker)
 
 
-def _recorded(attempt: Attempt, record: Mapping[str, Any], key: str) -> Plan | None:
-    """The plan in a marker or a journal. None for one that cannot be read."""
+def _recorded(attempt: Attempt, record: Mapping[str, Any] | None, key: str) -> Plan | None:
+    """The plan in a marker or a journal. None without one, or for one that cannot be read."""
+    if record is None:
+        return None
     zone, overrides = attempt.services.config.tz, attempt.session.unrecorded_overrides
     try:
         return Plan.from_record(record, key=key, zone=zone, overrides=overrides)
@@ -212,7 +216,7 @@ def _recorded(attempt: Attempt, record: Mapping[str, Any], key: str) -> Plan | N
 def noted(attempt: Attempt) -> set[str]:
     """The lines of the marker's flush, if its block is in its note. No other block repeats them."""
     marker, services, session = attempt.kept_marker, attempt.services, attempt.session.id
-    plan = _recorded(attempt, marker.pending, marker.key) if marker.pending else None
+    plan = _recorded(attempt, marker.pending, marker.key)
     stored = services.store.read(services.layout.name(Surface.DAILY, plan.at.date())) if plan else None
     if plan is None or stored is None or block_marker(plan.flush_id(session)) not in stored.text:
         return set()
@@ -246,6 +250,7 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
     made = attempt.fill(attempt, given, messages, attempt.taken_up and enough)
     attempt.gathered = made.gathered
     attempt.warnings += made.warnings
+    begun = _recorded(attempt, marker.pending, marker.key)
     return Plan(
         key=attempt.key,
         payload=made.payload,
@@ -254,5 +259,6 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
         reason=attempt.reason,
         agent=attempt.agent,
         by=services.origin(session.provider),
+        instead=(*begun.instead, begun.flush_id(session.id)) if begun is not None else (),
         overrides=session.unrecorded_overrides,
     )

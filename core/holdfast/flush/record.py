@@ -18,7 +18,7 @@ from holdfast.flush.plan import noted
 from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
-from holdfast.models import Payload, Receipt
+from holdfast.models import Receipt
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
@@ -36,18 +36,15 @@ def begin(attempt: Attempt) -> None:
     old = safety.read(services.state, session.id)
     if old is not None and old.pending and old.key == attempt.last_key:  # a power cut brought back the last flush's
         attempt.marker = old
-        there, at = noted(attempt), services.now()
-        done = [one.digest for one in old.stated if not refused_payloads.beyond([one], Payload(), at, there)]
-        safety.clear(services.state, session.id, done)
+        safety.clear(services.state, session.id, refused_payloads.covered(old.stated, noted(attempt)))
         old = safety.read(services.state, session.id)
     marker = Marker(session=session.id, at=stamp(services.now()), reason=attempt.reason)
     if old is not None:
         marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
         attempt.failed_before = (old.reason, old.target)
         attempt.warnings += [old.error] if old.reason == safety.UNKNOWN else []
-    entries = old.stated if old is not None else ()
-    for one in (*session.unwritten, *([attempt.stated] if attempt.stated else [])):
-        entries = refused_payloads.joined(entries, one)
+    given = [*session.unwritten, *([attempt.stated] if attempt.stated else [])]
+    entries = refused_payloads.joined(old.stated if old is not None else (), *given)
     try:
         attempt.marker = safety.begin(services.state, evolve(marker, stated=entries), flush=old is not None)
     except HoldfastError as error:
@@ -59,18 +56,18 @@ def begin(attempt: Attempt) -> None:
     session.unwritten.clear()
 
 
-def keep_plan(attempt: Attempt, plan: Plan) -> None:
-    """Put the checked plan into the marker, and the given payload as the gate admitted it. Raises: Unavailable."""
-    marker = attempt.kept_marker
-    entries = marker.stated
+def keep_plan(attempt: Attempt, plan: Plan, done: list[str]) -> None:
+    """Put the checked plan into the marker, and the given payload as the gate admitted it; payloads whose digests are
+    ``done`` leave it. Raises: Unavailable."""
+    marker = evolve(attempt.kept_marker, key=plan.key, pending=plan.pending())
     if attempt.stated is not None:
         given = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
         own = given.derived if given is not None else ()
         rest = dict.fromkeys(name for name in plan.payload.derived if name not in own)
         mine = plan.payload.evolve(**rest, derived=own, sources=())
         attempt.stated = evolve(attempt.stated, payload=refused_payloads.form(mine))
-        entries = refused_payloads.joined(entries, attempt.stated)
-    safety.begin(attempt.services.state, evolve(marker, key=plan.key, pending=plan.pending(), stated=entries))
+        marker = evolve(marker, stated=refused_payloads.joined(marker.stated, attempt.stated))
+    safety.begin(attempt.services.state, marker, done=done)
 
 
 def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
@@ -205,9 +202,8 @@ def not_begun(attempt: Attempt, error: HoldfastError) -> FlushRefused:
     """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
     ``session.unmarked`` becomes true."""
     services, session = attempt.services, attempt.session
-    mine = []
-    if attempt.stated and attempt.given:
-        mine = [refused_payloads.kept(services, attempt.stated, attempt.given, error)]
+    stated, given = attempt.stated, attempt.given
+    mine = [refused_payloads.kept(services, stated, given, error)] if stated and given else []
     try:
         marker = safety.read(services.state, session.id)
         marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=attempt.reason)

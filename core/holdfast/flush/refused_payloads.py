@@ -7,7 +7,7 @@ stated later also holds content that only the earlier ones had. A payload refuse
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -34,8 +34,7 @@ NOT_KEPT = "Not kept"
 
 def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> str:
     """Record in the marker that a flush could not begin, and its payload; returns the message. Raises: Unavailable."""
-    for one in stated:
-        marker = evolve(marker, stated=joined(marker.stated, one))
+    marker = evolve(marker, stated=joined(marker.stated, *stated))
     message = f"The flush could not begin: {paths.rewrite(error.message, root)} Context is kept."
     safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
     return message
@@ -68,12 +67,13 @@ def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError
     return evolve(one, why=paths.rewrite(why, services.root))
 
 
-def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
-    """``there`` with ``one`` as the newest; data kept earlier for the same payload stays."""
-    same = next((s for s in there if s.digest == one.digest), None)
-    if same is not None and same.payload is not None and one.payload is None:
-        one = evolve(one, payload=same.payload)
-    return (*(s for s in there if s.digest != one.digest), one)
+def joined(there: Iterable[Stated], *new: Stated) -> tuple[Stated, ...]:
+    """``there`` with ``new`` ones as the newest; data kept earlier for the same payload stays."""
+    entries = {one.digest: one for one in there}
+    for one in new:
+        same = entries.pop(one.digest, one)
+        entries[one.digest] = evolve(one, payload=same.payload) if one.payload is None else one
+    return tuple(entries.values())
 
 
 def others(marker: Marker, one: Stated | None) -> list[Stated]:
@@ -127,6 +127,12 @@ def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime, noted: I
             at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
             found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
     return list(found)
+
+
+def covered(stated: Iterable[Stated], there: Collection[str]) -> list[str]:
+    """The digests of the payloads whose lines are all ``there``."""
+    known = ((one.digest, payload_of(one)) for one in stated)
+    return [one for one, payload in known if payload is not None and set(lines(payload)) <= set(there)]
 
 
 def lines(payload: Payload) -> list[str]:

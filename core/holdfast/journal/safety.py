@@ -108,10 +108,10 @@ def read(state: str, session_id: str) -> Marker | None:
     return _found(state, file_stem(session_id), session_id, emergency_log.of(state, file_stem(session_id)))
 
 
-def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False) -> Marker:
-    """Write the marker, durably, and return it, with payloads that other processes stated meanwhile. ``copy`` puts the
-    payloads into their second file, too. Without ``flush`` it outlives the process but no power cut, which is enough
-    before there is a plan, when nothing was written yet.
+def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False, done: Collection[str] = ()) -> Marker:
+    """Write the marker, durably, and return it, with payloads that other processes stated meanwhile, and without those
+    whose digests are ``done``. ``copy`` puts the payloads into their second file, too. Without ``flush`` it outlives
+    the process but no power cut, which is enough before there is a plan, when nothing was written yet.
 
     Raises: Unavailable. Then the flush must not start. The session is noted in the reserve, if that can be written.
     """
@@ -120,7 +120,7 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False)
         with _changing(state, marker.session) as there:
             known = {one.digest for one in marker.stated}
             others = [one for one in (there.stated if there else ()) if one.digest not in known]
-            marker = evolve(marker, stated=(*others, *marker.stated))
+            marker = evolve(marker, stated=[one for one in (*others, *marker.stated) if one.digest not in done])
             _write(state, marker, flush=flush, copy=copy)
     except Unavailable:
         with suppress(Unavailable):
