@@ -4,8 +4,6 @@ An interrupted merge leaves both versions in the file, and neither may be lost. 
 safely are merged (notes only grow, a handoff has one entry per session), and the others are reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from operator import attrgetter

@@ -6,8 +6,6 @@ real objects and index, and settings written here. Of the repository's own setti
 User and system settings are not read either, except where :func:`own_setting` asks for one.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

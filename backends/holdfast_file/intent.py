@@ -5,8 +5,6 @@ typed by a person. The intent holds the bytes to add and their offset. A tail th
 and gets cut. Any other tail was typed by a person and stays.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Names to paths that stay under the root, and the store's lock."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Damage to ``facts.jsonl`` that a program can repair: both sides of a git merge, or an end that was cut off."""
 
-from __future__ import annotations
-
 import os
 
 from holdfast.fs import durable

@@ -1,7 +1,5 @@
 """The store in a repository's issues: memory that people can read and several machines can share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from holdfast.api import StorageConfig, hookimpl

@@ -1,7 +1,5 @@
 """The ``holdfast doctor`` checks for a store in issues, for changes by people or machines that no reader shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from holdfast import Holdfast

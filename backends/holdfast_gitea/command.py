@@ -1,7 +1,5 @@
 """``holdfast gitea``: who may write the memory in a store on a Gitea server."""
 
-from __future__ import annotations
-
 from holdfast.errors import ConfigError
 from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
 from holdfast_gitea import invitations

@@ -4,8 +4,6 @@ If the token's user administers the repository, the whole issue is removed. Othe
 body is emptied, but the server keeps an issue's earlier bodies until the issue is removed.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Final
 

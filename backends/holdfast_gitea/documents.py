@@ -1,7 +1,5 @@
 """Documents as logs of versions, blocks and deletions."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from typing import Final

@@ -1,7 +1,5 @@
 """Facts as a log of operations. Every reader that replays the log gets the same facts, so no writer has to be first."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

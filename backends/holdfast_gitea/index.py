@@ -5,8 +5,6 @@ folder saves a new process from requesting the whole list. The copy holds titles
 also remembers the last record seen in each log, so that a manual deletion is noticed.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -5,8 +5,6 @@ document. Only the repository's owner, users named in the settings and the token
 may not invite others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final

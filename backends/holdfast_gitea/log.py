@@ -4,8 +4,6 @@ A log has a title. Its records are comments on the issues with that title, and :
 which of them count. Every call queries the server, so every reader sees the same result.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A log at a point in time: which records count, whether it is sound, and where the next record goes."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from attrs import frozen

@@ -14,8 +14,6 @@ Inside a fence, references and mentions have no effect. A block of a note stands
 is the text's length in bytes of UTF-8 and ``sha256`` its digest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The private folder on this machine, with the lock that its processes share and the index file."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

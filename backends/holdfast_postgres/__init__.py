@@ -1,7 +1,5 @@
 """The store in a PostgreSQL database: for teams and many machines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from holdfast.api import StorageConfig, hookimpl

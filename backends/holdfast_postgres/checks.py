@@ -1,7 +1,5 @@
 """The ``holdfast doctor`` checks for PostgreSQL: server, encryption, and who may read the namespace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from holdfast import Holdfast

@@ -4,8 +4,6 @@ psycopg_pool is not used because it connects in the background. A stopped server
 whole time limit and end in "no connection in time". Here the calling thread connects and gets the server's reason.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -8,8 +8,6 @@ OIDs mean other roles on another server, so a row counts only on the server on w
 replicated copy nothing is owned until the tables' owner gives it again.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import Final
 

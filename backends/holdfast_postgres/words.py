@@ -5,8 +5,6 @@ word is a run of letters, digits and underscores, casefolded. Chinese, Japanese 
 boundaries, so a run of it gives all of its pairs of characters.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

@@ -4,8 +4,6 @@ Every commit is flushed (write-ahead log, ``synchronous=FULL``) before it return
 from its first read on, so its decisions still hold when they are stored.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

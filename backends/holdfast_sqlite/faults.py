@@ -1,7 +1,5 @@
 """SQLite's errors as the storage errors that the contract names."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Opening the database file, making it, and the settings that every connection gets."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

@@ -4,8 +4,6 @@ A schema is a program: triggers, views, generated columns and CHECK constraints 
 with any other schema is not opened.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from typing import Final

@@ -1,7 +1,5 @@
 """The time on this machine."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from holdfast.errors import BadValue, must_be

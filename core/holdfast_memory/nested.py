@@ -3,8 +3,6 @@
 Agents' hooks read the mark at every event, so this imports only ``os`` and ``sys``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -5,8 +5,6 @@ The context's size is the usage that the newest answer near the transcript's end
 :data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

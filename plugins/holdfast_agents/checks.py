@@ -4,8 +4,6 @@ A missing, untrusted or disabled hook is silent. So besides the settings, the ch
 last heartbeat with the client's own recordings.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The clients' own folders and settings files, which a clone may have brought. Hooks import this, so it is small."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any, Final

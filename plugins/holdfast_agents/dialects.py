@@ -13,8 +13,6 @@ events are ignored. Exit 0 allows a compaction, and everything else blocks it. T
 plugin waits for 60 s. Elsewhere stdout is text for the system prompt, stderr the reason or a notice for a toast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

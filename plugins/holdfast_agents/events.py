@@ -4,8 +4,6 @@
 The code between is the same for all clients. Part of the hot path, so without attrs and unneeded imports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """``holdfast explain``: the text that a client's hook gives an agent at its next start, line by line, with the reasons:
 source, date, and cost in tokens."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher

@@ -11,8 +11,6 @@ gate when it dropped messages that no receipt covers, or when the client made no
 progress, and covers its messages. An operator's override covers everything.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

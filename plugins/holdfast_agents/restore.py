@@ -1,7 +1,5 @@
 """The event that brings memory back at a session's start."""
 
-from __future__ import annotations
-
 import os
 import time
 from itertools import islice

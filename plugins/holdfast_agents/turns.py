@@ -5,8 +5,6 @@ tool's call and result carry the call's id, so that :mod:`holdfast_agents.record
 transcript.
 """
 
-from __future__ import annotations
-
 import os
 
 from holdfast.clock import local_now

@@ -6,8 +6,6 @@ regular expression, could keep that thread from running. The fallback is faultha
 with status 1. That is not an answer, but the wrapper around the installed command turns it into a block.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import sys

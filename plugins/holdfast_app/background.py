@@ -1,7 +1,5 @@
 """Start a process for work that no client waits for. Agents' hooks call this, so nothing heavy is imported here."""
 
-from __future__ import annotations
-
 import os
 import sys
 

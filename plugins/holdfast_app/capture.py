@@ -3,8 +3,6 @@
 Agents start this at every event, so nothing here imports attrs, reads a store or reads earlier messages.
 """
 
-from __future__ import annotations
-
 from holdfast.clock import local_now
 from holdfast.config import settings
 from holdfast.errors import ConfigError, Refused

@@ -1,7 +1,5 @@
 """Settings for the application's features, in addition to the kernel's (:mod:`holdfast.config.values`)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any

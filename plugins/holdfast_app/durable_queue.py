@@ -8,8 +8,6 @@ A mark is written after its list and not flushed, so after a power cut it can sh
 shorter, its mark is lowered durably. Code that changes a list holds its lock, :func:`holdfast.fs.private.lock`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

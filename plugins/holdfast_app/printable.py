@@ -1,7 +1,5 @@
 """Third-party text as it may be shown in a terminal, a line or JSON, and sizes for people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

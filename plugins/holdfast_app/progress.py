@@ -1,7 +1,5 @@
 """Progress of long work: features report it here, and :class:`holdfast_cli.command._Bar` draws it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -4,8 +4,6 @@ A hook begins it (:func:`begin`) and does not wait. Of several processes one wor
 outcome.
 """
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from typing import Final

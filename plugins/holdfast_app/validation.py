@@ -5,8 +5,6 @@ A summary is never the only place of a fact (R165) and never replaces the note i
 of state is never only in a note (R174). Data removed by retention because of its age is not a finding.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Importing and calling other people's code may hang, print or end the process; here it cannot disturb the caller.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """``holdfast plugin``: write a new plugin from the templates, check an installed one."""
 
-from __future__ import annotations
-
 import importlib.util
 import keyword
 import os

@@ -4,8 +4,6 @@ The script runs ``holdfast completion words WORD ...``, whose last word is the o
 clone, and a shell may expand them, so only names of plain characters are offered. No server is asked.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """``holdfast import`` of what others remember: shown first, and accepted once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing

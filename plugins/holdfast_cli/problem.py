@@ -3,8 +3,6 @@
 Reporting never raises. When neither stream can be written, the exit code still shows the outcome.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """How the state of sessions is shown, by ``holdfast status``, ``holdfast sessions`` and ``holdfast`` alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions on standard input, reading it without hanging on it, and files that the user names."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Standard output for a command's answer alone. Raw output of plugins and of their child processes goes to stderr."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

@@ -6,8 +6,6 @@ epilog with examples, ``run(args)``, which returns the exit code and may raise w
 ``SUMMARY``, its line in the help.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from holdfast.plugin import discovery

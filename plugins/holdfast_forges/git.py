@@ -4,8 +4,6 @@ It is on wherever the project is in a git repository. It runs git without the re
 and writes nothing. Every opened project imports this, so it imports only the interface.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar, Final

@@ -3,8 +3,6 @@
 No message holds the token, sent text, or the server's own words, which may quote either.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

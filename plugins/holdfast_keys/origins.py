@@ -3,8 +3,6 @@
 An address is checked strictly, so that no two parsers can read another host in it.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

@@ -4,8 +4,6 @@ A key belongs to the address it was set for, its origin (:mod:`holdfast_keys.ori
 keyring holds one entry for each name, with its keys by origin.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

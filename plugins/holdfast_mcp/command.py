@@ -1,7 +1,5 @@
 """``holdfast mcp``: serve the project's memory to a client over stdin and stdout."""
 
-from __future__ import annotations
-
 import logging
 import sys
 

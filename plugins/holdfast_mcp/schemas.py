@@ -1,7 +1,5 @@
 """Each tool's arguments as JSON Schema, and a check of clients' arguments, with errors that a model can act on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

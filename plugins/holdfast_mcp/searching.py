@@ -2,8 +2,6 @@
 resources: ``holdfast://documents/NAME``. Nothing here knows MCP.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final

@@ -5,8 +5,6 @@ logged to stderr and reported as unforeseen. The SDK answers unknown methods (-3
 the 2026-07-28 protocol, and answers an unknown version with its newest one.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

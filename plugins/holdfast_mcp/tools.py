@@ -6,8 +6,6 @@ unsaved turns as flushed, so doubt is an error. MCP has no event for compaction,
 hooks can, and they leave a heartbeat whenever they run. A missing one is reported. Nothing here knows MCP.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta

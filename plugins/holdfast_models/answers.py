@@ -5,8 +5,6 @@ Models wrap their answers in thoughts, fences, bold type and explanations. This 
 exactly one ``[MEMORY]`` section remains, a dream's answer is not used.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

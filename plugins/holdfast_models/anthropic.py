@@ -4,8 +4,6 @@ Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :cl
 Needs the extra ``anthropic``.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from holdfast_models.base import ModelPlugin

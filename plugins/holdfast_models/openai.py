@@ -5,8 +5,6 @@ Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class
 the extra ``openai``.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from holdfast_models.base import ModelPlugin

@@ -1,7 +1,5 @@
 """Recalled memory is data, so it is fenced on output and never treated as a new message."""
 
-from __future__ import annotations
-
 import re
 
 from holdfast.text.lazy import Lazy

@@ -7,8 +7,6 @@
 Modules are imported on first use, because this package is loaded at every agent event. See docs/redaction.md.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast_redaction.plugin import Redaction as Redaction

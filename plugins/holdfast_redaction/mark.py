@@ -4,8 +4,6 @@
 could test a guess.
 """
 
-from __future__ import annotations
-
 import os
 
 from holdfast_redaction.patterns import RedactionFailed

@@ -1,8 +1,6 @@
 """Rules, hits and a search's time limit. Plain classes, because this module is loaded at every agent event, where
 importing ``typing`` or ``attrs`` would cost more than the search."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from functools import lru_cache
 from math import log2

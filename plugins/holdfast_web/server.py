@@ -1,7 +1,5 @@
 """The HTTP server: loopback only, GET and HEAD only, one request per connection, stops when idle."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

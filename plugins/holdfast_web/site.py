@@ -5,8 +5,6 @@ The page has a random path prefix, and the cookie is limited to it. Cookies igno
 browser would send ours to every other server on this machine.
 """
 
-from __future__ import annotations
-
 import hmac
 import logging
 import secrets

@@ -7,8 +7,6 @@ issues. Without the scope ``read:repository`` an event says so. For administrato
 the token is an administrator's.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -4,8 +4,6 @@ Requests: 1 for each number, and where needed 1 for its pull request, reviews, c
 each user, branch and commit; 2 for releases and tags of each repository; for checks 1 for the commits and 1 for each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress

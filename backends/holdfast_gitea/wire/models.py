@@ -6,8 +6,6 @@ rows are requested one by one. A row that alone is longer than anything that hol
 server sends its number, author and address before its text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar

@@ -5,8 +5,6 @@ anywhere, write outside the layout preset's folders, load anything not on by def
 gate, delete data, or spend money. Every other value belongs to the user: see docs/trust.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 

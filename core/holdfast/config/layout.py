@@ -3,8 +3,6 @@
 A surface is a kind of document: daily note, handoff, curated memory, report and so on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The user's settings as tables: their file, and the environment. Without attrs, because agents' hooks read them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.m
 ``python -m tests.support.settings_page`` writes its table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo

@@ -1,7 +1,5 @@
 """Step 2 of a flush: check the plan against the contract, the validators and the quotes' authors."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """Curated memory changes only by an explicit decision that adds a line or replaces a corrected line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.models import CuratedEntry

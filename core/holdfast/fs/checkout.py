@@ -4,8 +4,6 @@ files where a commit has a file in their place.
 The user's folder notes which private folder a checkout had. A new clone at the same path is another checkout.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

@@ -8,8 +8,6 @@ hooks check it at every event, with one small read, one read of the key and one 
 they are not compared.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 

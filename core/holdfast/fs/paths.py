@@ -1,7 +1,5 @@
 """Keep machine-specific paths out of stored text (R082, R176)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

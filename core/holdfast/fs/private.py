@@ -5,8 +5,6 @@ read or deleted. Call :func:`check` before reading anything in it, and :func:`ma
 --adopt-state`` adopts it, see :mod:`holdfast_app.checkup.adoption`.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A crash can leave a torn last line, which :func:`may_be_torn` recognises. Any ot
 Used by the journals, the outbox and the extraction queue. Part of the hot path, so without attrs.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from typing import Any

@@ -4,8 +4,6 @@ A cloned project can never write here, so its contents are the user's own decisi
 event, so this module imports only ``os``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

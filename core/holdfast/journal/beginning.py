@@ -1,7 +1,5 @@
 """A journal's first line, whose keyed seal shows that this user began it on this machine, and its check."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from typing import BinaryIO

@@ -1,7 +1,5 @@
 """Messages as the journal records them, redacted. Agents start this at every event, so nothing here imports attrs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from datetime import datetime

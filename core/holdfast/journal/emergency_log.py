@@ -9,8 +9,6 @@ folder may not exist, or may be removed. There a note is an empty file, ``unsafe
 free block. It counts only while the session has no journal, which otherwise says more.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress

@@ -20,8 +20,6 @@ marker does not lose them. When no marker can be written, a note in :mod:`holdfa
 session UNSAFE for every process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

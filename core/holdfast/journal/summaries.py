@@ -4,8 +4,6 @@ Each flush writes one record with its messages' summary. A model may be called l
 the same flush and replaces the derived one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One call of a plugin's code: with a time limit, and with any exception attributed to the plugin."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

@@ -5,8 +5,6 @@ The scan reads each installed distribution's ``entry_points.txt`` directly. ``im
 parser, and this module runs at every agent event. Distributions inside zip files are not found.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -4,8 +4,6 @@ A flush writes up to six documents. One by one, each costs three round trips: re
 all of them, and another writes them in one transaction and reads them back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 

@@ -1,7 +1,5 @@
 """Numbers and lists as people say them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

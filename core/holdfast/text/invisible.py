@@ -7,8 +7,6 @@ between letters of scripts without blanks, one variation selector after a charac
 byte-order mark at the start.
 """
 
-from __future__ import annotations
-
 import re
 
 _RTL = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"

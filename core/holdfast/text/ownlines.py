@@ -4,8 +4,6 @@ They say nothing about the project. Every writer formats its lines from these te
 them.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,8 +4,6 @@ So the returned values can be walked by recursion. They can also be written as U
 JSON can spell, become U+FFFD.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _TOO_DEEP = "nested too deeply"

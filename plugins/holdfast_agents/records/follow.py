@@ -7,8 +7,6 @@ messages. A message that only the transcript has gets a time between those of it
 :func:`holdfast.journal.order.as_said` finds its place.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

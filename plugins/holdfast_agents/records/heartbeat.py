@@ -5,8 +5,6 @@ Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the o
 attrs. ``state/hook.log`` has errors in hooks that must not reach the client, bounded in size, without memory text.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Losing it loses nothing. The transcript is then read from its beginning, and journalled messages are recognised.
 """
 
-from __future__ import annotations
-
 import glob
 import json
 import os

@@ -7,8 +7,6 @@ killed after 1.4 s. A module of another plugin may answer ``session.compact``, a
 plugin has a module too. Modules answer in the order in which they are loaded, first those of ``--plugin-dir``, then of
 installed plugins, of the user's skills folder, then of the project's."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A client's facts: its files, its limits and its settings' content."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ Source: the hooks were observed; Copilot CLI sends Claude Code's keys if asked b
 documentation.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterator, Mapping

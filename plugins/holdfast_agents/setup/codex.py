@@ -5,8 +5,6 @@ time-out lets the compaction continue. So a shell around the program turns every
 SessionEnd gets 3 s, whatever the settings say.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

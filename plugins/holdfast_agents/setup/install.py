@@ -1,8 +1,6 @@
 """``holdfast install`` adds holdfast's hooks to a client, so that it drops context only after a verified flush, and
 ``holdfast uninstall`` removes them. The memory stays."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -4,8 +4,6 @@ and removing an addition restores the original text.
 Paths are tuples of keys and indexes. Each function takes a document that :func:`read` accepts, and returns another.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ plugin's ``config`` hook enables it again. Kilo loads plugins from ``.kilo`` alo
 when the project is trusted, compacts without them, and tries a cancelled compaction again before the next prompt.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ A part is added to a file's text (``""`` for a missing file) or removed from it.
 ``name`` is the file's name in errors. All functions raise ConfigError, and then the file is not changed.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """Adds parts to files and removes them. All files are checked before the first is written, each is replaced as a
 whole, and a backup of the original is kept next to it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -1,8 +1,6 @@
 """The command in a client's settings that starts holdfast, on every system and for any path, and the words that
 instruct agents, in each client's form."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

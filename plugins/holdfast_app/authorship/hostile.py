@@ -4,8 +4,6 @@ The rules match forms, not intentions, so careful wording evades them; alone the
 sentence from becoming knowledge, and mark it where it is shown again. The user's own words are exempt.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Who and which machine a statement names."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import platform

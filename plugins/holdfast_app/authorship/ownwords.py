@@ -3,8 +3,6 @@
 Applied when a message is judged, not when it is journalled, so the journal keeps the original message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -2,8 +2,6 @@
 
 Rewording hides a source's words, and careful wording hides an intention, but seldom both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple

@@ -2,8 +2,6 @@
 part that does not fit is cut at a line, and the cut lines are counted.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple

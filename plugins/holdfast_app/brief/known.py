@@ -1,8 +1,6 @@
 """A brief's rules, newest first; its facts, corrections first, then the most confident, of equals the newest; the
 session's newest messages, its last one if no note quotes it; and questions for a search."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,8 +2,6 @@
 sessions' work is listed by name, and entries that do not fit are counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final
 

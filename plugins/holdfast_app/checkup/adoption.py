@@ -5,8 +5,6 @@ notes, and waiting comments are published. Every file is copied as this user's o
 Files that cannot be taken stay there.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

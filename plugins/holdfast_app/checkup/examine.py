@@ -3,8 +3,6 @@
 Plugins check their own parts. An exception becomes a failed check, so that it cannot hide the others.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator

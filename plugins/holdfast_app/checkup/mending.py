@@ -5,8 +5,6 @@ A block is restored as it was written, without an operator's override. Text that
 and the result reports it. A text changed here is kept in ``state/damaged`` or ``state/conflicts``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from zlib import crc32

@@ -6,8 +6,6 @@ a side has its tombstone. An absent item stays, because a crash, a full disk or 
 facts are one fact with the origins of both.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

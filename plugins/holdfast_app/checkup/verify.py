@@ -4,8 +4,6 @@ A journal is private, so any change not by holdfast is a finding. Documents and 
 typed there is shown as such. A store on a server records no passages, so only receipts are compared there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

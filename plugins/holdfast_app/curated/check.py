@@ -11,8 +11,6 @@ duplicates, items that are too long or too many. Core never lets an already stor
 The text is the document as it will be stored, each entry with its ``- ``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,8 +1,6 @@
 """The continuity doctrine's table: who owns each surface, who reads it first, and its purpose (R089-R095); and the
 surface for a fact (R105-R107, R151-R159, reading A46): if unsure, log first and promote later."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final, NamedTuple
 

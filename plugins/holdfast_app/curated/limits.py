@@ -1,7 +1,5 @@
 """The settings of ``[plugins.curated]``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

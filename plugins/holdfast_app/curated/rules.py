@@ -6,8 +6,6 @@ are not covered. The caller limits a line's length, so that no rule takes long.
 Source: R108, R154-R156, R158, R173, R176.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """One draft of MEMORY.md, checked line by line against its sources, and compared with the memory before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial

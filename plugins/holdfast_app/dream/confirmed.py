@@ -5,8 +5,6 @@ days, and the last document. It holds no item text. A missing or damaged record 
 items are shown and archived. The next dream writes it again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

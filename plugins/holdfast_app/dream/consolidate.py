@@ -1,8 +1,6 @@
 """The notes that a dream reads, and the items of MEMORY.md in it, from any dreamer: replacement, limits and
 confirmations."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence

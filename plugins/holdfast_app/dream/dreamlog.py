@@ -6,8 +6,6 @@ dreams/ID.json      MEMORY.md as it was before a change
 dream.inbox.json    a result waiting for review
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Curated memory as items under headings, read from Markdown that people and models write."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -8,8 +8,6 @@ repeats unfinished work. Daily notes are read and never written. Every run leave
 (:mod:`holdfast_app.dream.dreamlog`), including skipped and failed runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence

@@ -8,8 +8,6 @@ A refused line is often true. Its nearest source lines say the same, and when th
 So the dream keeps the subject without trusting the wording.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final

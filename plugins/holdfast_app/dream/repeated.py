@@ -3,8 +3,6 @@
 The proposal waits for ``holdfast dream review``, as a dream's own result does with ``[dream] apply = "propose"``.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

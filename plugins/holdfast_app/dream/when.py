@@ -1,7 +1,5 @@
 """When the next automatic dream is due. Agents' hooks ask this, so the dream itself is not imported."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime, timedelta
 from typing import Final

@@ -3,8 +3,6 @@
 A dream waits for review with ``[dream] apply = "propose"``. A user accepts or rejects it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import secrets

@@ -6,8 +6,6 @@ The session's journal records a piece after its facts are stored and before it l
 nothing, and a recorded piece is not asked again.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Collection, Iterable, Sequence

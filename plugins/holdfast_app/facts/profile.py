@@ -4,8 +4,6 @@
 ``## Background`` the history. Items are ``- `` lines; everything else in the document is the user's and stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -18,8 +18,6 @@ small, facts are dropped from the end and a last line counts them, "3 more facts
 cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final

@@ -8,8 +8,6 @@ keeps its content there (it passed the gate when it was stored). The content of 
 is lost.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

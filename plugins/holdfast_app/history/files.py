@@ -1,7 +1,5 @@
 """Finds what can be imported in a file or folder: recordings of clients, exports, and what other programs remember."""
 
-from __future__ import annotations
-
 import io
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Takes past sessions, and what other programs remember, into a project's memory, each dated by its last message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from attrs import evolve, field, frozen

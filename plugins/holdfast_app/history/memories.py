@@ -8,8 +8,6 @@ Formats, from documentation and public code: claude-mem 13, basic-memory 0.24, m
 Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and Claude.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -5,8 +5,6 @@ database in ``XDG_DATA_HOME`` and pi's folder ``~/.pi``. Observed with Claude Co
 1.18.33; pi by its documentation.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -5,8 +5,6 @@ chain from there on. The newest head of each journal is also in the user's folde
 private folder cannot take it back. Rows since the last checkpoint have only their checksums.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
 """A session's journal, also from a pack, with the chain through its checkpoints. Everything in the application uses
 this class, because a file that the kernel's began anew would hide the packed journal."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -5,8 +5,6 @@ repeats these lines with their offsets. If it is missing or damaged, the packs a
 ``state/sessions`` takes precedence. An application packs them (:mod:`holdfast_app.records.packs`).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

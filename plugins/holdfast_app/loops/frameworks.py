@@ -6,8 +6,6 @@ strategies mark and change a list's messages in place. pydantic-ai's capabilitie
 The OpenAI Agents SDK's session replaces its stored items by the server's compaction.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Awaitable, Callable
 from typing import Any, Final

@@ -4,8 +4,6 @@
 raised unchanged, and nothing was dropped.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

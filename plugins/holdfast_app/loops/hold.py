@@ -4,8 +4,6 @@ The session gets messages that it lacks, and after a compaction drops the messag
 matched by their stored content, because lists have no ids and positions change when the list shrinks.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import threading

@@ -5,8 +5,6 @@ is read as a row of the Chat Completions, the Messages or the Responses interfac
 1.5.2, pydantic-ai 2.68.0, Google ADK 2.13.0, Agent Framework 1.23.0 and OpenAI Agents 0.24.0.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ a flush. It may compact unless it is certain to stay below its threshold. A toke
 answer's token count and the bytes added since are an upper bound.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import uuid

@@ -10,8 +10,6 @@ This reads memory as people and models write it, so it is more lenient than Comm
 Time is linear in the document's length; only one line is held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 

@@ -5,8 +5,6 @@ Each function takes a line from its first character that is not blank.
 Source: CommonMark 0.31.2, sections 4 and 5.2; task list items of GitHub Flavored Markdown 0.29.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 BULLETS: Final = "-*+"

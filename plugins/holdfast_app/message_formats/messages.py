@@ -5,8 +5,6 @@ Responses interface. A Codex rollout holds such items, too. Source: request form
 and Responses interfaces, and rollouts of Codex 0.169.0.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """A transcript reader's result, and the record that format modules fill row by row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The user's requests in a conversation. Greetings, thanks and "go on" are not requests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum

@@ -6,8 +6,6 @@ Calls are read in their journalled form (:func:`holdfast_app.message_formats.lea
 calls count too, because it shows the agent's intention.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections import deque

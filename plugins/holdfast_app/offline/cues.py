@@ -3,8 +3,6 @@
 Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
 
-from __future__ import annotations
-
 import re
 from enum import Enum
 from functools import lru_cache

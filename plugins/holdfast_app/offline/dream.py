@@ -4,8 +4,6 @@ Every item of the result is in a source, word for word. A newer statement replac
 :mod:`holdfast_app.sentences.relation` decides. Nothing else is removed from the memory.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

@@ -7,8 +7,6 @@ without a tool change nothing. The next step is the task in progress and the age
 without either it is the request.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Explicit statements go into the payload's fields. The summary quotes the session
 under their speaker's name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import Any, Final

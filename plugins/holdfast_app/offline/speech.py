@@ -4,8 +4,6 @@ the agent's words only repeat a page, a file or a log; and quotable lines, whole
 message. Importance is not judged.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 A user's statements come only from the user's own words. A message as long as a pasted document yields no statements.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, TypeVar

@@ -1,7 +1,5 @@
 """Checks of ``holdfast doctor`` for what waits to be published, and for forges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

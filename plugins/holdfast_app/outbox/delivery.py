@@ -1,7 +1,5 @@
 """Sends items waiting in the outbox, and drops an item with a recorded reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -5,8 +5,6 @@ lost whenever a process dies; and since its id is made before the first try, and
 is published twice. Only one process sends at a time, and on one target nothing overtakes what came before it.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

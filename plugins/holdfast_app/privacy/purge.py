@@ -5,8 +5,6 @@ Calling a purge again with the same arguments completes an interrupted one. No f
 tombstone identifies it by a keyed digest only. A scrub holds secrets in memory only.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -4,8 +4,6 @@ Never removed: journals with unflushed turns or whose session is UNSAFE or has n
 document that open work in the handoff points to, and the proof for the last flush of any session still in progress.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Purges as edits of stored text: by subject, by session, by date, or everything."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -6,8 +6,6 @@ the store folder. A new holdfast component that keeps a file there is covered wi
 walk completes an interrupted one.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator

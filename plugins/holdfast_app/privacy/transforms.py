@@ -5,8 +5,6 @@ Purge and scrub are edits, and :mod:`holdfast_app.privacy.sweep` carries them ou
 and, on the raw bytes of every file, proves that nothing is left.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import operator

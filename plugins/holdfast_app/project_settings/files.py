@@ -1,8 +1,6 @@
 """Find the project and read its settings file, without attrs. What of it counts is decided in
 :mod:`holdfast_app.project_settings.resolved`."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

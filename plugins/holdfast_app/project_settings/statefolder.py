@@ -4,8 +4,6 @@ The preset says which folder is private, and a pulled file may name another pres
 folder holds this user's state, that preset stays in force, until ``holdfast trust`` moves the state.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Final
 

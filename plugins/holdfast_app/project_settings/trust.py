@@ -6,8 +6,6 @@ cannot write there, so a record is the user's decision. :mod:`holdfast_app.proje
 settings need trust. Agents' hooks use this at every event, so the parser is imported only when there is a record.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

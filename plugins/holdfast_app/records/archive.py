@@ -4,8 +4,6 @@ In a full document the least confirmed lines go to the archive document, so newe
 never read into a prompt; search finds it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final

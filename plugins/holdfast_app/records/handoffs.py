@@ -1,7 +1,5 @@
 """Changes of a handoff that features make: repair it, reopen work, remove a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 

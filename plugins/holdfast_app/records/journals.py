@@ -1,8 +1,6 @@
 """The journals of a project in the order of their last change, the ends of journals of flushed sessions, and past
 refusals and overrides, which stay visible after a later success."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Private files that each hold one attrs object as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import TypeVar

@@ -4,8 +4,6 @@
 every purge removes the folder's files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ lines from the templates here and in :mod:`holdfast.text.ownlines`, and :func:`i
 two cannot drift apart. A document itself keeps all its lines, including a user's line that looks like these.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Final

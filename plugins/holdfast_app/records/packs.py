@@ -5,8 +5,6 @@ A journal leaves ``state/sessions`` only after its copy in a pack is durable, an
 a process may be killed between any two writes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Recalled memory in what agents read and said: documents between the tags, and messages without them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

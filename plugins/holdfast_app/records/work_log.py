@@ -4,8 +4,6 @@ A flush records whether work is open. A person or an agent may change that later
 that it is about, so the session's next flush counts again.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ questions, conditions, denials and quotations are not claims. A claim is contrad
 subject (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had its value, at any time of the report.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ The hooks count their events in ``state/heartbeats`` (:mod:`holdfast_agents.reco
 refusals, and extraction its calls. Tokens are estimated as a quarter of the characters.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from datetime import datetime

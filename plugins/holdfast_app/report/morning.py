@@ -4,8 +4,6 @@ A pure function of its sources and the window. The same input gives the same tex
 Every line has a pointer to its proof. Without a forge the report uses files alone and says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import Final

@@ -4,8 +4,6 @@ Derived from files only, with a pointer for every claim. The same input gives th
 regenerated.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

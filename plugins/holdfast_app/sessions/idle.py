@@ -1,7 +1,5 @@
 """What happens when a conversation starts: idle sessions are ended, and what waits is sent."""
 
-from __future__ import annotations
-
 import time
 
 from holdfast.errors import HoldfastError, PluginError, must_be

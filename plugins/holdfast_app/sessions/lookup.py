@@ -1,7 +1,5 @@
 """Find a session by its id or the beginning of it, name it for people, and read its messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ A row holds the session, the time, the newest message's offset in the journal an
 covered, but no session text. Clients report a compaction more than once, so a report with the same offset adds nothing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

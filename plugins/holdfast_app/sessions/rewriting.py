@@ -3,8 +3,6 @@
 Checkpoints then point to the same messages as before, and a crash leaves either the old journal or the new.
 """
 
-from __future__ import annotations
-
 import os
 import zlib
 from bisect import bisect_right

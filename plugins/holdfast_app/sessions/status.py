@@ -3,8 +3,6 @@
 Of a session with everything flushed, only the journal's last record is read. Writes nothing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import datetime

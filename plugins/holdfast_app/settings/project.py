@@ -2,8 +2,6 @@
 up a project with a small settings file and the private folder.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re

@@ -8,8 +8,6 @@ A client may stop, be killed or change its format at any time. A row of unknown 
 part of the conversation. Reading raises only when no row is recognised.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ waits until the turn ends and follows as its own row. Rows that a plugin's modul
 ``madeBy`` "other" (observed with 2.1.332). A prompt that a module rewrote cannot be distinguished.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

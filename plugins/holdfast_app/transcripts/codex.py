@@ -3,8 +3,6 @@
 Source: observed with 0.169.0. ``response_item`` rows hold the conversation; ``event_msg`` rows repeat it for display.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

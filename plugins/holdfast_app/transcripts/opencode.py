@@ -3,8 +3,6 @@
 Source: observed with 1.18.33 (``client.session.messages``); ``messages`` is the shape of ``opencode export``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -4,8 +4,6 @@ Source: session format page of pi 1.5.2. Its rows form a tree. They are read in 
 written, abandoned branches too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Read JSON values from a file: lines (JSONL) in bounded memory, or one array's elements."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple

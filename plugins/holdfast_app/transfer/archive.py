@@ -4,8 +4,6 @@ A zip file of JSON Lines. An archive may come from anyone: member names are fixe
 extracted to disk, and everything is checked before the first row is used. A SQLite database is read like an archive.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -4,8 +4,6 @@ Settings, waiting comments, keys and trust belong to a machine and stay there. R
 completes it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -3,8 +3,6 @@
 The target may already hold the content's beginning from an interrupted run. Then the rest is copied.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

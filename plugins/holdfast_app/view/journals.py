@@ -1,7 +1,5 @@
 """One session's journal: its messages, and what each compaction dropped and saved."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Where a line of memory or a fact comes from: its age, the note, the session, and the turn that said it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Read-only queries on the opened project, and each day's events. Text that leaves the store is masked here."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

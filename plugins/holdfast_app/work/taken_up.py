@@ -5,8 +5,6 @@ A session takes up the newest open entry when its user first only says to go on,
 a sentence of the user's first requests. Entries with a stated next step stay, because who stated it also closes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime

@@ -5,8 +5,6 @@ the session's journal, the handoff and the daily note, in this order. They do no
 UNSAFE marker stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC
 from typing import Final

@@ -11,8 +11,6 @@ Then it is written once. Writes are throttled: at most :data:`WRITES` in a windo
 end of a workflow or an update. A crash loses nothing, and nothing is written twice.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from enum import StrEnum

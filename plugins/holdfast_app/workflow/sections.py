@@ -8,8 +8,6 @@ excessive size. Warnings are only reported, for a required anchor in different c
 empty sections (A54).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile

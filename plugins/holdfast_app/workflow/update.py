@@ -1,8 +1,6 @@
 """Reading and updating the three files of document 004. Checks precede all writes, entries go only under their anchors,
 all existing text stays, and the files use the same gate and store as other documents."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,6 @@ the triggers of :mod:`holdfast_app.workflow.observations` and explicit updates w
 The condition and the evidence are the caller's statements. holdfast does not judge the commands an agent runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

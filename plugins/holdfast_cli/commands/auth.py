@@ -1,7 +1,5 @@
 """``holdfast auth``: keys of model providers and forges, kept in the system's keyring. A key is never printed."""
 
-from __future__ import annotations
-
 import getpass
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """``holdfast init`` sets a project up, ``config`` its settings; ``layers`` and ``route`` show where memory lives."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

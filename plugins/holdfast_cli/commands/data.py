@@ -1,8 +1,6 @@
 """``migrate``, ``export`` and ``import``: everything in another backend, or in one file. ``purge``, ``scrub`` and
 ``retention``: what must not stay."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

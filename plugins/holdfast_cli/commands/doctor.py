@@ -1,7 +1,5 @@
 """``doctor`` and ``validate`` check, and say what to do. ``plugins`` lists them. git runs ``merge-driver``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

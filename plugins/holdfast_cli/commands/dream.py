@@ -1,7 +1,5 @@
 """``dream`` distils the notes into MEMORY.md. ``diff`` shows its changes."""
 
-from __future__ import annotations
-
 import faulthandler
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress

@@ -1,7 +1,5 @@
 """``holdfast facts``: look through the stored facts, change them, let them go, carry them elsewhere."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

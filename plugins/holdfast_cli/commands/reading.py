@@ -1,7 +1,5 @@
 """``holdfast load``, ``show`` and ``report``: memory as agents and people read it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``holdfast search``: find rules, decisions and statements."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """``status``: is anything about to be lost? ``sessions``: every session with a journal. ``holdfast`` alone shows the
 project, data at risk and the next step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 

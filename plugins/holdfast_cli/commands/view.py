@@ -1,8 +1,6 @@
 """``timeline``: flushes, blocked compactions and dreams, day by day. ``why``: where a line of memory comes from.
 ``audit``: what compactions cost before holdfast."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo

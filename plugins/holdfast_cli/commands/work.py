@@ -1,7 +1,5 @@
 """``work``: the open work of all sessions. ``outbox`` and ``spool``: what waits to leave this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

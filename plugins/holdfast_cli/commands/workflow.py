@@ -1,7 +1,5 @@
 """``workflow``: LOAD at the start, UPDATE at the end. ``update``: outside of workflows. ``capture``: observations."""
 
-from __future__ import annotations
-
 from argparse import Action, ArgumentParser, Namespace
 from importlib.resources import files
 from typing import Any

@@ -4,8 +4,6 @@ The journal, the flush and the files are those of any project, the second proces
 really cannot be written to. No model, no key, no server.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

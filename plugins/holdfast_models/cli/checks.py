@@ -1,7 +1,5 @@
 """Checks in ``holdfast doctor`` for each model's calls in this project and the last failure."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

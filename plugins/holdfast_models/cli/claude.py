@@ -4,8 +4,6 @@
 not read an OAuth login. ``--tools ""`` leaves out the built-in tools.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

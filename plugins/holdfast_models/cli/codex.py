@@ -5,8 +5,6 @@ The user's own ``config.toml`` counts, because it names the model provider; logi
 version does not know. MCP servers have no common switch, so each is switched off by its name.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

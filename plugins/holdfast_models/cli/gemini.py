@@ -4,8 +4,6 @@ Settings in its own folder override the user's and disable hooks, MCP servers, s
 session in the user's folder. The plugin removes the record after the call.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

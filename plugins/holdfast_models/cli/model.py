@@ -4,8 +4,6 @@ The program gets no tools, no hooks, no MCP servers and no memory of its own, an
 nothing (:mod:`holdfast_memory.nested`). The conversation goes to its stdin, never onto its command line.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -4,8 +4,6 @@ The user's settings count, because they name the provider. Settings that win ove
 and switch off each MCP server by its name: ``opencode debug config`` lists them. The session is kept in memory.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import ClassVar

@@ -1,8 +1,6 @@
 """A user's program as a model: finding it on PATH or where the user's own settings say, never inside the project;
 running it once; and explaining its failure, without its own words, because they may quote the conversation or a key."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

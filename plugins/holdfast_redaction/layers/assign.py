@@ -7,8 +7,6 @@
 reads each character once and cannot run away.
 """
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
 

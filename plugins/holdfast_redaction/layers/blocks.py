@@ -4,8 +4,6 @@ A key is found whole, also without its first or last line. A table is in Markdow
 semicolons or tabs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Layer three: finds values assigned to the names of secrets in code, configuration and prose."""
 
-from __future__ import annotations
-
 import re
 
 from holdfast_redaction.layers import assign, names, prose, values

@@ -3,8 +3,6 @@
 Finding a literal is ten times faster than running an expression, and most text contains none of the keywords.
 """
 
-from __future__ import annotations
-
 import re
 
 from holdfast_redaction.layers import values

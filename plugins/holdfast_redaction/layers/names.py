@@ -1,7 +1,5 @@
 """Decides whether an identifier names a secret, and with what confidence."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from holdfast.text.lazy import Lazy

@@ -6,8 +6,6 @@ are plain digits with a check digit, so without a word that names them every ten
 """
 
 # ruff: noqa: E501 - tables of formats
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import islice

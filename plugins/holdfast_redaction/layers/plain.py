@@ -4,8 +4,6 @@
 The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. Hits are mapped back to the original.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 

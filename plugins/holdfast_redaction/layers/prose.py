@@ -5,8 +5,6 @@ Prose often mentions passwords and tokens without containing one. So a value cou
 and only when it is quoted or cannot be a word.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from functools import lru_cache

@@ -5,8 +5,6 @@ A value is not a secret when it is a variable or a call that reads one, a placeh
 type or algorithm name, or the id, hash, version, time or number of something else.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

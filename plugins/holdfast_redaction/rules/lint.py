@@ -4,8 +4,6 @@ Python's matcher backtracks. Nested repeats, or adjacent repeats over the same c
 worse. RE2 cannot, but it is optional.
 """
 
-from __future__ import annotations
-
 import re
 import re._constants as sre  # typeshed leaves the parser out
 import re._parser as parser

@@ -6,8 +6,6 @@ skipped, because memory has no paths. An expression that cannot be compiled, or 
 an error at start-up that names the rule. Without google-re2, Python's syntax is read. Source: https://github.com/gitleaks/gitleaks#configuration.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

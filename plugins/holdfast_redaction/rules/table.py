@@ -5,8 +5,6 @@ Compiling takes a tenth of a second, too long for a hook. So building or install
 import.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -3,8 +3,6 @@
 ``LISTS`` are views without an argument, by path; ``DETAILS`` those that take the path's remainder as argument.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from holdfast_web.pages import documents, overview, sessions, start

@@ -1,7 +1,5 @@
 """Notes, MEMORY.md and every other stored document, facts, the dream log and one night's changes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Final

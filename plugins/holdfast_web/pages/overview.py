@@ -1,7 +1,5 @@
 """The overview (state, due tasks, timeline, open work), and the timeline on its own page, with its SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Final, NamedTuple, TypeVar

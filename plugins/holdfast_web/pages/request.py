@@ -1,7 +1,5 @@
 """A request as the views see it, and one page of a long list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Pages for the list of sessions, one session with its turns and compactions, open work, ended work, and the outbox."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final

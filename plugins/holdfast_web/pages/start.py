@@ -1,7 +1,5 @@
 """Search over everything stored, and the text that an agent reads when its next session starts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

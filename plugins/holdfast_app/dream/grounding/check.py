@@ -5,8 +5,6 @@ accept it (:mod:`.judging`). It is *invented* when a literal of it is in no sour
 a number, date, address, path, identifier, name, quotation or "not". Nothing else is concluded from words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

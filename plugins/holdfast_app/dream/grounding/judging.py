@@ -8,8 +8,6 @@ line, which no source says, nothing of its answer counts. A dead, slow or confus
 asked about a line with a number, name or other part that no source has.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import secrets

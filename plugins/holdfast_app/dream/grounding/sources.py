@@ -3,8 +3,6 @@ splitting into blocks (headings, items, rows, paragraphs) and sentences; and a l
 exactly: numbers, dates, addresses, names, quotations and a "not".
 """
 
-from __future__ import annotations
-
 import math
 import re
 from array import array

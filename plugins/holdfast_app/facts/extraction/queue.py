@@ -8,8 +8,6 @@ Items given up are recorded in ``state/extract.log.jsonl``, without their conten
 crash in between records an item twice, never not at all.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

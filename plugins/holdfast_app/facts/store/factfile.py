@@ -1,7 +1,5 @@
 """Facts as a file: reads JSON and JSONL, and stores the rows. Problems are reported by row number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

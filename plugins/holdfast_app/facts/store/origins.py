@@ -5,8 +5,6 @@ person on that machine. So every backend, export and merge keeps it. A newer val
 person and machine. Values from different people or machines stay until a dream or a person decides.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import islice

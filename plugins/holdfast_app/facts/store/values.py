@@ -1,8 +1,6 @@
 """Facts' values, checked in the order content, category, confidence (reading A09), and the facts in whose place they
 go."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
