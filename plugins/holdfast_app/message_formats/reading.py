@@ -32,6 +32,8 @@ _AROUND: Final = Lazy(
     r"|^If you need specific details from before compaction[^\n]*$|^Recent messages are preserved verbatim\.[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
+#: The beginning of a thought, at a line's start.
+_THOUGHT: Final = Lazy(r"^[ \t]*<think(?:ing)?>", re.MULTILINE)
 _BLANK_LINES: Final = Lazy(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -113,6 +115,9 @@ class Reading:
 
     def say(self, role: str, text: str, *, key: str, aside: bool = False) -> None:
         """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
+        if role == "assistant" and "</think" in text:
+            text, thoughts = _without_thoughts(text)
+            self._add(role, clip(clean(thoughts).strip(), MAX_SAID_CHARS), f"{key}#think", THINKING, aside=True)
         if text:
             self._add(role, clip(clean(text).strip(), MAX_SAID_CHARS), key, aside=aside)
 
@@ -195,6 +200,17 @@ class Reading:
         if not aside:
             self.messages.append(message)
         return True
+
+
+def _without_thoughts(text: str) -> tuple[str, str]:
+    """What a model says, and its thoughts, which some models and exports put between tags in the same text."""
+    said, *parts = _THOUGHT.split(text)
+    thoughts = []
+    for part in parts:
+        thought, end, rest = part.partition("</think")
+        thoughts += [thought] if end else []
+        said += rest.partition(">")[2] if end else part
+    return said, "\n".join(thoughts)
 
 
 def row_key(given: object, position: int, *content: str) -> str:

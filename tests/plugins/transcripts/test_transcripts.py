@@ -148,7 +148,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
                 "tool_calls": [{"id": "c", "function": {"name": "sh", "arguments": '{"cmd": "make"}'}}],
             },
             {"role": "tool", "tool_call_id": "c", "content": "no", "is_error": True},
-            {"role": "assistant", "content": "Fixed."},
+            {"role": "assistant", "content": "<think>Is it?</think>\n<thinking>Yes.</thinking>Fixed."},
         ],
     }
     for name, own in rows.items():
