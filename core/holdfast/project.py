@@ -27,8 +27,7 @@ from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.services.services import Services, Store
-from holdfast.text.lazy import log
-from holdfast.text.plain import clean
+from holdfast.text import clean, log
 
 if TYPE_CHECKING:
     from holdfast.journal.safety import Marker

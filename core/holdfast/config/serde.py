@@ -14,7 +14,7 @@ import attrs
 from holdfast.config.fields import ABOUT, REST
 from holdfast.config.values import Config, config_type
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
-from holdfast.text.humanize import nearest
+from holdfast.text import nearest
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Payload, Receipt

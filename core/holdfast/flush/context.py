@@ -15,9 +15,9 @@ from holdfast.journal.journal import Entry
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
 from holdfast.services.services import Services
-from holdfast.text import lazy
+from holdfast.text import log
 
-logger = lazy.log(__name__)
+logger = log(__name__)
 
 
 class Context:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import asdict, evolve, field, frozen
 
 from holdfast.errors import Corrupt
-from holdfast.text import ownlines, untrusted
-from holdfast.text.plain import clip, is_none, is_open, one_line
+from holdfast.text import clip, is_none, is_open, one_line, ownlines, untrusted
 
 if TYPE_CHECKING:
     from holdfast.models import Payload

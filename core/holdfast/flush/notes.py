@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.config.serde import stamp
 from holdfast.storage import block_marker
-from holdfast.text import ownlines
-from holdfast.text.plain import is_none, is_open, one_line
+from holdfast.text import is_none, is_open, one_line, ownlines
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedDecision, Payload, Receipt

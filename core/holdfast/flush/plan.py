@@ -19,7 +19,7 @@ from holdfast.flush import contract, notes, refused_payloads
 from holdfast.journal import order
 from holdfast.models import Payload
 from holdfast.storage import block_marker, sha256
-from holdfast.text import lazy
+from holdfast.text import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.services.interfaces import Completed, Gathered
     from holdfast.services.services import Services
 
-logger = lazy.log(__name__)
+logger = log(__name__)
 
 #: See :meth:`holdfast.session.Session._fill`.
 Fill: TypeAlias = "Callable[[Attempt, Payload | None, Sequence[Message], bool], Completed]"

@@ -19,12 +19,12 @@ from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
 from holdfast.models import Receipt
-from holdfast.text import lazy
+from holdfast.text import log
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt, Plan
 
-logger = lazy.log(__name__)
+logger = log(__name__)
 
 #: The steps after all documents are verified.
 VERIFIED: Final = frozenset({"on_flush", "facts", "journal", "marker"})

@@ -20,7 +20,7 @@ from holdfast.flush import curated, handoff, notes
 from holdfast.fs import paths, private
 from holdfast.models import Written
 from holdfast.storage import sha256_of
-from holdfast.text.plain import same_key
+from holdfast.text import same_key
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -23,9 +23,7 @@ from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Decided, FactService, Outbox, Room
 from holdfast.storage import ABSENT, Capability, Committed, Document, StorageBackend, block_marker, check_name, sha256
-from holdfast.text.humanize import tokens
-from holdfast.text.lazy import log
-from holdfast.text.plain import same_key
+from holdfast.text import log, same_key, tokens
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Message, Payload, Written

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text.lazy import Lazy
+from holdfast.text import Lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload

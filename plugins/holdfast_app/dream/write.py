@@ -23,9 +23,7 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import notes
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast.text.humanize import count
-from holdfast.text.lazy import log
-from holdfast.text.plain import one_line, same_key
+from holdfast.text import count, log, one_line, same_key
 from holdfast_app.authorship import ownwords, witness
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, dreamlog, memorytext, when

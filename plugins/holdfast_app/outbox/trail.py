@@ -21,7 +21,7 @@ from attrs import frozen
 from holdfast.api import PluginContext, hookimpl
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
-from holdfast.text.plain import one_line
+from holdfast.text import one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 from holdfast_app.printable import cut
 

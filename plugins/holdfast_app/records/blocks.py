@@ -12,9 +12,8 @@ from attrs import frozen
 from holdfast.config.serde import moment
 from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
 from holdfast.storage import block_marker, tombstone
-from holdfast.text.lazy import Lazy
-from holdfast.text.plain import lines as split
-from holdfast.text.plain import one_line
+from holdfast.text import Lazy, one_line
+from holdfast.text import lines as split
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:

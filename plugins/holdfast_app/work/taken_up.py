@@ -14,7 +14,7 @@ from typing import Final
 from holdfast.config.serde import moment
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.flush.handoff import Work
-from holdfast.text.lazy import log
+from holdfast.text import log
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.base import Services
 from holdfast_app.journal.journal import Journal

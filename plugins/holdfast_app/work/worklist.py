@@ -19,8 +19,7 @@ from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
 from holdfast.storage import sha256
-from holdfast.text.humanize import nearest
-from holdfast.text.plain import one_line, same_key
+from holdfast.text import nearest, one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
