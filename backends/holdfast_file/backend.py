@@ -9,8 +9,9 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from holdfast import models
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable
 from holdfast.storage import (
@@ -32,9 +33,6 @@ from holdfast_file import repair
 from holdfast_file.facts import FactFile
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
 
 #: Limit of a document, in bytes. Reading a longer one would slow every command down.
 _MOST_BYTES = 20_000_000
@@ -241,7 +239,7 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._documents.settle()
         self._facts.compact()
 
-    def judge(self, is_known: Callable[[Fact], bool]) -> None:
+    def judge(self, is_known: Callable[[models.Fact], bool]) -> None:
         """Let a row whose fact is not known here neither replace nor evict one that is, nor take up its room."""
         self._facts.is_known = is_known
 

@@ -17,15 +17,13 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
+from holdfast import models
 from holdfast.errors import Refused
 from holdfast.storage import CATEGORIES, FactTable, tombstone
 from holdfast.text import untrusted
-
-if TYPE_CHECKING:
-    from holdfast.models import AddResult, Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')
 #: How each line begins that :func:`encode` writes.
@@ -39,7 +37,7 @@ _TEXTS = ("id", "content", "category", "createdAt", "source")
 class Operation(NamedTuple):
     """One line's effect. Facts are removed, then a fact may be added or changed in place. ``gone`` are tombstones."""
 
-    fact: Fact | None = None
+    fact: models.Fact | None = None
     update: bool = False
     leaves: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
@@ -51,13 +49,13 @@ class FactIndex(FactTable):
     A line that came by a pull acts on no fact ``is_known`` here. Its change of one waits in ``changes``, by id.
     """
 
-    def __init__(self, is_known: Callable[[Fact], bool] = lambda _: True) -> None:
+    def __init__(self, is_known: Callable[[models.Fact], bool] = lambda _: True) -> None:
         super().__init__()
         self.gone: dict[str, None] = {}
-        self.changes: dict[str, Fact] = {}
+        self.changes: dict[str, models.Fact] = {}
         self._is_known = is_known
 
-    def addition(self, fact: Fact, limit: int) -> AddResult:
+    def addition(self, fact: models.Fact, limit: int) -> models.AddResult:
         if len(self) >= limit:
             limit += sum(not self._is_known(one) for one in self)
         return super().addition(fact, limit)
@@ -152,8 +150,7 @@ def _ids(record: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _fact(record: dict[str, Any]) -> Fact:
-    from holdfast.models import Fact  # brings attrs, which a store without facts does without
+def _fact(record: dict[str, Any]) -> models.Fact:
 
     record.setdefault("source", "")
     if missing := _REQUIRED - record.keys():
@@ -171,7 +168,7 @@ def _fact(record: dict[str, Any]) -> Fact:
     if record["category"] not in CATEGORIES:
         raise ValueError(f"category is not one of {', '.join(CATEGORIES)}")
     at = datetime.fromisoformat(record["createdAt"])  # without a zone it is taken as UTC (reading A13)
-    return Fact(
+    return models.Fact(  # brings attrs, which a store without facts does without
         id=record["id"],
         content=record["content"],
         category=record["category"],

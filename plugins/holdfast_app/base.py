@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from holdfast import models
 from holdfast.config.layout import Surface
 from holdfast.errors import HookFailed
 from holdfast.hooks import LimitsItems
@@ -21,7 +22,6 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.trust.store import Store
 
 if TYPE_CHECKING:
-    from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Payload, Turn
     from holdfast_app.config import Config
 
 
@@ -95,22 +95,21 @@ class Plugins(PluginManager):
 
     def on_extract(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[models.Turn],
         *,
         only: Collection[str] = (),
-        known: Sequence[Fact] = (),
-        before: Payload | None = None,
-    ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
+        known: Sequence[models.Fact] = (),
+        before: models.Payload | None = None,
+    ) -> tuple[list[tuple[str, models.Extraction]], list[HookFailed]]:
         """Each extractor's results, by plugin name in order of name, and the failures.
 
         ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects,
         ``before`` the session's state before the turns.
         """
-        from holdfast.models import Payload
 
-        results: list[tuple[str, Extraction]] = []
+        results: list[tuple[str, models.Extraction]] = []
         failures: list[HookFailed] = []
-        arguments = {"turns": turns, "known": known, "before": Payload() if before is None else before}
+        arguments = {"turns": turns, "known": known, "before": models.Payload() if before is None else before}
         for name in sorted(self.implementing("on_extract")):
             if not only or name in only:
                 try:
@@ -119,7 +118,7 @@ class Plugins(PluginManager):
                     failures.append(self._hook_failed(failed))
         return results, failures
 
-    def on_dream(self, sources: DreamSources, *, only: str = "") -> tuple[str, DreamDraft] | None:
+    def on_dream(self, sources: models.DreamSources, *, only: str = "") -> tuple[str, models.DreamDraft] | None:
         """The first plugin with a draft, in calling order, and its draft. None when every plugin passes. ``only``
         calls the plugin with that name. Raises: HookFailed."""
         with self._attributed():

@@ -14,8 +14,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from holdfast import models
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
@@ -31,10 +32,6 @@ from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
 from holdfast_app.records import handoffs, journals, json_file, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt, Written
-
 
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.
@@ -73,8 +70,8 @@ class Loss(NamedTuple):
     next_step: str = (
         "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
     )
-    receipt: Receipt | None = None
-    written: Written | None = None
+    receipt: models.Receipt | None = None
+    written: models.Written | None = None
 
 
 def apart(root: str, state: str) -> list[Loss]:
@@ -108,7 +105,9 @@ def apart(root: str, state: str) -> list[Loss]:
 
 
 def newest(
-    services: Services, contents: Mapping[str, str | None] | None = None, receipts: Iterable[Receipt] | None = None
+    services: Services,
+    contents: Mapping[str, str | None] | None = None,
+    receipts: Iterable[models.Receipt] | None = None,
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
@@ -119,18 +118,18 @@ def newest(
     return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *unproved(services, last, contents)]
 
 
-def newest_receipts(services: Services) -> list[Receipt]:
+def newest_receipts(services: Services) -> list[models.Receipt]:
     """The last receipts of the journals changed last."""
     paths = journals.by_age(services.state)[-_NEWEST:]
     return [one for path in paths if (one := last_receipt(services, path)) is not None]
 
 
-def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
+def documents(services: Services, receipts: Iterable[models.Receipt]) -> list[str]:
     """Names of documents that prove ``receipts``."""
     return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
 
 
-def last_receipt(services: Services, path: str) -> Receipt | None:
+def last_receipt(services: Services, path: str) -> models.Receipt | None:
     """The last receipt in the journal at ``path``. None also for an unreadable journal, which the session's own check
     reports."""
     try:
@@ -230,7 +229,7 @@ def lost_lines(services: Services) -> Iterator[Loss]:
 
 
 def unproved(
-    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
+    services: Services, given: Iterable[models.Receipt], known: Mapping[str, str | None] | None = None
 ) -> Iterator[Loss]:
     """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
@@ -248,7 +247,9 @@ def unproved(
                 yield loss
 
 
-def _lost(services: Services, receipt: Receipt, written: Written, contents: dict[str, str | None]) -> Loss | None:
+def _lost(
+    services: Services, receipt: models.Receipt, written: models.Written, contents: dict[str, str | None]
+) -> Loss | None:
     """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far."""
     name = written.name
     try:
@@ -273,7 +274,7 @@ def _lost(services: Services, receipt: Receipt, written: Written, contents: dict
     return Loss(kind="block", name=name, message=message, receipt=receipt, written=written)
 
 
-def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
+def _proves(services: Services, receipt: models.Receipt, written: models.Written) -> bool:
     """Whether the document must still exist. The layout may have been changed since."""
     if written.surface not in _DOCUMENTS:
         return False
@@ -321,7 +322,7 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
             yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
 
 
-def proofs(services: Services) -> list[tuple[Receipt, dict[str, Any] | None]]:
+def proofs(services: Services) -> list[tuple[models.Receipt, dict[str, Any] | None]]:
     """All receipts that journals hold, each once with its session's record of the flush. Raises: Unavailable."""
     found: dict[str, dict[str, Any]] = {}
     for record in _checkpoints(services):  # a shipped flush has its last receipt in a second record, without the flush
@@ -348,16 +349,18 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
         yield from filter(None, map(records.decode, newest.values()))
 
 
-def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
+def flushes(services: Services) -> list[tuple[models.Receipt, models.Payload]]:
     """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
     return [(receipt, flushed_payload(flush)) for receipt, flush in _oldest_first(proofs(services))]
 
 
-def _oldest_first(found: Iterable[tuple[Receipt, dict[str, Any] | None]]) -> list[tuple[Receipt, dict[str, Any]]]:
+def _oldest_first(
+    found: Iterable[tuple[models.Receipt, dict[str, Any] | None]],
+) -> list[tuple[models.Receipt, dict[str, Any]]]:
     """The recorded flushes that were not purged, by time; those of one session as their journal has them, because its
     clock may have gone back."""
     reached: dict[str, datetime] = {}
-    timed: list[tuple[datetime, Receipt, dict[str, Any]]] = []
+    timed: list[tuple[datetime, models.Receipt, dict[str, Any]]] = []
     for receipt, flush in found:
         if flush and receipt.summary != notes.PURGED:
             reached[receipt.session_id] = max(receipt.at, reached.get(receipt.session_id, receipt.at))
@@ -384,7 +387,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     return entries
 
 
-def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
+def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:
     """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
     Unavailable."""
     found = proofs(services)

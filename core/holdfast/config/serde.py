@@ -7,17 +7,15 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import attrs
 
+from holdfast import models
 from holdfast.config.fields import ABOUT, REST
 from holdfast.config.values import Config, config_type
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.text import nearest
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact, Payload, Receipt
 
 #: Names of keys in the settings that hold a secret.
 _KEY_NAMES = frozenset(
@@ -93,19 +91,18 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
     return attrs.evolve(config, storage=attrs.evolve(config.storage, **unset))
 
 
-def payload_from(data: object, source: str = "The payload") -> Payload:
+def payload_from(data: object, source: str = "The payload") -> models.Payload:
     """A payload from parsed JSON. Absent keys stay None; callers must not pass ``derived``.
 
     Raises: ConfigError naming each bad key.
     """
-    from holdfast.models import Payload
 
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"objective": "..."}.')
-    return structure({k: v for k, v in data.items() if k not in ("derived", "sources")}, Payload, what=source)
+    return structure({k: v for k, v in data.items() if k not in ("derived", "sources")}, models.Payload, what=source)
 
 
-def flushed_payload(record: Mapping[str, Any]) -> Payload:
+def flushed_payload(record: Mapping[str, Any]) -> models.Payload:
     """The complete payload of a flush as the journal recorded it, with its ``derived`` and ``sources``.
 
     Raises: ConfigError when it cannot be read.
@@ -114,15 +111,14 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
     return made.evolve(derived=record["derived"], sources=record.get("sources", ()))
 
 
-def receipt_from(data: object) -> Receipt:
+def receipt_from(data: object) -> models.Receipt:
     """A receipt from a journal record. Raises: Corrupt."""
-    from holdfast.models import Receipt
 
     step = "Run `holdfast doctor`: it names the journal."
-    return structure(data, Receipt, what="A stored receipt", error=Corrupt, next_step=step)
+    return structure(data, models.Receipt, what="A stored receipt", error=Corrupt, next_step=step)
 
 
-def fact_out(fact: Fact) -> dict[str, object]:
+def fact_out(fact: models.Fact) -> dict[str, object]:
     """A fact in its published form: id, content, category, confidence, createdAt, source."""
     return {"createdAt" if key == "created_at" else key: value for key, value in unstructure(fact).items()}
 

@@ -1,14 +1,10 @@
 """Step 2 of a flush: check the plan against the contract, the validators and the quotes' authors."""
 
-from typing import TYPE_CHECKING
-
 from attrs import evolve
 
+from holdfast import models
 from holdfast.flush import contract, record, refused_payloads
 from holdfast.flush.plan import Attempt, Plan, noted
-
-if TYPE_CHECKING:
-    from holdfast.models import Finding
 
 
 def check(attempt: Attempt, plan: Plan) -> Plan:
@@ -20,7 +16,7 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     if missing := contract.missing(plan.payload):
         raise contract.refusal(missing)
     attempt.step = "gate"
-    found: list[Finding] = []
+    found: list[models.Finding] = []
     payload, summary = contract.admitted(services, plan.payload, plan.summary, found)
     attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
     plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))

@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import asdict, evolve, field, frozen
 
+from holdfast import models
 from holdfast.errors import Corrupt
 from holdfast.text import clip, is_none, is_open, one_line, ownlines, untrusted
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload
 
 #: The rules, of those before, that hold after new ones: see :meth:`holdfast.services.services.Services.standing`.
 Standing: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
@@ -253,7 +251,7 @@ def crowded(entries: Sequence[Work]) -> str:
     )
 
 
-def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = "", at: str = "") -> Work:
+def of(payload: models.Payload, *, session: str, flush: str, note: str, agent: str = "", at: str = "") -> Work:
     """The entry that a flush leaves for ``payload``: open work, or the marker that it is closed."""
     stated = payload.handoff
     work = Work(

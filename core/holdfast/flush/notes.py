@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
 
+from holdfast import models
 from holdfast.config.serde import stamp
 from holdfast.storage import block_marker
 from holdfast.text import is_none, is_open, one_line, ownlines
-
-if TYPE_CHECKING:
-    from holdfast.models import CuratedDecision, Payload, Receipt
 
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"
@@ -52,7 +49,7 @@ def framed(
     )
 
 
-def of_receipt(receipt: Receipt, *, at: datetime | None = None, overrides: Iterable[str] = ()) -> str:
+def of_receipt(receipt: models.Receipt, *, at: datetime | None = None, overrides: Iterable[str] = ()) -> str:
     """The block that the flush of ``receipt`` wrote; ``at`` is its time in the zone to show."""
     return framed(
         receipt.summary,
@@ -70,7 +67,9 @@ def summary_header(day: date) -> str:
     return ownlines.line(ownlines.SUMMARY_HEADER, day.isoformat()) + "\n"
 
 
-def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
+def summary_block(
+    payload: models.Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime
+) -> str:
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
     changes = [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
     source = ownlines.line(ownlines.SOURCE, note, flush_id)
@@ -85,7 +84,7 @@ def block(title: str, block_id: str, at: datetime, about: str, *lines: str) -> s
     return "\n".join([*head, *lines]) + "\n"
 
 
-def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
+def body(payload: models.Payload, summary: str = "", before: Iterable[str] = ()) -> str:
     """A block's text without heading and markers: for people to read, and the input of ``on_summary``.
 
     ``before`` are lines of refused payloads, see :func:`holdfast.flush.refused_payloads.beyond`.
@@ -111,13 +110,13 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     return "\n\n".join(parts)
 
 
-def _ids(payload: Payload, name: str) -> str:
+def _ids(payload: models.Payload, name: str) -> str:
     """The messages that a derived field quotes, in brackets."""
     ids = [source.partition(" ")[2] for source in payload.sources if source.partition(" ")[0] == name]
     return f" ({one_line(' '.join(ids))})" if ids else ""
 
 
-def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
+def found_and_not(payload: models.Payload) -> tuple[list[str], list[str]]:
     """The derived fields that have content, and those for which nothing was found, in contract order. The
     curated decision and the work's state are not findings, and most sessions change no state."""
     looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
@@ -127,7 +126,7 @@ def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
     return [n for n in looked if n not in empty], empty
 
 
-def by_label(payload: Payload) -> dict[str, Sequence[str]]:
+def by_label(payload: models.Payload) -> dict[str, Sequence[str]]:
     """A payload's statements, by their line labels in a block."""
     return {
         "Fact": payload.facts or (),
@@ -160,7 +159,7 @@ def part(heading: str, stated: Mapping[str, Sequence[str]], labels: Mapping[str,
     return "\n".join(lines)
 
 
-def _curated(decision: CuratedDecision | None) -> str:
+def _curated(decision: models.CuratedDecision | None) -> str:
     if decision is None or decision.is_none:
         return ownlines.CURATED_NONE
     lines = [ownlines.CURATED, ""]

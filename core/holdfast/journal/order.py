@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast import models
 from holdfast.journal.journal import Journal
-
-if TYPE_CHECKING:
-    from holdfast.models import Message
 
 #: Beginning of the ids that hooks give.
 _BY_HOOK: Final = "hook-"
@@ -34,7 +32,7 @@ def is_after(said: Sequence[str], other: str, one: str) -> bool | None:
     return one in said and said.index(other) > said.index(one)
 
 
-def as_said(messages: Sequence[Message]) -> list[Message]:
+def as_said(messages: Sequence[models.Message]) -> list[models.Message]:
     """``messages``, as journalled, in the order they were said.
 
     Messages from the transcript are merged by time into those from hooks. Each kind keeps its own order, so a clock

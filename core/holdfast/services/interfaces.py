@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from holdfast import models
 from holdfast.plugin.manager import PluginManager
-
-if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Extraction, Fact, Message, Payload, Receipt
 
 
 class Room(NamedTuple):
     """The entries to add to a curated document, the items to remove for them, and warnings for the receipt."""
 
-    entries: Sequence[CuratedEntry]
+    entries: Sequence[models.CuratedEntry]
     gone: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
@@ -35,7 +33,7 @@ class Decided(NamedTuple):
 class Gathered(NamedTuple):
     """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step."""
 
-    results: Sequence[tuple[str, Extraction]] = ()
+    results: Sequence[tuple[str, models.Extraction]] = ()
     failed: Mapping[str, str] = MappingProxyType({})
 
 
@@ -43,7 +41,7 @@ class Completed(NamedTuple):
     """A flush's payload with its unanswered fields filled, and a summary of new messages. ``gathered`` is None when no
     extractor was asked about new messages; ``warnings`` are for the receipt."""
 
-    payload: Payload
+    payload: models.Payload
     summary: str = ""
     gathered: Gathered | None = None
     warnings: Sequence[str] = ()
@@ -64,14 +62,14 @@ class FactService:
     def settle(
         self,
         found: Gathered | None,
-        said: Sequence[Message],
+        said: Sequence[models.Message],
         *,
         session: str,
         flush: str,
-        payload: Payload | None,
+        payload: models.Payload | None,
         at: datetime,
         late: bool,
-        stored: Sequence[Fact] | None,
+        stored: Sequence[models.Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
         messages for the other extractors. Called when the flush's documents are verified. The facts are newer than all
@@ -84,7 +82,7 @@ class FactService:
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
         return [], (self.WARNING,) if states or self._plugins.extractors() else ()
 
-    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+    def complete(self, receipt: models.Receipt, queued: Collection[str], found: Gathered | None) -> models.Receipt:
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
         Returns the receipt with their summaries and warnings."""
         return receipt

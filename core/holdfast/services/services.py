@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+from typing import ClassVar, NoReturn, cast
 
 from attrs import Factory, define, field
 
+from holdfast import models
 from holdfast.config import serde, settings
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
@@ -24,9 +25,6 @@ from holdfast.plugin.manager import PluginManager
 from holdfast.services.interfaces import Decided, FactService, Outbox, Room
 from holdfast.storage import ABSENT, Capability, Committed, Document, StorageBackend, block_marker, check_name, sha256
 from holdfast.text import log, same_key, tokens
-
-if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Message, Payload, Written
 
 logger = log(__name__)
 
@@ -87,7 +85,7 @@ class Store:
 
     # writing
 
-    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
+    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> models.Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
@@ -97,7 +95,7 @@ class Store:
             raise silent(name)
         return self.proved(surface, document, block.strip("\n"))
 
-    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
+    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> models.Written:
         """Read, change and write a document by compare-and-swap, then read it back.
 
         ``change`` gets the stored text (None without a document) and returns the new text. It may be called again if
@@ -127,7 +125,9 @@ class Store:
                 logger.info("a document is changed without its lock: %s", error.message)
             yield
 
-    def _replace(self, surface: str, name: str, text: str, before: Document | None, expected: str = "") -> Written:
+    def _replace(
+        self, surface: str, name: str, text: str, before: Document | None, expected: str = ""
+    ) -> models.Written:
         expected = expected or (before.revision if before else ABSENT)
         self.record(name, before.text if before else "", text)
         revision = self.backend.write(name, text, expected=expected)
@@ -140,11 +140,10 @@ class Store:
             f"{name} was changed by another process right after it was written.", next_step="Check it, then try again."
         )
 
-    def proved(self, surface: str, document: Document, text: str) -> Written:
+    def proved(self, surface: str, document: Document, text: str) -> models.Written:
         """The proof that ``text`` is in ``document``, which was read back."""
-        from holdfast.models import Written
 
-        return Written(
+        return models.Written(
             surface=surface,
             name=document.name,
             revision=document.revision,
@@ -246,7 +245,9 @@ class Services:
         """Items that plugins could not publish yet. Raises: PluginNotFound when nothing delivers them."""
         raise undelivered("outbox.jsonl")
 
-    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+    def attributed(
+        self, payload: models.Payload, summary: str, said: Iterable[models.Message]
+    ) -> tuple[models.Payload, str, Sequence[str]]:
         """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory. The kernel takes all text as the
         user's own."""
@@ -267,7 +268,12 @@ class Services:
         """Called when a message is journalled in this process. The kernel does nothing more with it. Never raises."""
 
     def room(
-        self, surface: Surface, stored: Document | None, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+        self,
+        surface: Surface,
+        stored: Document | None,
+        entries: Sequence[models.CuratedEntry],
+        flush_id: str,
+        at: datetime,
     ) -> Room:
         """Called before a flush adds lines to a curated document, as it is ``stored``, which may need room. The kernel
         has no limit."""

@@ -7,12 +7,10 @@ message has no source, so sources are never invented.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast import models
 from holdfast.text import Lazy
-
-if TYPE_CHECKING:
-    from holdfast.models import Message, Payload
 
 #: Number of newest messages to search.
 MAX_MESSAGES: Final = 5_000
@@ -33,7 +31,7 @@ def short_id(message_id: str) -> str:
     return bare[-_SHORT:] if _ALIKE.match(bare) else bare[:_SHORT]
 
 
-def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+def of(payload: models.Payload, messages: Sequence[models.Message]) -> tuple[str, ...]:
     """``FIELD ID`` for each derived field and each message it quotes, ordered by quotation. ``ID`` is
     a shortened message id (:func:`short_id`)."""
     said_in: dict[str, str] = {}  # each key's message

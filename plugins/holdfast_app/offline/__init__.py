@@ -10,12 +10,9 @@ settings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from holdfast import models
 from holdfast.hooks import hookimpl
-
-if TYPE_CHECKING:
-    from holdfast.models import DreamDraft, DreamSources, Extraction, Payload, Turn
 
 #: It reads its arguments and nothing else, so a flush may wait for it.
 EXTRACTS_AT_ONCE = True
@@ -24,7 +21,7 @@ known_settings = ()
 
 
 @hookimpl
-def on_extract(turns: Sequence[Turn], before: Payload) -> Extraction:
+def on_extract(turns: Sequence[models.Turn], before: models.Payload) -> models.Extraction:
     """A summary in quotations, candidate facts, and the payload fields that the turns state or that follow from their
     course. Takes time in proportion."""
     from holdfast_app.offline.extract import extract
@@ -37,7 +34,7 @@ dreams_of_everything = True
 
 
 @hookimpl
-def on_dream(sources: DreamSources) -> DreamDraft:
+def on_dream(sources: models.DreamSources) -> models.DreamDraft:
     """The memory with the facts and decisions that the notes recorded, each word for word, none twice."""
     from holdfast_app.offline.dream import dream
 

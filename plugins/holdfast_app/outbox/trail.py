@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from holdfast import models
 from holdfast.api import PluginContext, hookimpl
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
@@ -26,7 +27,6 @@ from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 from holdfast_app.printable import cut
 
 if TYPE_CHECKING:
-    from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast_app.outbox.forge import Item
 
 #: Seconds for one wait. A flush must not be delayed, and the outbox loses nothing.
@@ -81,13 +81,12 @@ class IssueForge(Forge):
         self._insecure_http = given.get("insecure_http") is True
 
     @hookimpl
-    def on_flush(self, payload: Payload, receipt: Receipt) -> Sequence[Evidence] | None:
+    def on_flush(self, payload: models.Payload, receipt: models.Receipt) -> Sequence[models.Evidence] | None:
         """A comment for each piece of work whose state changed."""
         if not payload.state_mutations:
             return None
-        from holdfast.models import Evidence
 
-        by_target: dict[Target, list[StateMutation]] = {}
+        by_target: dict[Target, list[models.StateMutation]] = {}
         elsewhere: dict[str, None] = {}
         for mutation in payload.state_mutations:
             if target := self._target(mutation.target):
@@ -97,12 +96,11 @@ class IssueForge(Forge):
         keep = set(map(str, by_target))
         posts = [Post(str(target), self._body(target, said, keep, receipt)) for target, said in by_target.items()]
         note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
-        others = (Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere)
+        others = (models.Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere)
         return [*self.publish(posts, receipt), *others]
 
-    def send(self, item: Item) -> Evidence:
+    def send(self, item: Item) -> models.Evidence:
         """Add the comment unless it is there, and read it back. See :meth:`holdfast_app.outbox.forge.Forge.send`."""
-        from holdfast.models import Evidence
         from holdfast_keys.faults import Absent, Closed, Passing
 
         target = self._target(item.target)
@@ -120,7 +118,7 @@ class IssueForge(Forge):
             step = "correct it with `holdfast outbox retarget`, or give the comment up with `holdfast outbox drop`."
             raise NotFound(error.message, next_step=f"{error.next_step.rstrip('.')}: {step}") from error
         url = url or f"{self._server}/{target.repository}/issues/{target.number}"
-        return Evidence(target=item.target, pointer=url, published=item.body, read_back=body)
+        return models.Evidence(target=item.target, pointer=url, published=item.body, read_back=body)
 
     def activity(self, since: datetime, until: datetime) -> list[Activity]:
         """What happened in the repositories. A repository that cannot be read costs its own lines only."""
@@ -164,7 +162,9 @@ class IssueForge(Forge):
     def _target(self, text: str) -> Target | None:
         return target_of(text, server=self._server, repository=self._repository)
 
-    def _body(self, target: Target, said: Sequence[StateMutation], keep: Collection[str], receipt: Receipt) -> str:
+    def _body(
+        self, target: Target, said: Sequence[models.StateMutation], keep: Collection[str], receipt: models.Receipt
+    ) -> str:
         """The comment for people, except for the last line. ``keep`` are the flush's targets."""
         shown = partial(quiet, server=self._server, repository=target.repository, keep=keep)
         lines = [f"**{mutation.kind}**: {shown(one_line(mutation.summary))}" for mutation in said]

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from holdfast import models
 from holdfast.config.serde import moment
 from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
 from holdfast.storage import block_marker, tombstone
 from holdfast.text import Lazy, one_line
 from holdfast.text import lines as split
 from holdfast_app.records import ownlines
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
@@ -118,7 +115,7 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
     )
 
 
-def late(draft: Payload) -> str:
+def late(draft: models.Payload) -> str:
     """The decisions and rejected approaches of a draft that comes after its flush, as parts of a block."""
     stated = by_label(draft)
     named = [(heading, label, many) for heading, labels in PARTS for label, many in labels.items() if stated[label]]
