@@ -18,7 +18,7 @@ from typing import BinaryIO, Final, NamedTuple
 from holdfast.errors import ConfigError, Corrupt
 from holdfast_app.message_formats import messages
 from holdfast_app.message_formats.reading import Reading, Transcript
-from holdfast_app.transcripts import claude_code, codex, opencode, pi
+from holdfast_app.transcripts import claude_code, codex, copilot, gemini, opencode, pi
 from holdfast_app.transcripts.rows import BAD, Row, elements, lines
 
 __all__ = ["FORMATS", "Format", "Transcript", "read"]
@@ -26,7 +26,7 @@ __all__ = ["FORMATS", "Format", "Transcript", "read"]
 _HEAD_ROWS: Final = 1_000
 _PLACE_ROWS: Final = 50
 _NEXT_STEP: Final = (
-    "Pass a Claude Code transcript, a Codex rollout, an opencode message dump or a session of pi; "
+    "Pass a session of Claude Code, Codex, Copilot CLI, Gemini CLI, opencode or pi; "
     'rows of {"role": ..., "content": ...} are supported, too.'
 )
 
@@ -47,6 +47,8 @@ FORMATS: Final = (
     Format("codex", True, codex.recognises, codex.take),
     Format("opencode", False, opencode.recognises, opencode.take),  # each dump is written from scratch
     Format("pi", True, pi.recognises, pi.take),
+    Format("copilot", True, copilot.recognises, copilot.take),
+    Format("gemini", False, gemini.recognises, gemini.take),  # rows are written again
     Format("messages", True, messages.recognises, messages.take),
 )
 """The most specific first, because a row of another format may also hold a role and a content."""

@@ -1,10 +1,9 @@
 """Transcripts of a later client version: unknown records and tools, and fields that are missing, renamed or retyped."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,14 +14,8 @@ from holdfast.models import Payload, turns_of
 from holdfast_app.offline import asked, on_extract
 from holdfast_app.transcripts import read
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 ASKED = "Rename the invoice column to cust_ref in the billing schema"
-TURN = (
-    "Explain the retry limit of the importer",
-    "The importer retries 5 times, then it writes the row to rejects.csv.",
-)
+TURN = ("Explain the retry limit of the importer", "The importer retries 5 times, then it writes rejects to a file.")
 ANSWERED = "I renamed the column to cust_ref and ran the 12 tests of the billing schema."
 
 #: Fields that say who speaks and what. Without them a row holds no conversation that a reader could know.
@@ -52,9 +45,8 @@ def claude_tool(name, number):
     used = claude("assistant", "", number)
     used["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": {"deep": [{"a": 1}]}}]
     told = claude("user", "", number + 1)
-    told["message"]["content"] = [
-        {"type": "tool_result", "tool_use_id": f"t{number}", "content": [{"type": "hologram"}]}
-    ]
+    result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": [{"type": "hologram"}]}
+    told["message"]["content"] = [result]
     return [used, told]
 
 

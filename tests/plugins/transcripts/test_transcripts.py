@@ -42,6 +42,11 @@ def pi(number, role, content, **fields):
     return {"type": "message", "id": number, "parentId": "a", "message": {"role": role, "content": content, **fields}}
 
 
+def gemini(kind, content="", **fields):
+    """A row of Gemini CLI."""
+    return {"type": kind, "content": content, "id": kind, "timestamp": "2026-11-20T09:00:00Z", **fields}
+
+
 def write(path, *rows, end="\n"):
     """Rows as JSONL; a text is written as it is."""
     path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows) + end, encoding="utf-8")
@@ -84,11 +89,8 @@ def test_read__codex_script_that_edits__tells_the_files(tmp_path):
         codex({"type": "custom_tool_call_output", "call_id": "c", "output": "{}"}),
         codex(again, kind="event_msg"),
     )
-    assert said(read(path)) == [
-        ("assistant", "exec: await tools.apply_patch(p)"),
-        ("tool", listed.strip()),
-        ("tool", "{}"),
-    ]
+    call = ("assistant", "exec: await tools.apply_patch(p)")
+    assert said(read(path)) == [call, ("tool", listed.strip()), ("tool", "{}")]
 
 
 def test_read__opencode_dump__gives_call_and_result_of_a_tool_part():
@@ -107,12 +109,15 @@ def test_read__opencode_dump__gives_call_and_result_of_a_tool_part():
 def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
     """No vendor's transcript is special: what is taken from each is the same."""
     call = {"type": "toolCall", "id": "c", "name": "sh", "arguments": {"cmd": "make"}}
+    sh = {"toolCallId": "c", "toolName": "sh"}
+    use = {"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "make"}}
+    asked = [{"id": "c", "function": {"name": "sh", "arguments": '{"cmd": "make"}'}}]
+    state = {"status": "error", "input": {"cmd": "make"}, "error": "no"}
+    no = {"status": "error", "result": [{"functionResponse": {"response": "no"}}]}
     rows: dict[str, list[dict[str, object]]] = {
         "claude-code": [
             claude(uuid="1", content="Fix it."),
-            claude(
-                "assistant", uuid="2", content=[{"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "make"}}]
-            ),
+            claude("assistant", [use], uuid="2"),
             claude(uuid="3", content=[{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}]),
             claude("assistant", uuid="4", content=[{"type": "text", "text": "Fixed."}]),
         ],
@@ -126,10 +131,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
         ],
         "opencode": [
             opencode({"type": "text", "text": "Fix it."}, role="user"),
-            opencode(
-                {"type": "tool", "tool": "sh", "state": {"status": "error", "input": {"cmd": "make"}, "error": "no"}},
-                {"type": "text", "text": "Fixed."},
-            ),
+            opencode({"type": "tool", "tool": "sh", "state": state}, {"type": "text", "text": "Fixed."}),
         ],
         "pi": [
             {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T09:00:00Z", "cwd": "/home/ana/app"},
@@ -139,14 +141,26 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
             pi("m3", "toolResult", [{"type": "text", "text": "no"}], toolCallId="c", toolName="sh", isError=True),
             pi("m4", "assistant", [{"type": "text", "text": "Fixed."}]),
         ],
+        "copilot": [
+            {"type": "session.start", "data": {"sessionId": "s", "context": {"cwd": "/home/ana/app"}}, "id": "1"},
+            {"type": "user.message", "data": {"content": "Fix it.", "transformedContent": "<date>1</date>"}, "id": "2"},
+            {"type": "assistant.message", "data": {"content": "", "reasoningText": "Which one?"}, "id": "3"},
+            {"type": "tool.execution_start", "data": {**sh, "arguments": {"cmd": "make"}}, "id": "4"},
+            {"type": "tool.execution_complete", "data": {**sh, "success": False, "error": "no"}, "id": "5"},
+            {"type": "assistant.message", "data": {"content": "Fixed."}, "id": "6"},
+        ],
+        "gemini": [
+            {"sessionId": "s", "projectHash": "5f", "startTime": "2026-11-20T09:00:00Z"},
+            {"$set": {"messages": [gemini("user", [{"text": "Fix it."}])]}},
+            gemini("gemini", thoughts=[{"subject": "Which one?"}]),
+            gemini("gemini", toolCalls=[{"id": "c", "name": "sh", "args": {"cmd": "make"}, **no}]),
+            gemini("gemini", "Fixed."),
+            gemini("info", "An update is available."),
+        ],
         "messages": [
             {"role": "system", "content": "You are terse."},
             {"role": "user", "content": "Fix it."},
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{"id": "c", "function": {"name": "sh", "arguments": '{"cmd": "make"}'}}],
-            },
+            {"role": "assistant", "content": None, "tool_calls": asked},
             {"role": "tool", "tool_call_id": "c", "content": "no", "is_error": True},
             {"role": "assistant", "content": "<think>Is it?</think>\n<thinking>Yes.</thinking>Fixed."},
         ],
@@ -177,10 +191,8 @@ def test_read__pi__keeps_its_summary_and_what_others_put_in_aside(tmp_path):
     ]
     transcript = read(write(tmp_path / "x", *rows))
     assert (transcript.format, transcript.session_id) == ("pi", "s1")
-    assert [(m.role, m.text, m.failed) for m in transcript.messages] == [
-        ("user", "Go", False),
-        ("tool", "$ make\nno rule", True),
-    ]
+    said_and_done = [(m.role, m.text, m.failed) for m in transcript.messages]
+    assert said_and_done == [("user", "Go", False), ("tool", "$ make\nno rule", True)]
     aside = [m.text for m in transcript.kept if m not in transcript.messages]
     assert aside[:4] == ["Be brief.", "Asked to go.", "Tried make.", "A note."]
     assert "What is this?" in aside[4]
@@ -207,7 +219,7 @@ def test_read__nothing_to_understand__says_so_and_names_the_formats(tmp_path, co
     path.write_bytes(content)
     with pytest.raises(Corrupt, match=reason) as raised:
         read(path)
-    for name in ("Claude Code", "Codex", "opencode", "pi"):
+    for name in ("Claude Code", "Codex", "Copilot CLI", "Gemini CLI", "opencode", "pi"):
         assert name in raised.value.next_step
 
 
@@ -272,9 +284,7 @@ def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path):
 def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(tmp_path):
     row = json.dumps({"role": "tool", "tool_call_id": "c", "content": "y" * 500_000})
     path = tmp_path / "t"
-    with path.open("w", encoding="utf-8") as stream:
-        for _ in range(30):  # 15 MB
-            stream.write(row + "\n")
+    path.write_text(30 * f"{row}\n", encoding="utf-8")  # 15 MB
     tracemalloc.start()
     try:
         assert len(read(path).messages) == 30

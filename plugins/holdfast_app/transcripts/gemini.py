@@ -1,0 +1,50 @@
+"""Sessions of Gemini CLI: an object with ``projectHash`` and ``messages``, or one row per line after such an object.
+
+Source: public sessions of 2025 and 2026. A row may be written again, with its tool calls; ``$set`` rows have messages,
+too.
+"""
+
+from collections.abc import Mapping
+
+from holdfast_app.message_formats.leaves import clean, without_injected
+from holdfast_app.message_formats.messages import text_of
+from holdfast_app.message_formats.reading import Reading, mapping, row_key
+
+
+def recognises(row: Mapping[str, object]) -> bool:
+    """Whether only Gemini CLI writes such a row."""
+    said = row.get("type") in ("user", "gemini") and {"id", "timestamp", "content"} <= row.keys()
+    return "projectHash" in row or (said and "role" not in row)
+
+
+def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add the row's content; False when its type is unknown."""
+    kind, key = clean(row.get("type")), row_key(row.get("id"), position)
+    reading.place(session_id=row.get("sessionId"))
+    if "$set" in row or "projectHash" in row:
+        again = mapping(row.get("$set", row)).get("messages")
+        for number, one in enumerate(again if isinstance(again, list) else []):
+            take(mapping(one), number, reading)
+        return True
+    reading.at(row.get("timestamp"))
+    text = text_of(row.get("content"))
+    if kind == "user":
+        reading.say("user", without_injected(text), key=key)
+    elif kind == "gemini":
+        reading.think({"thinking": row.get("thoughts")}, key=f"{key}#think")
+        reading.say("assistant", text, key=key)
+        calls = row.get("toolCalls")
+        for call in map(mapping, calls if isinstance(calls, list) else []):
+            _take_call(call, row_key(call.get("id"), position, key), reading)
+    else:  # the client's notices
+        reading.say("system", text, key=key, aside=True)
+    return bool(kind)
+
+
+def _take_call(call: Mapping[str, object], key: str, reading: Reading) -> None:
+    reading.call(call.get("name"), call.get("args"), key=key, call_id=key)
+    if results := call.get("result"):
+        parts = [mapping(mapping(one).get("functionResponse")) for one in results] if isinstance(results, list) else []
+        output = [one.get("response") for one in parts if one] or results
+        failed = call.get("status") not in ("success", None)
+        reading.answer(output, key=f"{key}#result", call_id=key, failed=failed, tool=call.get("name"))
