@@ -16,12 +16,12 @@ from holdfast.models import Message, Turn
 from holdfast.text import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
+from holdfast_app.sentences import planted
 
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
 _ALIKE: Final = 0.8
-_FEWEST_STEMS: Final = 3
 #: A path, an address or an id, which says nothing.
 _POINTER: Final = Lazy(r"\w[/.]\w|^\W*$|^\([0-9a-f]{8}\)$")
 #: A message with fewer of a sentence's stems is not read for it. Spacing may hide some.
@@ -43,6 +43,8 @@ _LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)")
 _BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
+#: The same where a stem is taken of each: Chinese characters one by one, and no Japanese endings.
+_UNIT: Final = Lazy(r"[\u3400-\u9fff]|[\u30a0-\u30ff]+|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _ENDING: Final = Lazy(r"(?:ations?|ments?|ings?|ed|es|ly|s|e)$")
 _STEM_CHARS: Final = 6
 #: Words that show which other language a sentence is in.
@@ -52,11 +54,15 @@ _ELSEWHERE: Final = Lazy(
     r"|jest|nie|oraz)\Z"
 )
 _LETTERS: Final = 4
+#: A source's sentence has this share of the stems and is not so many times longer.
+_HALF, _LONGER = 0.5, 8
+#: Evidence of a source's sentence from which on it may be planted.
+_PLANTED: Final = -3.0
 _SHARED: Final = 4
 #: Words without content of their own.
 _COMMON: Final = Lazy(
     r"(?:the|an|of|to|in|on|at|for|and|or|is|are|was|be|been|its?|th(?:is|at|ese|ose|ey|eir|en|an|ere)|with|as|by|from"
-    r"|into|your?|we|our|not?|do|does|should|must|always|never|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
+    r"|into|your?|we|our|do|does|should|must|always|will|w?c?ould|can|may|has|have|had|if|when|all|any|each"
     r"|every|before|after|only|so|but|here|again(?:st)?|during|off|out|up|down|over|under|through"
     r"|between|within|per|via|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
@@ -129,14 +135,21 @@ class Heard:
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
     def may_translate(self, said: Sentence) -> bool:
-        """Whether one of this and the sentence is in English, the other in another language, and two words begin alike,
-        unless other letters leave none to compare."""
+        """Whether one of this and the sentence is in English, the other in another language, two words begin alike,
+        unless other letters leave none to compare, and this one may be planted."""
         if not (said.is_foreign or said.directs):
             return False
         foreign = _foreign(self.plain)
         ours = foreign if not said.is_foreign else [] if foreign else sentences(self.plain)
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
-        return any(_is_lettered(one) or sum(word in one for word in begins) > 1 for one in ours)
+        alike = (one for one in ours if _is_lettered(one + said.letters) or sum(word in one for word in begins) > 1)
+        return any(planted.evidence(one) > _PLANTED for one in alike)
+
+    def closest(self, said: Sentence) -> str:
+        """The sentence with most of the other's stems, if it has half of them and is not far longer."""
+        lines = sentences(self.plain.replace("\\n", "\n"))
+        near = (one for one in lines if len(one) < _LONGER * len(said.letters) and may_hold(one, said, _HALF))
+        return max(near, key=lambda one: sum(stem in one for stem in said.stems), default="")
 
     def is_in_language_of(self, text: str) -> bool:
         """Whether this and ``text`` are both in English, or both not."""
@@ -152,8 +165,7 @@ class Heard:
 
     def says_otherwise(self, said: Sentence) -> bool:
         """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
-        enough = max(_FEWEST_STEMS, _ALIKE * len(said.stems))
-        return self.is_outside and len(said.stems) >= _FEWEST_STEMS and stems_shared(self.plain, said) >= enough
+        return self.is_outside and stems_shared(self.plain, said) >= max(_FEWEST, _ALIKE * len(said.stems))
 
 
 class Sentence:
@@ -162,8 +174,8 @@ class Sentence:
     def __init__(self, text: str, is_rule: bool) -> None:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.row, self.letters = words, "".join(words)
-        self.words = set(words)
         self._text, self._is_rule = text, is_rule
+        self.size = len(_UNIT.findall(" ".join(words)))
         self.stems = _stems(" ".join(words))
         self.is_foreign = _is_foreign(text)
         #: Whether it has at most one word beside paths, addresses and ids.
@@ -187,7 +199,7 @@ def may_hold(plain: str, said: Sentence, share: float) -> bool:
 
 def stems_shared(plain: str, said: Sentence) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has."""
-    size, windows = len(said.words), defaultdict[int, set[str]](set)
+    size, windows = said.size, defaultdict[int, set[str]](set)
     for at, stem in enumerate(_row(plain)):
         if stem in said.stems:
             windows[at // size].add(stem)
@@ -210,7 +222,7 @@ def _foreign(plain: str) -> list[str]:
 @lru_cache(_KEPT)
 def _row(plain: str) -> list[str]:
     """The words' stems in order, empty for a word without content."""
-    return list(map(_stem, _WORD.findall(_undressed(plain))))
+    return list(map(_stem, _UNIT.findall(_undressed(plain))))
 
 
 @lru_cache(_KEPT)  # a journal's messages are compared with several sentences
@@ -244,9 +256,10 @@ def _undressed(plain: str) -> str:
 
 
 def longest(text: str) -> list[str]:
-    """The two longest words of ``text`` that an earlier message with it must hold, as the journals write them."""
-    words = [word for word in _WORD.findall(hostile.squeezed(text)) if not _COMMON.match(word)]
-    return sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]
+    """Stems of the two longest words of ``text``, which an earlier message with it must hold, as the journals write
+    them."""
+    words = [word for word in _WORD.findall(hostile.squeezed(text)) if _stem(word)]
+    return [_stem(word) for word in sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]]
 
 
 @lru_cache(500)
@@ -277,13 +290,13 @@ def _is_lettered(text: str) -> bool:
 
 @lru_cache(5_000)
 def _stems(plain: str) -> frozenset[str]:
-    return frozenset(filter(None, map(_stem, _WORD.findall(plain))))
+    return frozenset(filter(None, map(_stem, _UNIT.findall(plain))))
 
 
 @lru_cache(50_000)
 def _stem(word: str) -> str:
     """A content word's stem; empty for another word."""
-    if _COMMON.match(word) or len(word) < 2:
+    if _COMMON.match(word) or (len(word) < 2 and word.isascii() and not word.isdigit()):
         return ""
     return _ENDING.sub("", word)[:_STEM_CHARS] if len(word) > _STEM_CHARS - 2 else word
 
@@ -292,7 +305,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
     strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
     said = Sentence(text, is_rule)
-    if said.points or len(said.words) < _FEWEST:  # a branch, a name, an answer in a word
+    if said.points or max(len(set(said.row)), len(said.stems)) < _FEWEST:  # a branch, a name, an answer in a word
         return None
     own = [one for one in heard if one.message.role == "user"]
     for number, one in enumerate(heard):
@@ -309,6 +322,12 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return _end_of(said, [one for one in heard if one.is_outside])
+
+
+def translated(text: str, heard: Iterable[Heard]) -> bool:
+    """Whether a result may say the rule ``text`` in another language."""
+    said = Sentence(text, is_rule=True)
+    return any(one.message.role == "tool" and one.may_translate(said) for one in heard)
 
 
 def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:

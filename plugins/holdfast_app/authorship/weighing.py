@@ -2,6 +2,7 @@
 
 Rewording hides a source's words, and careful wording hides an intention, but seldom both."""
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -12,8 +13,8 @@ from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.sentences import planted
 
-#: Weights of the shares, fitted like the words' weights (benchmarks/quality/fit_statements.py).
-_PRIOR, _WORDS, _READ, _OUTSIDE, _USER = -0.6, 0.8, 2.7, 3.4, -1.9
+#: Weights of the shares, chosen by hand on invented attacks and on answers of public sessions.
+_PRIOR, _WORDS, _SOURCE, _READ, _OUTSIDE, _USER = -0.6, 0.8, 1.2, 2.0, 1.5, -4.0
 #: The client's summary of the session is the agent's, and its other text, such as a hook's, is the user's setup.
 _KINDS: Final = {"summary": "assistant", "system": "tool"}
 #: A smaller share is chance, and is not measured.
@@ -27,43 +28,49 @@ _MOST_CHARS, _MOST = 4_000, 40
 
 
 class Weight(NamedTuple):
-    """``evidence`` over 0: rather planted than not. ``by_user`` is the largest share of the sentence's stems in a
-    message of the user. ``source`` is the result that shares most."""
+    """``evidence`` over 0: rather planted than not. ``by_user`` is the largest share of the sentence's stems in the
+    user's words of a message, ``read`` in a result, of which ``source`` shares most."""
 
     evidence: float
     by_user: float
+    read: float
     source: Message | None
 
 
 def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     """The weight of ``text``, which an agent states after it ``heard`` these messages."""
     said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
-    shares: dict[str, tuple[float, Message | None]] = dict.fromkeys(("user", "outside", "tool"), (0.0, None))
-    spoken = 0.0  # by the agent, whose own words come back in results
-    for one in heard if len(said.stems) >= _FEWEST and not said.points else ():
+    found: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
+    user = spoken = 0.0  # by the agent, whose own words come back in results
+    for one in heard if said.stems else ():
         kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
-        plain = _own(one.message.text) if kind == "user" else one.plain
-        if strangers.may_hold(plain, said, _LEAST):
-            share = strangers.stems_shared(plain, said) / len(said.stems)
-            if kind == "assistant":
-                spoken = max(spoken, share)
-            elif kind == "user" or share > spoken:
-                shares[kind] = max(shares[kind], (share, one.message), key=lambda pair: pair[0])
-    user, outside, tool = shares.values()
-    read = max(outside, tool, key=lambda pair: pair[0])
-    evidence = (
-        _WORDS * planted.evidence(hostile.fold(text[:_MOST_CHARS]))
-        + _READ * read[0]
-        + _OUTSIDE * outside[0]
-        + _USER * user[0]
-    )
-    return Weight(_PRIOR + evidence, user[0], read[1])
+        if not strangers.may_hold(one.plain, said, _LEAST):
+            continue
+        share = strangers.stems_shared(one.plain, said) / len(said.stems)
+        if kind == "user":
+            own = strangers.stems_shared(_own(one.message.text), said) / len(said.stems)
+            user, kind = max(user, own), "outside"
+            share *= share > own  # what the user quotes
+        if kind == "assistant":
+            spoken = max(spoken, share)
+        elif share > spoken and len(said.stems) >= _FEWEST and not said.points:
+            found[kind] = max(found[kind], (share, one), key=lambda pair: pair[0])
+    outside, read = found["outside"][0], max(found.values(), key=lambda pair: pair[0])
+    words = _planted(text)
+    # Careful wording does not change what the source wants.
+    more = max(0.0, _planted(read[1].closest(said)) - words) if read[1] else 0.0
+    evidence = _PRIOR + _WORDS * words + _SOURCE * more + _READ * read[0] + _OUTSIDE * outside + _USER * user
+    return Weight(evidence, user, read[0], read[1].message if read[1] else None)
 
 
 def clauses(text: str) -> list[str]:
     """The parts of ``text`` that a full stop or a semicolon ends, where there are several, without very short ones."""
     found = [one for one in _CLAUSE.split(text[:_MOST_CHARS]) if len(one.split()) > _SHORT]
     return found[:_MOST] if len(found) > 1 else []
+
+
+def _planted(text: str) -> float:
+    return planted.evidence(hostile.fold(text[:_MOST_CHARS])) if text else -math.inf
 
 
 @lru_cache(5_000)  # messages

@@ -40,7 +40,9 @@ _MOST_LABEL: Final = 3  # words
 _SENTENCE_WORDS: Final = 4
 #: Least share that the user said of a rule or of a line about the user. A smaller share adds to the evidence.
 _OF_USER: Final = 0.3
-_UNSAID: Final = 2.0
+_UNSAID: Final = 4.0
+#: Share that the user said of what is theirs, whoever said as much.
+_OF_USER_ALONE: Final = 0.8
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
@@ -70,11 +72,14 @@ class Witness:
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
         others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
-        if any(self._stranger(form, is_rule=is_rule) for form in others):
-            return True
         if not others:
             return False
-        is_unsaid = (is_rule or is_users) and not self._may_be_users(text)
+        weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
+        if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
+            any(self._stranger(form, is_rule=is_rule) for form in others)
+            or (is_unsaid and strangers.translated(text, self._heard_before(text)))
+        ):
+            return True
         # A planted clause may follow a true one.
         evidence = max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
         return evidence + _UNSAID * is_unsaid > 0
@@ -362,7 +367,7 @@ def _not_prose(payload: Payload) -> set[str]:
     """Pointers and names, unless they are as long as a sentence, and lines of curated memory, already checked or
     stored."""
     pointers = (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
-    found = {text for text in pointers if len(text.split()) < _SENTENCE_WORDS}
+    found = {text for text in pointers if strangers.Sentence(text, is_rule=False).size < _SENTENCE_WORDS}
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):
             found |= {entry.text, entry.replaces}
