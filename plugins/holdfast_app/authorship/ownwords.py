@@ -73,7 +73,7 @@ _NOT_SAID: Final = (
     "[SYSTEM NOTIFICATION", "PreToolUse:", "PostToolUse:", "UserPromptSubmit hook", "SETTING: You are",
     "You have been handed off", "<response clipped>", "Your command ran successfully and did not produce",
     "[image] image_url:", "[row ", "caller.type:", "[a text was withheld", "Read HEARTBEAT.md if it exists",
-    "The previous attempt did not produce a user-visible answer",
+    "The previous attempt did not produce a user-visible answer", "This is the Gemini CLI. We are setting up",
 )  # fmt: skip
 _HINT: Final = Lazy(
     r"^\[(?:image|file)\][^\n]*(?:\n(?:mime|filename|url|type|source)[\w.]*: [^\n]*)*$"
