@@ -1,7 +1,5 @@
 """The storage contract on a repository's issues (docs/storage-contract.md, docs/forges.md)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -40,16 +38,6 @@ class Options:
     lock_timeout_s: float = 60.0
     insecure_http: bool = False
     authors: tuple[str, ...] = ()
-
-
-def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> GiteaBackend:
-    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
-    if not all(map(str.strip, made.authors)):
-        raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
-    token = find_token(GITEA, made.server, root, insecure_http=made.insecure_http)
-    return GiteaBackend(root, token=token, path=path, **asdict(made))
 
 
 class GiteaBackend(ComposedBackend[Documents, Facts]):
@@ -107,3 +95,13 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
             return self.log.repo.url
         number = self._documents.number(check_name(name))
         return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"
+
+
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> GiteaBackend:
+    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
+    if not all(map(str.strip, made.authors)):
+        raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
+    token = find_token(GITEA, made.server, root, insecure_http=made.insecure_http)
+    return GiteaBackend(root, token=token, path=path, **asdict(made))

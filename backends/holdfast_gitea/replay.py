@@ -15,12 +15,10 @@ in ascending order of comment id. Each record names its ``base``, the last recor
 - An issue that starts a document again, without a step from the previous issue, is a *fork*.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Self
 
 from attrs import evolve, frozen
 
@@ -56,7 +54,7 @@ class Segment:
     at: datetime | None = None
     foreign: tuple[Comment, ...] = ()
 
-    def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Segment:
+    def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Self:
         """The segment updated with the comments from a later list."""
         return evolve(self, comments=_joined(self.comments, newer), foreign=_joined(self.foreign, foreign))
 

@@ -1,7 +1,5 @@
 """The storage contract on PostgreSQL (docs/storage-contract.md)."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -90,13 +88,6 @@ class Options:
     namespace: str
     timeout_s: float = 10.0
     connections: int = 4
-
-
-def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> PostgresBackend:
-    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/teams.md.")
-    return PostgresBackend(root, password=partial(_password, made.server, root), **asdict(made))
 
 
 def _password(server: str, root: str | os.PathLike[str]) -> str:
@@ -322,6 +313,13 @@ class PostgresBackend(StorageBackend):
 
     def close(self) -> None:
         self.database.close()
+
+
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> PostgresBackend:
+    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/teams.md.")
+    return PostgresBackend(root, password=partial(_password, made.server, root), **asdict(made))
 
 
 def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:

@@ -4,8 +4,6 @@ Documents are rows of text that joined give the document, exactly. Facts are row
 another index the weakest, all in one transaction.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys
@@ -68,12 +66,6 @@ class Options:
 
     file: str = "holdfast.db"
     lock_timeout_s: float = 10.0
-
-
-def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
-    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    return SqliteBackend(root, path=path, **asdict(serde.structure(given, Options, what="`[storage]`")))
 
 
 class _Stored(NamedTuple):
@@ -331,6 +323,12 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
 
     def where(self, name: str = "") -> str:
         return f"{self._database.place.path}#{name}" if name else self._database.place.path
+
+
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
+    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    return SqliteBackend(root, path=path, **asdict(serde.structure(given, Options, what="`[storage]`")))
 
 
 class ForeignStore:

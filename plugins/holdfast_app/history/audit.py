@@ -1,10 +1,8 @@
 """The cost of compactions in a recorded session: files, requests and rules that came again after one."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from holdfast.models import Message
 from holdfast.text import same_key, tokens
@@ -35,7 +33,7 @@ class Repeated(NamedTuple):
     at: datetime
     tokens: int
 
-    def repeats(self, other: Repeated) -> bool:
+    def repeats(self, other: Self) -> bool:
         """Whether both are the same file, or say the same."""
         if self.kind != other.kind or self.kind == "file":
             return self.kind == other.kind and self.text == other.text

@@ -5,8 +5,6 @@ holdfast has no place for is kept as it came, in ``portable.jsonl`` in the priva
 export. The records that state something become facts. Deletions go first, here and there, and nothing deleted returns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -113,17 +111,6 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
             kept.facts[one.origin] = result.fact.id
             merged.added += result.duplicate_of is None
     kept.write()
-    return merged
-
-
-def _merged(kept: _Kept, files: Mapping[str, bytes], facts: Container[str]) -> Merged:
-    """Merge the files' records into ``kept``, the deletions first, without those made of our own ``facts``."""
-    lines = {name: data.decode("utf-8").splitlines() for name, data in files.items()}
-    merged = Merged({_kind(name): len(rows) for name, rows in lines.items() if name.startswith("items/")})
-    merged.deletions = kept.bury(_object(line, _TOMBSTONES) for line in lines.pop(_TOMBSTONES, ()))
-    for name, rows in lines.items():
-        foreign = [line for line in rows if line.strip() and _object(line, name).get("id") not in facts]
-        merged.skipped += sum(not kept.put(name, line) for line in foreign)
     return merged
 
 
@@ -244,6 +231,17 @@ class _Kept:
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in map_texts(rows, masked.__getitem__))
         private.make(self._state)
         durable.replace(self._path, data.encode())
+
+
+def _merged(kept: _Kept, files: Mapping[str, bytes], facts: Container[str]) -> Merged:
+    """Merge the files' records into ``kept``, the deletions first, without those made of our own ``facts``."""
+    lines = {name: data.decode("utf-8").splitlines() for name, data in files.items()}
+    merged = Merged({_kind(name): len(rows) for name, rows in lines.items() if name.startswith("items/")})
+    merged.deletions = kept.bury(_object(line, _TOMBSTONES) for line in lines.pop(_TOMBSTONES, ()))
+    for name, rows in lines.items():
+        foreign = [line for line in rows if line.strip() and _object(line, name).get("id") not in facts]
+        merged.skipped += sum(not kept.put(name, line) for line in foreign)
+    return merged
 
 
 def _kind(name: str) -> str:

@@ -1,11 +1,9 @@
 """``holdfast trust``: settings, stored memory and private state that came with a project and need the user's word."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from attrs import asdict, frozen
 
@@ -52,7 +50,7 @@ class Withheld:
     rows: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def of(cls, memory: Holdfast) -> Withheld:
+    def of(cls, memory: Holdfast) -> Self:
         """An unreadable document is left out. Raises: any HoldfastError."""
         store, passages = memory.store, {}
         for name in store.names():

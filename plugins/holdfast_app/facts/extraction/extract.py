@@ -4,14 +4,12 @@ Recalled memory is removed first, so that it is not learned again as new. Turns 
 before any extractor, and so any model, sees them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from math import fsum
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from attrs import asdict, evolve, field, fields, frozen
 
@@ -86,9 +84,9 @@ class ExtractResult:
         """Ids of the facts evicted for them."""
         return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
 
-    def __add__(self, other: ExtractResult) -> ExtractResult:
+    def __add__(self, other: Self) -> Self:
         sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
-        return ExtractResult(**{**sums, "profile": self.profile or other.profile})
+        return evolve(self, **{**sums, "profile": self.profile or other.profile})
 
 
 def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
