@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from holdfast.errors import Refused
 from holdfast.plugin import discovery
-from holdfast_cli.command import Answer, Call, Command, UsageError, argument
+from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
 from holdfast_memory import DISTRIBUTION
 

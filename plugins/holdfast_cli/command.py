@@ -30,7 +30,7 @@ from holdfast_app import progress
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
 from holdfast_cli.stdin import can_ask, confirmed, is_agent
-from holdfast_cli.terminal import Term as Term  # noqa: PLC0414
+from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -17,8 +17,9 @@ from holdfast_app.printable import in_one_line
 from holdfast_app.privacy.transforms import is_database
 from holdfast_app.transfer.archive import DOCUMENTS, FACTS, Archive, Database
 from holdfast_app.transfer.portable import import_bundle
-from holdfast_cli.command import Answer, Call, Term
+from holdfast_cli.command import Answer, Call
 from holdfast_cli.stdin import can_ask
+from holdfast_cli.terminal import Term
 
 _LISTED = 20
 #: Characters of the longest statement that need not be shown whole.

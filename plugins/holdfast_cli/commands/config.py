@@ -25,7 +25,8 @@ from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done, Setting
 from holdfast_app.transfer.migrate import is_migrated
-from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION

@@ -21,22 +21,12 @@ from holdfast_app.sessions.lookup import begun
 from holdfast_app.transfer import portable
 from holdfast_app.transfer.exporting import Imported, import_archive
 from holdfast_app.transfer.migrate import migrate_project
-from holdfast_cli.command import (
-    CONFIRMED,
-    DRY_RUN,
-    Answer,
-    Call,
-    Command,
-    Term,
-    UsageError,
-    argument,
-    flag,
-    one_of,
-    session_id,
-)
+from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.imports import bundle, content, foreign, taken
+from holdfast_cli.problem import UsageError
 from holdfast_cli.saving import no_session
 from holdfast_cli.stdin import confirmed, read_text
+from holdfast_cli.terminal import Term
 
 
 @Command(

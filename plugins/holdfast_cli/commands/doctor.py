@@ -14,7 +14,8 @@ from holdfast.text import count
 from holdfast_app.checkup import threeway
 from holdfast_app.checkup.examine import examine, inventory
 from holdfast_app.checkup.verify import TAMPERED, verify_all
-from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Cell, Term
 from holdfast_file import gitrun
 

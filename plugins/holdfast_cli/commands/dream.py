@@ -14,8 +14,9 @@ from holdfast_app.dream import when, write
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.search import index
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, Term, argument, at_least, flag
+from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
 from holdfast_cli.problem import UsageError, show_error
+from holdfast_cli.terminal import Term
 
 _MARKS = {Status.DONE: "ok", Status.UNDONE: "ok", Status.REJECTED: "ok", Status.PROPOSED: "warn", Status.FAILED: "fail"}
 _COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")

@@ -16,9 +16,11 @@ from holdfast_app.facts.store.factfile import ImportReport, read_rows
 from holdfast_app.printable import json_safe
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, Term, UsageError, argument, positive
+from holdfast_cli.command import Answer, Call, Command, argument, positive
 from holdfast_cli.commands.remember import confidence, kind
+from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of
+from holdfast_cli.terminal import Term
 
 #: Bad rows that a person is shown; ``--json`` lists all.
 _SHOWN: Final = 20

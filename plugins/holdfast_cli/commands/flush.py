@@ -17,10 +17,11 @@ from holdfast_app.capture import capture, stored_id
 from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
-from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, Term, argument, session_id
+from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
 from holdfast_cli.saving import flags_for, how_to_give, require_session
 from holdfast_cli.stdin import is_agent, text_of
+from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

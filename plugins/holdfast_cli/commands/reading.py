@@ -15,7 +15,9 @@ from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, Term, UsageError, argument, flag, positive, session_id
+from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term
 
 _KEYS = (
     "objective", "next_step", "blockers", "work", "unsafe", "facts", "memory", "user", "files", "notes", "pointers",

@@ -22,8 +22,9 @@ from holdfast_app.project_settings.resolved import Resolved, described
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import Seen
-from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 
 #: Characters that the review shows in all.

@@ -16,7 +16,9 @@ from holdfast_app.printable import in_one_line
 from holdfast_app.progress import each
 from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
-from holdfast_cli.command import Answer, Call, Command, Term, UsageError, argument, positive
+from holdfast_cli.command import Answer, Call, Command, argument, positive
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term
 
 _DAYS: Final = 60
 _MOST_DAYS: Final = 3_660

@@ -13,7 +13,8 @@ from holdfast_app.sessions.lookup import short
 from holdfast_app.spool import Kept
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, Term, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.terminal import Term
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 

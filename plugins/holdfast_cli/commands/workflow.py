@@ -15,9 +15,11 @@ from holdfast_app.workflow.sections import MAX_CHARS, line_of
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
 from holdfast_app.workflow.update import Updated
 from holdfast_app.workflow.workflow import records
-from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, Term, UsageError, argument, flag
+from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
 from holdfast_cli.saving import require_session
 from holdfast_cli.stdin import parse_json, read_file
+from holdfast_cli.terminal import Term
 
 #: Flag -> (key of the update, target section).
 _SECTIONS = {

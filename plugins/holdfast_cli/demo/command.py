@@ -17,7 +17,8 @@ from holdfast.errors import ConfigError, FlushRefused
 from holdfast.models import Message, Payload
 from holdfast.text.untrusted import from_json
 from holdfast_app.transcripts import read
-from holdfast_cli.command import Call, Command, Term, argument
+from holdfast_cli.command import Call, Command, argument
+from holdfast_cli.terminal import Term
 from holdfast_memory import nested
 
 SESSION = "webhook-fix"
