@@ -101,7 +101,7 @@ _MAIL: Final = Lazy(
 )
 #: The time or the level that begins a program's line.
 _LOGGED: Final = Lazy(
-    r"\s*\[?(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} +\d{1,2} )?\d\d:\d\d:\d\d"
+    r"\s*\[?(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} +\d{1,2} )?\d\d:\d\d(?:\]|:\d\d)"
     r"|(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)(?:\]|:|  |\s+\[))"
 )
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
