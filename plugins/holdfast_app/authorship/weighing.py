@@ -42,9 +42,16 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
     found: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
     user = spoken = 0.0  # by the agent, whose own words come back in results
+    is_sentence = len(said.stems) >= _FEWEST and not said.points
     for one in heard if said.stems else ():
         kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
-        if not strangers.may_hold(one.plain, said, _LEAST):
+        if kind == "user":
+            known = min(user, found["outside"][0])
+        elif kind == "assistant":
+            known = spoken
+        else:
+            known = max(spoken, found[kind][0]) if is_sentence else 1.0
+        if not strangers.may_hold(one.plain, said, max(_LEAST, known)):  # no larger share than known
             continue
         share = strangers.stems_shared(one.plain, said) / len(said.stems)
         if kind == "user":
@@ -53,7 +60,7 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
             share *= share > own  # what the user quotes
         if kind == "assistant":
             spoken = max(spoken, share)
-        elif share > spoken and len(said.stems) >= _FEWEST and not said.points:
+        elif share > spoken and is_sentence:
             found[kind] = max(found[kind], (share, one), key=lambda pair: pair[0])
     outside, read = found["outside"][0], max(found.values(), key=lambda pair: pair[0])
     words = _planted(text)
