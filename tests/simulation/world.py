@@ -13,15 +13,28 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
+from unittest import mock
 
 from tests.simulation.disk import FIRST_FD, Disk
 
 from holdfast import project
-from holdfast.fs import locks, ownership_mark, private, safeopen
+from holdfast.fs import locks, ownership_mark, private, records, safeopen
+from holdfast.journal import emergency_log, journal
 from holdfast.plugin import calls
 from holdfast_app import base
+from holdfast_app.authorship import hostile, strangers
 
 ROOT = "/simulated"
+#: What depends on the arguments only, so that all histories share the answers, for speed.
+_PURE = [
+    (module, name, functools.lru_cache(10_000)(getattr(module, name)))
+    for module, names in (
+        (os.path, "join relpath dirname normpath"), (hostile, "fold squeezed instructs is_marked body_of"),
+        (strangers, "Sentence longest"), (emergency_log, "parsed"), (ownership_mark, "away_path digest"),
+    )
+    for name in names.split()
+]  # fmt: skip
+_decoded = functools.lru_cache(10_000)(records.decode)
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir", "rename")
@@ -195,12 +208,13 @@ class World:
             (os, "replace", _by_path(os.replace, disk.rename)),
             (os.path, "realpath", _no_links(os.path.realpath)),
             (os.path, "abspath", _no_links(os.path.abspath)),
+            (journal, "decode", lambda line: (found := _decoded(line)) and {**found}),
             # A path is opened, or a file read, with one call instead of one for each part of its path, for speed.
-            (safeopen, "_walked", _by_path(safeopen._walked, disk.open)),
-            (safeopen, "open_fd", _by_path(safeopen.open_fd, disk.open_file)),
-            (safeopen, "read", _by_path(safeopen.read, disk.read_file)),
-            (safeopen, "reader", _by_path(safeopen.reader, disk.reader)),
-            (safeopen, "stat", _by_path(safeopen.stat, disk.stat_below)),
+            (safeopen, "_walked", disk.open),
+            (safeopen, "open_fd", disk.open_file),
+            (safeopen, "read", disk.read_file),
+            (safeopen, "reader", disk.reader),
+            (safeopen, "stat", disk.stat_below),
             (base.Services, "manager_type", lambda: self.plugins),
             (project, "_register_backend", lambda *_: None),
             (os, "urandom", self.chance.randbytes),
@@ -216,21 +230,18 @@ class World:
             (atexit, "unregister", lambda function: None),
             (functools.cached_property, "__get__", _without_lock),
             (calls._Call, "wait", lambda call, limit_s: call.run()),
+            *_PURE,
         ]
         _forget()
         real = [(where, name, getattr(where, name)) for where, name, _ in patches]
-        home = os.environ.get("XDG_CONFIG_HOME")
-        os.environ["XDG_CONFIG_HOME"] = f"{ROOT}/home"
-        try:
-            for where, name, new in patches:
-                setattr(where, name, new)
-            yield
-        finally:
-            for where, name, old in real:
-                setattr(where, name, old)
-            del os.environ["XDG_CONFIG_HOME"]
-            if home is not None:
-                os.environ["XDG_CONFIG_HOME"] = home
+        with mock.patch.dict(os.environ, XDG_CONFIG_HOME=f"{ROOT}/home"):
+            try:
+                for where, name, new in patches:
+                    setattr(where, name, new)
+                yield
+            finally:
+                for where, name, old in real:
+                    setattr(where, name, old)
 
 
 def _forget() -> None:
@@ -250,11 +261,11 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
 
 def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
-        folder = named.get("dir_fd", named.get("src_dir_fd"))
-        if folder is None and type(path) is not int:
-            path = os.fspath(path)
-            return (mine if path.startswith(ROOT) else real)(path, *args, **named)
-        return (mine if (path if folder is None else folder) >= FIRST_FD else real)(path, *args, **named)
+        path = path if type(path) in (str, int) else os.fspath(path)
+        if type(path) is str and path.startswith(ROOT):
+            return mine(path, *args, **named)
+        folder = path if type(path) is int else named.get("dir_fd", named.get("src_dir_fd"))
+        return (mine if folder is not None and folder >= FIRST_FD else real)(path, *args, **named)
 
     return call
 

@@ -124,8 +124,8 @@ def admitted(services: Services, payload: Payload, summary: str, found: list[Fin
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
     """The payload with ``change`` applied to every string."""
-    changed: Payload = _mapped(payload, change.__getitem__)
-    return changed
+    changed = any(new != old for old, new in change.items())
+    return _mapped(payload, change.__getitem__) if changed else payload
 
 
 def strings_of(payload: Payload) -> list[str]:

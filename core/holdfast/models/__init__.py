@@ -22,7 +22,8 @@ def __getattr__(name: str) -> object:
     import importlib
 
     modules = (importlib.import_module(f"holdfast.models.{one}") for one in ("records", "payload"))  # slowest last
-    return next(getattr(one, name) for one in modules if hasattr(one, name))
+    found = globals()[name] = next(getattr(one, name) for one in modules if hasattr(one, name))
+    return found
 
 
 def __dir__() -> list[str]:

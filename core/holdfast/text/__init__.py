@@ -68,7 +68,8 @@ class Lazy:
         return re.compile(*self._given)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._compiled, name)
+        found = self.__dict__[name] = getattr(self._compiled, name)
+        return found
 
 
 def log(name: str) -> Logger:
