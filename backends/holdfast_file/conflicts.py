@@ -9,7 +9,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import NamedTuple
 
-from holdfast.text import lines
+from holdfast.text.plain import lines
 
 _OURS, _BASE, _MIDDLE, _THEIRS = "<<<<<<< ", "||||||| ", "=======", ">>>>>>> "
 

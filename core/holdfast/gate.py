@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused, must_be
-from holdfast.text import clean
+from holdfast.text.plain import clean
 from holdfast.validation import CHUNK_CHARS, ValidationRequest, can_mask, mask
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _chunks(strings: Sequence[str]) -> Iterator[Sequence[str]]:
 def lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
     """The lines of ``text`` that findings name, by their numbers. Splits the text once, however many findings there
     are."""
-    from holdfast.text import lines
+    from holdfast.text.plain import lines
 
     wanted = {finding.line for finding in findings} - {None}
     if not wanted:

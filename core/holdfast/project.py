@@ -26,8 +26,10 @@ from holdfast.fs import private
 from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager, PluginSettings
-from holdfast.services.services import Services, Store
-from holdfast.text import clean, log
+from holdfast.services.services import Services
+from holdfast.services.store import Store
+from holdfast.text.lazy import log
+from holdfast.text.plain import clean
 
 if TYPE_CHECKING:
     from holdfast.journal.safety import Marker

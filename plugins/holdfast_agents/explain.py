@@ -9,7 +9,8 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.text import count, one_line
+from holdfast.text.humanize import count
+from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
 from holdfast_app.base import THREE_FILES

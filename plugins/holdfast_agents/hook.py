@@ -369,7 +369,7 @@ def _cleaned(reply: Reply) -> Reply:
     """``reply`` without invisible characters, which files written by others can hold and a model reads."""
     if all(part.isascii() and part.isprintable() for part in reply):
         return reply
-    from holdfast.text import clean
+    from holdfast.text.plain import clean
 
     return Reply(*map(clean, reply))
 

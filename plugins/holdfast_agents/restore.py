@@ -12,7 +12,7 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import safety
 from holdfast.journal.journal import file_stem
 from holdfast.storage import deadline, snapshot
-from holdfast.text import ago
+from holdfast.text.humanize import ago
 from holdfast_agents import clientfiles
 from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo

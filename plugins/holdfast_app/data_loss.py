@@ -23,7 +23,7 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
 from holdfast.storage import Capability, block_marker, sha256
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.journal import journal, past

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from holdfast.text import clip
+from holdfast.text.plain import clip
 
 #: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
 JOINERS = "\u200c\u200d"

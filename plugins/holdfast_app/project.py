@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
 
 from holdfast.errors import HoldfastError, must_be
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.facts.project import RemembersFacts
 from holdfast_app.journal.journal import every
 from holdfast_app.services import Services

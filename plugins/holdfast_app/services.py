@@ -11,7 +11,8 @@ from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
 from holdfast.storage import Capability, Document, StorageBackend
-from holdfast.text import log, same_key
+from holdfast.text.lazy import log
+from holdfast.text.plain import same_key
 from holdfast_app import base
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.trust.store import Store

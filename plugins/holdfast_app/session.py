@@ -40,9 +40,9 @@ class Session(kernel.Session):
         else:
             receipt = pipeline.take(attempt)
         if receipt.derived and not (receipt.repeated or receipt.spooled):  # who states a payload also closes work
-            from holdfast_app.work.worklist import close_taken_up
+            from holdfast_app.work import taken_up
 
-            close_taken_up(self._services, self.id)
+            taken_up.close(self._services, self.id)
         return receipt
 
     def _fill(self, attempt: Attempt, given: Payload | None, messages: Sequence[Message], undecided: bool) -> Completed:

@@ -29,7 +29,7 @@ from holdfast.fs import durable, private
 from holdfast.journal import safety
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
 from holdfast_app.journal.journal import Journal

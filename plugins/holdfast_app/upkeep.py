@@ -11,7 +11,7 @@ from typing import Final
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.fs import safeopen
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app import background
 from holdfast_app.base import Services
 from holdfast_app.dream import when

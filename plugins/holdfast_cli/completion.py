@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast import Holdfast
 from holdfast.fs import private
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.settings import project
 from holdfast_app.trust import statefolders

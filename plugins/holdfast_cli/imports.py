@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.authorship import strangers
 from holdfast_app.history.files import Unread, read_all
 from holdfast_app.history.importing import Taken, take_each

@@ -15,7 +15,8 @@ from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
-from holdfast.text import ago, count, log, nearest
+from holdfast.text.humanize import ago, count, nearest
+from holdfast.text.lazy import log
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import size
 from holdfast_app.project_settings import files

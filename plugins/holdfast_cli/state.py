@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.journal.safety import State
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app.base import Waiting
 from holdfast_app.records.lastbrief import Kept
 from holdfast_app.sessions.status import SessionStatus, Status

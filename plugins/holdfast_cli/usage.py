@@ -10,7 +10,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from holdfast.errors import PluginError
-from holdfast.text import Lazy, nearest
+from holdfast.text.humanize import nearest
+from holdfast.text.lazy import Lazy
 from holdfast_cli.problem import UsageError
 from holdfast_cli.table import OTHERS, described, known, load, summary
 from holdfast_cli.terminal import Term

@@ -170,7 +170,7 @@ def _moment(seconds: str) -> datetime:
 
 
 def _short(text: str) -> str:
-    from holdfast.text import one_line
+    from holdfast.text.plain import one_line
     from holdfast_app.printable import cut, in_one_line
 
     return cut(one_line(in_one_line(text)), _LONGEST)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from holdfast import Holdfast
 from holdfast.errors import NotFound, Refused
-from holdfast.text import BOM
+from holdfast.text.plain import BOM
 from holdfast_app.search.answer import in_short
 from holdfast_app.sessions.lookup import is_named, messages, resolve, short
 from holdfast_app.trust import provenance

@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast import __version__
 from holdfast.config import settings
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.text import clean
+from holdfast.text.plain import clean
 from holdfast_app.project_settings import resolved
 from holdfast_mcp import searching, tools
 

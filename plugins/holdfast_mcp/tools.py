@@ -18,7 +18,7 @@ from holdfast.config.serde import payload_from
 from holdfast.errors import BadValue
 from holdfast.flush import contract
 from holdfast.models import AddOutcome, AddResult, Fact, Payload, Receipt
-from holdfast.text import clean
+from holdfast.text.plain import clean
 from holdfast_agents.records.heartbeat import Beat, beats
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.sessions.lookup import has_begun

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_keys import origins, secrets
 from holdfast_models import recall, retry
 from holdfast_models.retry import Completion

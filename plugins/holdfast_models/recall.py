@@ -2,7 +2,7 @@
 
 import re
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.fs import durable, private
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_keys.faults import seconds
 from holdfast_keys.secrets import command
 from holdfast_memory import extra

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import blocks, context, pii, values
 from holdfast_redaction.layers.exact import Formats
 from holdfast_redaction.layers.plain import plain_forms

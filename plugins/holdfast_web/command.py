@@ -15,7 +15,7 @@ from holdfast_cli.terminal import home_short
 from holdfast_file import gitrun
 
 if TYPE_CHECKING:
-    from holdfast_web.site import Server
+    from holdfast_web.server import Server
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535
@@ -44,7 +44,8 @@ def web(call: Call) -> int:
     if args.port > _HIGHEST_PORT:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")
     try:
-        from holdfast_web.site import Server, Site
+        from holdfast_web.server import Server
+        from holdfast_web.site import Site
     except ImportError as error:
         raise not_installed(error, "web") from error
     memory = call.memory

@@ -24,7 +24,8 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
-from holdfast.text import ago, count, is_none
+from holdfast.text.humanize import ago, count
+from holdfast.text.plain import is_none
 from holdfast_app.printable import in_one_line, printable, size
 from holdfast_app.view.project import Project
 

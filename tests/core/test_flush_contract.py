@@ -195,7 +195,7 @@ def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_th
     ],
 )
 def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
-    from holdfast.text import is_open as ask
+    from holdfast.text.plain import is_open as ask
 
     nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "needs_operator": [], "handoff": None}
     assert ask(payload(**{**nothing, **changes})) is is_open

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.text import clean
+from holdfast.text.plain import clean
 
 KEPT = [
     "می‌خواهم کتاب‌ها را",  # Persian: ZERO WIDTH NON-JOINER

@@ -5,7 +5,7 @@ import unicodedata
 
 from tests.support.growth import grows_less_than
 
-from holdfast.text import normalized
+from holdfast.text.plain import normalized
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship import hostile
 from holdfast_app.privacy.transforms import Needle, any_in_bytes

@@ -15,7 +15,7 @@ from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, Message
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
 from holdfast_app.workflow.three import Deliverable
 

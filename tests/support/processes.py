@@ -171,7 +171,7 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
     # Nor need they compile the expressions and the readers of settings.
     from holdfast.config.serde import config_from
-    from holdfast.text import Lazy
+    from holdfast.text.lazy import Lazy
 
     config_from({"plugins": {"offline": {"enabled": True}}}, "")
     for one in gc.get_objects():

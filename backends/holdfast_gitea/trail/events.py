@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast.fs import durable, private
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
 from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
 from holdfast_gitea import marker

@@ -15,7 +15,7 @@ from holdfast import models
 from holdfast.config.fields import ABOUT, REST
 from holdfast.config.values import Config, config_type
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
-from holdfast.text import nearest
+from holdfast.text.humanize import nearest
 
 #: Names of keys in the settings that hold a secret.
 _KEY_NAMES = frozenset(

@@ -23,7 +23,8 @@ from holdfast.storage import Capability, block_marker
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Fact, Payload, Receipt
-    from holdfast.services.services import Services, Store
+    from holdfast.services.services import Services
+    from holdfast.services.store import Store
     from holdfast.storage import Document
 
 

@@ -15,7 +15,7 @@ from holdfast.journal.journal import Entry
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
 from holdfast.services.services import Services
-from holdfast.text import log
+from holdfast.text.lazy import log
 
 logger = log(__name__)
 

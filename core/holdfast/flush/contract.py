@@ -15,7 +15,8 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.fs import paths
 from holdfast.models import Payload
 from holdfast.models.payload import OPTIONAL
-from holdfast.text import invisible, is_open
+from holdfast.text import invisible
+from holdfast.text.plain import is_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable

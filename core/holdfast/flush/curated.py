@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.models import CuratedEntry
-from holdfast.text import BOM, Lazy, lines, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import BOM, lines, same_key
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -19,7 +19,8 @@ from attrs import asdict, evolve, field, frozen
 
 from holdfast import models
 from holdfast.errors import Corrupt
-from holdfast.text import clip, is_none, is_open, one_line, ownlines, untrusted
+from holdfast.text import ownlines, untrusted
+from holdfast.text.plain import clip, is_none, is_open, one_line
 
 #: The rules, of those before, that hold after new ones: see :meth:`holdfast.services.services.Services.standing`.
 Standing: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]

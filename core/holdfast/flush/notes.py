@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime
 from holdfast import models
 from holdfast.config.serde import stamp
 from holdfast.storage import block_marker
-from holdfast.text import is_none, is_open, one_line, ownlines
+from holdfast.text import ownlines
+from holdfast.text.plain import is_none, is_open, one_line
 
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"

@@ -19,7 +19,7 @@ from holdfast.flush import contract, notes, refused_payloads
 from holdfast.journal import order
 from holdfast.models import Payload
 from holdfast.storage import block_marker, sha256
-from holdfast.text import log
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,7 +19,7 @@ from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
 from holdfast.models import Receipt
-from holdfast.text import log
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt, Plan

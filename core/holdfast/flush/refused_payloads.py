@@ -20,7 +20,7 @@ from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models.payload import OPTIONAL
 from holdfast.storage import sha256
-from holdfast.text import is_none
+from holdfast.text.plain import is_none
 
 if TYPE_CHECKING:
     from datetime import datetime

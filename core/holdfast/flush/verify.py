@@ -1,5 +1,5 @@
 """Step 4 of a flush: read back its content, here and elsewhere. The store's writes read back
-themselves (:class:`holdfast.services.services.Store`). This compares published content, and an earlier flush's receipt.
+themselves (:class:`holdfast.services.store.Store`). This compares published content, and an earlier flush's receipt.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
 correction replaces a line, retention and purges remove. None of that is a loss.
@@ -20,7 +20,7 @@ from holdfast.flush import curated, handoff, notes
 from holdfast.fs import paths, private
 from holdfast.models import Written
 from holdfast.storage import sha256_of
-from holdfast.text import same_key
+from holdfast.text.plain import same_key
 
 if TYPE_CHECKING:
     from datetime import datetime

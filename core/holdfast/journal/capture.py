@@ -9,7 +9,7 @@ from holdfast.clock import must_be_moment
 from holdfast.errors import must_be, must_be_whole
 from holdfast.fs import paths
 from holdfast.gate import Gate
-from holdfast.text import untagged
+from holdfast.text.plain import untagged
 
 ROLES = ("user", "assistant", "system", "tool")
 

@@ -35,7 +35,8 @@ from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log
 from holdfast.journal.journal import file_stem, session_id_of
-from holdfast.text import log, untrusted
+from holdfast.text import untrusted
+from holdfast.text.lazy import log
 
 logger = log(__name__)
 

@@ -226,7 +226,7 @@ def cannot_be_used(caller: Caller, problem: str) -> PluginLoadFailed:
 def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], *, wrapper: bool) -> str:
     """Why an implementation cannot be called, or an empty string."""
     if hook not in (*OF_PLUGINS, *OF_BACKENDS):
-        from holdfast.text import nearest
+        from holdfast.text.humanize import nearest
 
         near = nearest(hook, [*OF_PLUGINS, *OF_BACKENDS])
         return f"it has no hook to call: {hook!r} is unknown" + (f", did you mean `{near}`" if near else "")

@@ -222,7 +222,7 @@ def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
 def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
     for key in given:
         if key not in known:
-            from holdfast.text import nearest
+            from holdfast.text.humanize import nearest
 
             path = "".join(c if c.isprintable() else "?" for c in f"{table}.{key}")
             near = nearest(key, list(shown))

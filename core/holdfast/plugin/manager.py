@@ -224,7 +224,7 @@ class PluginManager:
     def _masked(self, detail: str) -> str:
         """A plugin's own failure message in a form safe to show and store: masked, and left out when a validator cannot
         check it."""
-        from holdfast.text import clean
+        from holdfast.text.plain import clean
         from holdfast.validation import mask
 
         detail = clean(detail)

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
-from holdfast.services.services import Store, silent, tries
+from holdfast.services.store import Store, silent, tries
 from holdfast.storage import ABSENT, Append, Document, Write, check_name
 
 

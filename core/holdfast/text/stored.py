@@ -12,7 +12,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
-from holdfast.text import Lazy, normalized
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import normalized
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact

@@ -24,7 +24,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
 from holdfast.models import Message
-from holdfast.text import clean
+from holdfast.text.plain import clean
 from holdfast_agents import events, turns
 from holdfast_agents.clientfiles import table
 from holdfast_agents.events import Event

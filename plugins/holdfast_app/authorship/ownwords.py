@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.markdown import marks
 from holdfast_app.records.ownlines import is_filler
 

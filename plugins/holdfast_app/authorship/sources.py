@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast import models
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 #: Number of newest messages to search.
 MAX_MESSAGES: Final = 5_000

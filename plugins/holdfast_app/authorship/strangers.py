@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from holdfast.models import Message, Turn
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
 from holdfast_app.sentences import planted

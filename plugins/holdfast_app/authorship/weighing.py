@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.sentences import planted

@@ -19,7 +19,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import records
 from holdfast.models import Message, Turn
-from holdfast.text import is_none
+from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
 from holdfast_app.journal import journal

@@ -22,7 +22,7 @@ from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.models import Fact, Receipt
 from holdfast.storage import snapshot
-from holdfast.text import BOM
+from holdfast.text.plain import BOM
 from holdfast.text.stored import duplicate_key
 from holdfast_app import data_loss, upkeep
 from holdfast_app.authorship.witness import Witness

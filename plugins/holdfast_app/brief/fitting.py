@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.authorship import hostile
 from holdfast_app.brief.known import Known
 from holdfast_app.records import recalled

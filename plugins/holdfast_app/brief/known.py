@@ -10,7 +10,8 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.journal import order
 from holdfast.models import Category, Fact, Message
-from holdfast.text import Lazy, one_line
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import plain, short_id

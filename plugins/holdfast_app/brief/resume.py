@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from holdfast.flush import handoff
 from holdfast.journal.safety import Marker
-from holdfast.text import one_line
+from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.data_loss import Loss

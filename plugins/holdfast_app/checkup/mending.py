@@ -19,7 +19,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, StateMutation
 from holdfast.storage import Capability
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
 from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal

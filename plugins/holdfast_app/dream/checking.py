@@ -12,7 +12,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.fs import paths
 from holdfast.gate import Gate, lines_of, refusal
 from holdfast.models import Finding
-from holdfast.text import clean, same_key
+from holdfast.text.plain import clean, same_key
 from holdfast.validation import ValidationRequest, can_mask, mask
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services

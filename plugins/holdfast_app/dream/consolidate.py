@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from attrs import evolve
 
 from holdfast.config.layout import Surface
-from holdfast.text import lines, same_key
+from holdfast.text.plain import lines, same_key
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation

@@ -21,17 +21,17 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be, must_be_whole
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
-from holdfast.text import count as counted
-from holdfast.text import log
+from holdfast.text.humanize import count as counted
+from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
-from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, when
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, when
 from holdfast_app.dream.checking import Check, NotApplied, NothingLasting, Run
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
 from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
 from holdfast_app.dream.when import Mark
-from holdfast_app.dream.write import admitted, apply, lock, new_id, propose
+from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.progress import report
@@ -80,7 +80,7 @@ def deep_dream(
         else:
             run.go()
             if not dry_run and when.mark(services.state).id == run.result.id:
-                propose(services)
+                repeated.propose(services)
     dreamlog.record(services.state, run.result)
     try:
         for conflict in Facts(services).conflicts() if run.result.ok and not dry_run else ():  # the fact log has them

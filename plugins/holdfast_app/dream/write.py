@@ -1,20 +1,15 @@
 """Writing, reviewing and undoing a dream: backup, diary, MEMORY.md by compare-and-swap, and the mark last.
 
-A dream waits for review with ``[dream] apply = "propose"``. A user accepts or rejects it. Sentences that the user said
-in several sessions wait in the same way, because repetition alone promotes nothing.
+A dream waits for review with ``[dream] apply = "propose"``. A user accepts or rejects it.
 """
 
 import contextlib
 import difflib
-import os
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC
 from functools import partial
 from itertools import zip_longest
-from typing import Final
 
 from attrs import evolve
 
@@ -23,17 +18,16 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import notes
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast.text import count, log, one_line, same_key
-from holdfast_app.authorship import ownwords, witness
+from holdfast.text.lazy import log
+from holdfast.text.plain import one_line
+from holdfast_app.authorship import witness
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, dreamlog, memorytext, when
 from holdfast_app.dream.consolidate import Before, updated
 from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Status
-from holdfast_app.dream.grounding.sources import sentences
 from holdfast_app.dream.when import Mark
-from holdfast_app.facts.rejected import Rejected, key_of
-from holdfast_app.journal import journal
-from holdfast_app.records import archive, journals, ownlines
+from holdfast_app.facts.rejected import key_of
+from holdfast_app.records import archive, ownlines
 
 logger = log("holdfast.dream")
 
@@ -301,83 +295,3 @@ def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
     pairs = zip_longest(map(one_line, lines), said, fillvalue="")
     found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
     return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
-
-
-#: Names the proposer where a dream's plugin is named.
-PROPOSER: Final = "repetition"
-#: Number of sessions in which a sentence must have been said, and of newest sessions that are read.
-LEAST, _NEWEST = 3, 60
-#: A sentence's length in words, and a message's in characters. Longer messages are mostly pasted.
-_WORDS: Final = range(4, 31)
-_MAX_CHARS: Final = 600
-_MOST: Final = 10
-_HEADING: Final = "## Said repeatedly"
-
-
-def propose(services: Services) -> None:
-    """Let the sentences that were said in :data:`LEAST` sessions wait for review, instead of an earlier such proposal.
-    Never raises, because the dream itself is done."""
-    with suppress(HoldfastError):
-        waiting = dreamlog.proposal(services.state)
-        if waiting is not None and waiting.result.plugin != PROPOSER:
-            return
-        if proposal := _proposal(services):
-            dreamlog.propose(services.state, proposal)
-        elif waiting is not None:
-            dreamlog.clear_inbox(services.state)
-
-
-def _proposal(services: Services) -> Proposal | None:
-    name = services.layout.name(Surface.MEMORY)
-    document = services.store.read(name)
-    if document is not None and services.store.sifted(document).withheld:
-        return None
-    old = document.text if document is not None else ""
-    known = {same_key(item.text) for item in memorytext.read(old, prose_is_item=True).items}
-    known |= {same_key(fact.content) for fact in services.store.backend.facts()}
-    known |= {same_key(t) for r in dreamlog.entries(services.state) if r.status is Status.REJECTED for t in r.added}
-    rejected = Rejected(services)
-    new = [text for key, text in _said(services).items() if key not in known and not rejected.has(text)][:_MOST]
-    if not new:
-        return None
-    text = "\n".join([f"{old.rstrip() or memorytext.TITLE}\n", f"{_HEADING}\n", *(f"- {one}" for one in new), ""])
-    try:
-        services.gate.admit(text, surface=Surface.MEMORY, name=name, previous=old or None)
-    except Refused:
-        return None
-    result = DreamResult(
-        id=new_id(),
-        at=services.now(),
-        status=Status.PROPOSED,
-        plugin=PROPOSER,
-        reason=f"{count(len(new), 'sentence')} said in {LEAST} sessions or more. Only you can add them.",
-        added=new,
-        lines=[dreamlog.Supported(text=one) for one in new],
-        diff="".join(diff(old, text, name)),
-    )
-    base = document.revision if document is not None else ABSENT
-    return Proposal(result=result, name=name, text=text, base=base, digest=when.mark(services.state).digest)
-
-
-def _said(services: Services) -> dict[str, str]:
-    """Key -> sentence, of those said in enough sessions, the most frequent first."""
-    sessions, first = Counter[str](), dict[str, str]()
-    for path in journals.by_age(services.state)[-_NEWEST:]:
-        found = {same_key(text): text for text in _sentences(services, path)}
-        sessions.update(found.keys())
-        first = found | first
-    return {key: first[key] for key, number in sessions.most_common() if number >= LEAST}
-
-
-def _sentences(services: Services, path: str) -> Iterator[str]:
-    session = journal.session_id_of(path)
-    if session is None or not os.path.isfile(path):
-        return
-    for entry in journal.Journal(services.state, session).of_kinds("message"):
-        record = entry.record
-        if record["role"] != "user" or len(record["text"]) > _MAX_CHARS:
-            continue
-        for line in ownwords.own_words(record["text"]).splitlines():
-            for _, text in sentences(line.strip()):
-                if len(text.split()) in _WORDS and not text.endswith(("?", ":")) and "[REDACTED" not in text:
-                    yield text.strip()

@@ -17,7 +17,7 @@ from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload, turns_of
 from holdfast.models.payload import OPTIONAL
 from holdfast.services.interfaces import Completed
-from holdfast.text import is_none, is_open
+from holdfast.text.plain import is_none, is_open
 from holdfast_app.authorship import sources
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.extraction import extract

@@ -26,7 +26,8 @@ from holdfast.journal import order, summaries
 from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.services.interfaces import FactService, Gathered
 from holdfast.storage import block_marker, sha256
-from holdfast.text import Lazy, is_none, log
+from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background, progress
 from holdfast_app.authorship.witness import REASON, Witness

@@ -13,7 +13,8 @@ import attrs
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
 from holdfast.models import Profile
-from holdfast.text import BOM, Lazy, clean, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import BOM, clean, same_key
 from holdfast_app.base import Services
 from holdfast_app.printable import cut
 from holdfast_app.records import ownlines

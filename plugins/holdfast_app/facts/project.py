@@ -64,7 +64,7 @@ class RemembersFacts(project.Project):
         as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
         Raises: BadValue for a negative budget; PluginError; Corrupt.
         """
-        from holdfast.text import tokens
+        from holdfast.text.humanize import tokens
         from holdfast_app.facts.prompt import prompt
 
         budget = self.config.prompt.max_tokens if max_tokens is None else max_tokens

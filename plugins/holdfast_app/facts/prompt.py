@@ -26,7 +26,8 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Refused, must_be, must_be_whole
 from holdfast.models import Fact
 from holdfast.storage import FactOrder, snapshot
-from holdfast.text import log, one_line
+from holdfast.text.lazy import log
+from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.facts.store import origins
 from holdfast_app.records import recalled

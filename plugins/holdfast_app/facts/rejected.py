@@ -19,7 +19,7 @@ from attrs import frozen
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import ownership_mark, private
 from holdfast.storage import sha256_of
-from holdfast.text import same_key
+from holdfast.text.plain import same_key
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.records import blocks

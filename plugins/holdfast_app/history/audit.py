@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final, NamedTuple, Self
 
 from holdfast.models import Message
-from holdfast.text import same_key, tokens
+from holdfast.text.humanize import tokens
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.message_formats.reading import SUMMARY, Transcript
 from holdfast_app.offline import asked

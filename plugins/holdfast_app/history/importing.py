@@ -6,7 +6,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.errors import HoldfastError
 from holdfast.models import Payload
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.history.memories import PROGRAMS

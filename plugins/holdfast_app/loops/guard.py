@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused
 from holdfast.models import Message
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.loops import frameworks, servers
 from holdfast_app.loops.hold import ROUNDS, Hold, finished, parse, restless
 from holdfast_app.message_formats.leaves import says

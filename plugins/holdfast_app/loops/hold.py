@@ -19,7 +19,7 @@ from holdfast import Holdfast, Session
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.journal import capture
 from holdfast.models import Message
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
 from holdfast_app.message_formats import messages as plain

@@ -13,7 +13,7 @@ Time is linear in the document's length; only one line is held.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from holdfast.text import BOM, lines
+from holdfast.text.plain import BOM, lines
 from holdfast_app.markdown import marks
 
 _BULLETS: Final = marks.BULLETS + "\u2022\u2013\u2014"

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.text import BOM, Lazy
-from holdfast.text import lines as lines_of
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import BOM
+from holdfast.text.plain import lines as lines_of
 from holdfast_app.markdown import marks
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from holdfast.models import Message
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.message_formats.leaves import (
     MAX_SAID_CHARS,
     STRUCTURE,

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 
 from holdfast.models import Message
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.printable import cut

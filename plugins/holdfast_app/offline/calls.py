@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.fs.paths import is_absolute
 from holdfast.models import Message
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.offline import asked
 from holdfast_app.offline.speech import clip
 

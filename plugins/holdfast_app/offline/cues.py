@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.models import Category
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import endings, lasting
 
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.text import count, same_key
+from holdfast.text.humanize import count
+from holdfast.text.plain import same_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind

@@ -9,7 +9,8 @@ from itertools import dropwhile
 from typing import Any, Final
 
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.text import count, is_none, same_key
+from holdfast.text.humanize import count
+from holdfast.text.plain import is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats.reading import SUMMARY

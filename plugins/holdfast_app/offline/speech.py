@@ -12,7 +12,8 @@ from math import log
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text import Lazy, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.markdown import marks

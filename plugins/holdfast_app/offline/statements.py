@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from attrs import define, evolve, field
 
 from holdfast.models import Category, FactCandidate, Message
-from holdfast.text import Lazy, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues

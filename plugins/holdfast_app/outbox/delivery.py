@@ -11,7 +11,8 @@ from holdfast.flush import notes
 from holdfast.fs import paths
 from holdfast.models import Payload, Receipt
 from holdfast.storage import block_marker
-from holdfast.text import log, one_line
+from holdfast.text.lazy import log
+from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.outbox import FILE, Delivery, Item, Outbox, Send

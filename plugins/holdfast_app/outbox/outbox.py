@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import private
 from holdfast.models import Evidence
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
 
 logger = log(__name__)

@@ -22,7 +22,7 @@ from holdfast import models
 from holdfast.api import PluginContext, hookimpl
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
-from holdfast.text import one_line
+from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge, Post
 from holdfast_app.printable import cut
 

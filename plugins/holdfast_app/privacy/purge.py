@@ -22,7 +22,7 @@ from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, must_be
 from holdfast.fs import durable, private
 from holdfast.models import Fact
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast.validation import ValidationRequest, mask
 from holdfast_app.base import Services
 from holdfast_app.journal import journal

@@ -21,7 +21,8 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.fs import durable, records, safeopen
 from holdfast.models import Fact
-from holdfast.text import normalized, untrusted
+from holdfast.text import untrusted
+from holdfast.text.plain import normalized
 from holdfast_app.base import Services
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from holdfast.flush import curated
 from holdfast.models import CuratedEntry
 from holdfast.services.interfaces import Room
 from holdfast.storage import Document, block_marker, sha256
-from holdfast.text import one_line, same_key
+from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.records import ownlines
 

@@ -12,8 +12,9 @@ from holdfast import models
 from holdfast.config.serde import moment
 from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
 from holdfast.storage import block_marker, tombstone
-from holdfast.text import Lazy, one_line
-from holdfast.text import lines as split
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import lines as split
+from holdfast.text.plain import one_line
 from holdfast_app.records import ownlines
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from holdfast.models import Turn
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 
 #: The stored facts' name among a brief's documents.

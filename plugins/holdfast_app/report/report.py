@@ -17,7 +17,8 @@ from holdfast.errors import Corrupt, must_be_whole
 from holdfast.flush import handoff, notes
 from holdfast.journal import safety
 from holdfast.models import Written
-from holdfast.text import one_line, same_key, untrusted
+from holdfast.text import untrusted
+from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, read_line
 from holdfast_app.markdown.marks import without_boxes

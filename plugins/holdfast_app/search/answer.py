@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from holdfast.text import Lazy, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.printable import cut
 from holdfast_app.search import records, words

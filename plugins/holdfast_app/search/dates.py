@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",

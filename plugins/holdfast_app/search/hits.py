@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from holdfast import Holdfast
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.records import ownlines
 from holdfast_app.search import index, records, words
 from holdfast_app.search.rank import Ranked

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeVar
 from holdfast import Holdfast
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app import background
 from holdfast_app.progress import report
 from holdfast_app.search import dates, records, words

@@ -19,7 +19,8 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import paths, private
 from holdfast.storage import Capability
-from holdfast.text import Lazy, untrusted
+from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
 from holdfast_app.journal import journal, past
 from holdfast_app.journal.journal import Journal
 from holdfast_app.markdown import marks

@@ -13,7 +13,7 @@ from holdfast import Holdfast
 from holdfast.clock import must_be_moment
 from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
 from holdfast.journal.journal import file_stem
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.project_settings import resolved
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked

@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"

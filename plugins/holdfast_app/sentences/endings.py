@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import lasting, linear
 
 #: What a message can be: a request, consent, the end of the work, a pause in it, or only information.

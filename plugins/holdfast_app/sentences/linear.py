@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 SCALE: Final = 100
 #: Stands for code, paths, addresses and options, whose words are their own; digits become "0".

@@ -34,7 +34,8 @@ from itertools import chain, product
 from math import fsum
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from holdfast.text import FINAL, Lazy, normalized, same_key
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import FINAL, normalized, same_key
 from holdfast_app.sentences import vocabulary as v
 
 K = TypeVar("K", bound=Hashable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 
 def _set(words: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ import time
 from holdfast.errors import HoldfastError, PluginError, must_be
 from holdfast.fs import private, safeopen
 from holdfast.session import Session
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.journal import journal
 from holdfast_app.records import journals

@@ -6,7 +6,7 @@ from typing import Any, Final
 from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.message_formats.leaves import BACKGROUND, background_result, clean, readable, says, without_injected
 from holdfast_app.message_formats.messages import take_content, text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key

@@ -24,7 +24,7 @@ from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
 from holdfast.gate import Gate
 from holdfast.storage import ABSENT
-from holdfast.text import clean
+from holdfast.text.plain import clean
 from holdfast_app import progress
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.privacy.transforms import is_database, map_texts

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from holdfast.text import BOM
+from holdfast.text.plain import BOM
 from holdfast_app.markdown import marks
 
 _FENCE = "+++"

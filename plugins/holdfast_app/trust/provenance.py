@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config import settings
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable, private, safeopen
-from holdfast.text import count, untrusted
+from holdfast.text import untrusted
+from holdfast.text.humanize import count
 from holdfast_app.project_settings import resolved, trust
 from holdfast_app.trust import passages
 from holdfast_app.trust.gitlines import Origins

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private
-from holdfast.services import services
+from holdfast.services import store
 from holdfast.storage import (
     ABSENT,
     Add,
@@ -94,7 +94,7 @@ class Trusting:
         return ""
 
 
-class Store(services.Store):
+class Store(store.Store):
     """Documents as in the kernel's, and facts. ``provenance`` records its writes."""
 
     def __init__(self, backend: StorageBackend, layout: Layout, state: str, provenance: Trusting) -> None:

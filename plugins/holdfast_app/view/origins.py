@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from holdfast import Fact
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import sources
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.dreamlog import Status

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry, Finding, Severity
-from holdfast.text import BOM, same_key
+from holdfast.text.plain import BOM, same_key
 from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import TEXT, read_line

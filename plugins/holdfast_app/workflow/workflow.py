@@ -22,7 +22,7 @@ from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import BadValue, Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
-from holdfast.text import BOM
+from holdfast.text.plain import BOM
 from holdfast_app.base import Services
 from holdfast_app.records import json_file, recalled
 from holdfast_app.trust import provenance

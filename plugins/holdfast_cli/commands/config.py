@@ -16,7 +16,7 @@ from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.fs import durable
 from holdfast.plugin import discovery
-from holdfast.text import nearest
+from holdfast.text.humanize import nearest
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers

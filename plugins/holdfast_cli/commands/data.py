@@ -11,7 +11,7 @@ import attrs
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import Refused
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.history.files import is_foreign
 from holdfast_app.history.importing import take_all
 from holdfast_app.printable import size

@@ -10,7 +10,7 @@ from holdfast.fs import durable, safeopen
 from holdfast.models import Check
 from holdfast.plugin.discovery import BACKENDS
 from holdfast.storage import snapshot
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.checkup import threeway
 from holdfast_app.checkup.examine import examine, inventory
 from holdfast_app.checkup.verify import TAMPERED, verify_all

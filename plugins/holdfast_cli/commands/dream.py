@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.dream import when, write
 from holdfast_app.dream.dreamlog import DreamResult, Status

@@ -10,7 +10,7 @@ from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
 from holdfast.models import Fact
 from holdfast.storage import snapshot
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, read_rows
 from holdfast_app.printable import json_safe

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.journal.capture import ROLES
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app import background
 from holdfast_app.capture import capture, stored_id
 from holdfast_app.progress import report

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast import Holdfast
 from holdfast.errors import Corrupt, NotFound, Unavailable
 from holdfast.storage import Document
-from holdfast.text import count, nearest
+from holdfast.text.humanize import count, nearest
 from holdfast_app.brief.resume import Brief
 from holdfast_app.printable import size
 from holdfast_app.records import lastbrief

@@ -9,7 +9,7 @@ from attrs import evolve
 from holdfast.config.serde import fact_out
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import snapshot
-from holdfast.text import ago, count, tokens
+from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_app.facts.store.values import check_confidence
 from holdfast_app.printable import some

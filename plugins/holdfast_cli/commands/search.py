@@ -4,7 +4,7 @@ import sys
 from datetime import datetime
 from typing import Any, Final
 
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app.search import KINDS, index
 from holdfast_app.search.answer import in_short, said, when
 from holdfast_app.search.hits import Hits, SearchHit

@@ -9,7 +9,7 @@ from holdfast.clock import local_now
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
 from holdfast_app.brief.resume import Brief
 from holdfast_app.project_settings import files

@@ -12,7 +12,7 @@ from holdfast.config import settings
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
 from holdfast.models import Fact
-from holdfast.text import count
+from holdfast.text.humanize import count
 from holdfast_app.checkup import adoption
 from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, must_be_whole
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app.history.audit import Repeated, repeated
 from holdfast_app.history.sessions import Past, found
 from holdfast_app.message_formats.reading import SUMMARY

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
 from holdfast.flush.handoff import Work
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_app.outbox.outbox import Item
 from holdfast_app.sessions.lookup import short
 from holdfast_app.spool import Kept

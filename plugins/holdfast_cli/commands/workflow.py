@@ -9,7 +9,8 @@ from attrs import evolve
 from holdfast import Holdfast
 from holdfast.config.serde import moment, unstructure
 from holdfast.models import CuratedEntry, turns_of
-from holdfast.text import ago, clip
+from holdfast.text.humanize import ago
+from holdfast.text.plain import clip
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import MAX_CHARS, line_of
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from

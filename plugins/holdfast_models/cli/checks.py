@@ -10,7 +10,7 @@ from holdfast.api import Check, Outcome
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import private
-from holdfast.text import ago, count
+from holdfast.text.humanize import ago, count
 from holdfast_models.cli.programs import find, number, rows
 from holdfast_models.retry import USAGE_FILE
 

@@ -7,7 +7,8 @@ not read an OAuth login. ``--tools ""`` leaves out the built-in tools.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from holdfast_models.cli.programs import SYSTEM_FILE, CliModel, Ended, Start, number, rows, string
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, rows, string
 from holdfast_models.retry import Completion
 
 _ARGUMENTS = (

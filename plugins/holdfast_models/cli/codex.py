@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from holdfast.text import untrusted
-from holdfast_models.cli.programs import SYSTEM_FILE, CliModel, Ended, Start, number, rows, string
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, rows, string
 from holdfast_models.retry import Completion
 
 _ARGUMENTS = (

@@ -10,7 +10,8 @@ import shutil
 from collections.abc import Mapping
 from typing import ClassVar
 
-from holdfast_models.cli.programs import SYSTEM_FILE, CliModel, Ended, Start, number, part, string, whole
+from holdfast_models.cli.model import SYSTEM_FILE, CliModel, Start
+from holdfast_models.cli.programs import Ended, number, part, string, whole
 from holdfast_models.retry import Completion
 
 #: A name that no MCP server and no extension has.

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from holdfast_models.cli import programs
-from holdfast_models.cli.programs import CliModel, Ended, Start, number, part, rows, string, whole
+from holdfast_models.cli.model import CliModel, Start
+from holdfast_models.cli.programs import Ended, number, part, rows, string, whole
 from holdfast_models.retry import Completion
 
 _AGENT = "holdfast-model"

@@ -10,7 +10,7 @@ reads each character once and cannot run away.
 import re
 from collections import namedtuple
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 #: Maximum length of a value. A private key is longer, but found by its own format.
 MAX_VALUE = 4096

@@ -7,7 +7,7 @@ semicolons or tabs.
 import re
 from collections.abc import Iterator
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, prose, values
 from holdfast_redaction.patterns import Hit
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: Each secret's name contains at least one entry, in lower case. The search starts at these.

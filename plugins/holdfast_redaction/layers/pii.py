@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Budget, Hit
 
 #: Length of an IBAN by country. Source: SWIFT IBAN Registry, release 99.

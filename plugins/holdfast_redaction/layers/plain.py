@@ -7,7 +7,7 @@ The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. 
 import re
 from bisect import bisect_right
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import values
 from holdfast_redaction.patterns import Hit
 

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, values
 from holdfast_redaction.layers.assign import SCRIPT, Value
 from holdfast_redaction.layers.values import FAINT, PASSWORD

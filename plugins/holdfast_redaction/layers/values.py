@@ -8,7 +8,7 @@ type or algorithm name, or the id, hash, version, time or number of something el
 import re
 from functools import lru_cache
 
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 
 #: A name's strength. A password may be any word, a named key (``api_key``) anything except a plain word, a bare
 #: ``token`` only a random string, and an unknown key (``acme_key``) only a long random string.

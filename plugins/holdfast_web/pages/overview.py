@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeVar
 from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
-from holdfast.text import is_none
+from holdfast.text.plain import is_none
 from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.dreamlog import Status as DreamStatus
 from holdfast_app.records import lastbrief

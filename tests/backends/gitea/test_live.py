@@ -22,7 +22,7 @@ from tests.support.gitea.plain_client import Reply, call
 from holdfast import Holdfast, Payload
 from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
-from holdfast.text import one_line
+from holdfast.text.plain import one_line
 from holdfast_app.config import Config
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.trail import quiet

@@ -26,8 +26,8 @@ from holdfast_models.base import ModelPlugin
 from holdfast_models.cli.claude import ClaudeCli
 from holdfast_models.cli.codex import CodexCli
 from holdfast_models.cli.gemini import GeminiCli
+from holdfast_models.cli.model import CliModel
 from holdfast_models.cli.opencode import OpencodeCli
-from holdfast_models.cli.programs import CliModel
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")
 

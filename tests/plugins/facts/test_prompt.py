@@ -8,7 +8,7 @@ from tests.plugins.facts.test_facts import Masker
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Profile
-from holdfast.text import tokens
+from holdfast.text.humanize import tokens
 from holdfast_app.records import recalled
 from holdfast_models import recall
 

@@ -71,7 +71,8 @@ class Client:
 @contextmanager
 def served(memory, *, idle_s=600.0):
     """A running server for ``memory``, and a client that has not entered yet."""
-    from holdfast_web.site import Server, Site
+    from holdfast_web.server import Server
+    from holdfast_web.site import Site
 
     with Server(0, idle_s=idle_s) as server:
         server.site = Site(memory, port=server.server_port)

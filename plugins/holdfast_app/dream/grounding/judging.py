@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
 from holdfast_app.base import Services
 from holdfast_app.dream.grounding.check import Grounded, ground

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from holdfast.text import lines, normalized, same_key
+from holdfast.text.plain import lines, normalized, same_key
 from holdfast_app.dream.memorytext import LASTING
 from holdfast_app.markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
 from holdfast_app.markdown.marks import without_boxes

@@ -18,7 +18,8 @@ from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed,
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
-from holdfast.text import Lazy, log, same_key
+from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services

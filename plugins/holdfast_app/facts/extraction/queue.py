@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.models import Turn
 from holdfast.storage import sha256
-from holdfast.text import log
+from holdfast.text.lazy import log
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DurableQueue, Row

@@ -11,7 +11,8 @@ from attrs import frozen
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.models import AddOutcome, AddResult
-from holdfast.text import Lazy, log, untrusted
+from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy, log
 from holdfast_app import progress
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness

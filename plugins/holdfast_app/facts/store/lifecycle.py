@@ -19,7 +19,8 @@ from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, must_be,
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Remove, delete_fact, get_fact
-from holdfast.text import Lazy, log, same_key
+from holdfast.text.lazy import Lazy, log
+from holdfast.text.plain import same_key
 from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of

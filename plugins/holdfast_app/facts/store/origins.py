@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from holdfast.models import Fact
-from holdfast.text import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_app.sentences.relation import Known, Relation
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from holdfast.errors import BadValue
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.text import same_key
+from holdfast.text.plain import same_key
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.facts.store import origins
 from holdfast_app.printable import cut

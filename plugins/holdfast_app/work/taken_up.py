@@ -1,0 +1,83 @@
+"""Closes the open work of an earlier session that a later session goes on with, because the later one's entry tells
+how it stands now.
+
+A session takes up the newest open entry when its user first only says to go on, and each entry whose words come back in
+a sentence of the user's first requests. Entries with a stated next step stay, because who stated it also closes it.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from holdfast.config.serde import moment
+from holdfast.errors import Conflict, HoldfastError
+from holdfast.flush.handoff import Work
+from holdfast.text.lazy import log
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.base import Services
+from holdfast_app.journal.journal import Journal
+from holdfast_app.offline import asked
+from holdfast_app.offline.asked import Kind
+from holdfast_app.records import work_log
+from holdfast_app.search import words
+from holdfast_app.work.worklist import WorkList
+
+logger = log(__name__)
+
+#: Numbers of a session's first messages, and of its first requests, to read.
+_MESSAGES: Final = 200
+_REQUESTS: Final = 2
+_BYTES: Final = 10_000  # of an earlier journal's end
+#: The least share of a sentence's words in the entry, and that of a sentence with one such word.
+_SHARE: Final = 0.3
+_ONE_WORD: Final = 0.5
+
+
+def close(services: Services, session: str) -> None:
+    """Close what ``session``, which has just been flushed, took up. Never fails: the work stays open then."""
+    try:
+        work = WorkList(services)
+        entries = [one for one in work.list() if one.session != session and one.derived]
+        for one in _taken_up(services, session, entries) if entries else ():
+            if work_log.of_flush(services.state, one.session, one.flush) is None:  # otherwise a person decided
+                with suppress(Conflict):  # it goes on itself
+                    work.close(one.session, f"session {session} goes on with it")
+    except HoldfastError as error:
+        logger.warning("earlier work could not be closed: %s", error.message)
+
+
+def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list[Work]:
+    rows = islice(Journal(services.state, session).of_kinds("message"), _MESSAGES)
+    records = [row.record for row in rows if row.record["role"] == "user"]
+    begun = moment(str(records[0]["at"])) if records else None
+    earlier = [one for one in entries if begun and one.when and one.when < begun]
+    if begun is None or not earlier:
+        return []
+    kinds: list[Kind] = []
+    asks: list[str] = []
+    for own in filter(None, (own_words(record["text"]) for record in records)):
+        kinds.append(asked.kind_of_words(own))
+        asks += [own] * (kinds[-1] is not Kind.COURTESY)
+        if len(asks) == _REQUESTS:
+            break
+    if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
+        return [*islice((one for one in earlier if not _runs(services, one, begun)), 1)]
+    sentences = [part for own in asks for part in asked.requesting(own)]
+    named = (one for one in earlier if any(_names(sentence, one) for sentence in sentences))
+    return [one for one in named if not _runs(services, one, begun)]
+
+
+def _runs(services: Services, work: Work, since: datetime) -> bool:
+    """Whether the work's own session has said something ``since``, so that both run at once."""
+    rows = list(Journal(services.state, work.session).of_kinds("message", start=-_BYTES))
+    return bool(rows) and moment(str(rows[-1].record["at"])) > since
+
+
+def _names(sentence: str, work: Work) -> bool:
+    """Whether the sentence is about the work."""
+    said = words.stems(sentence)
+    common = said & words.stems(f"{work.objective} {work.active_task} {work.next_action}")
+    least = _SHARE if len(common) > 1 else _ONE_WORD
+    return len(common) >= least * len(said) and any(len(word) == words.STEM or not word.isalpha() for word in common)

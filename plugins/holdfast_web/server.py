@@ -1,0 +1,114 @@
+"""The HTTP server: loopback only, GET and HEAD only, one request per connection, stops when idle."""
+
+import logging
+import os
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+from holdfast.errors import Unavailable
+from holdfast_web.site import Response, Site
+
+logger = logging.getLogger(__name__)
+
+_HOST: Final = "127.0.0.1"
+#: Seconds that a connection may take to send its request, or to take the answer.
+_PATIENCE_S: Final = 15.0
+#: Seconds between two checks whether the server is idle.
+_CHECK_S: Final = 0.1
+
+
+class Server(ThreadingHTTPServer):
+    """Serves ``site`` until it is shut down, or until no request came for ``idle_s`` seconds."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another process take the port
+    request_queue_size = 64
+
+    def __init__(self, port: int, *, idle_s: float) -> None:
+        """Bind to loopback; ``port`` 0 picks a free one. Raises: Unavailable."""
+        self.site: Site | None = None
+        self._idle_s = idle_s
+        self._last = time.monotonic()
+        #: Whether :meth:`interrupt` was called.
+        self.interrupted = False
+        try:
+            super().__init__((_HOST, port), _Handler)
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise Unavailable(
+                f"Port {port} cannot be used: {why}.", next_step="Leave out --port to use a free port."
+            ) from error
+
+    def server_bind(self) -> None:
+        """Bind without the base class's reverse name lookup, which can stall."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = _HOST, int(self.server_address[1])
+
+    def run(self) -> None:
+        """Serve until stopped or idle."""
+        self._last = time.monotonic()
+        self.serve_forever(poll_interval=_CHECK_S)
+
+    def interrupt(self) -> None:
+        """Make :meth:`run` return soon. May be called from a signal handler."""
+        self.interrupted = True
+
+    def service_actions(self) -> None:
+        """Called between requests by the serving thread, which must not wait for itself."""
+        if self.interrupted or time.monotonic() - self._last > self._idle_s:
+            threading.Thread(target=self.shutdown, daemon=True).start()
+            self._last = float("inf")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for the request."""
+        self._last = max(self._last, time.monotonic())
+        super().process_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that broke is not an error of the server."""
+        logger.debug("a connection ended with an error")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    timeout = _PATIENCE_S
+    server_version = "holdfast"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def _answer(self, *, body: bool) -> None:
+        site = self.server.site
+        if site is None:
+            return
+        host, cookie = self.headers.get_all("Host") or [], self.headers.get_all("Cookie") or []
+        self._send(site.answer(self.path, host=host[0] if len(host) == 1 else None, cookie="; ".join(cookie)), body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Errors that the base class finds, such as a malformed or too long request, and every other method."""
+        if self.server.site is not None:
+            code = 405 if code == 501 else code
+            self._send(self.server.site.refusal(code), body=getattr(self, "command", "") != "HEAD")
+
+    def _send(self, response: Response, body: bool) -> None:
+        if self.request_version == "HTTP/0.9":
+            return
+        self.send_response_only(response.status)
+        for name, value in response.headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(response.body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if body:
+            self.wfile.write(response.body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Requests are not logged: their addresses hold the token and the search words."""
