@@ -106,7 +106,6 @@ class Plugins(PluginManager):
         ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects,
         ``before`` the session's state before the turns.
         """
-
         results: list[tuple[str, models.Extraction]] = []
         failures: list[HookFailed] = []
         arguments = {"turns": turns, "known": known, "before": models.Payload() if before is None else before}

@@ -96,7 +96,6 @@ def payload_from(data: object, source: str = "The payload") -> models.Payload:
 
     Raises: ConfigError naming each bad key.
     """
-
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"objective": "..."}.')
     return structure({k: v for k, v in data.items() if k not in ("derived", "sources")}, models.Payload, what=source)
@@ -113,7 +112,6 @@ def flushed_payload(record: Mapping[str, Any]) -> models.Payload:
 
 def receipt_from(data: object) -> models.Receipt:
     """A receipt from a journal record. Raises: Corrupt."""
-
     step = "Run `holdfast doctor`: it names the journal."
     return structure(data, models.Receipt, what="A stored receipt", error=Corrupt, next_step=step)
 

@@ -340,8 +340,8 @@ def _line_start(file: BinaryIO, end: int) -> int:
 
 def session_files(state: str) -> list[str]:
     """Paths of the journals in ``state/sessions``, sorted. Raises: Unavailable."""
-    folder = os.path.join(state, "sessions")
-    return [os.path.join(folder, name) for name in private.names(folder) if name.endswith(".jsonl")]
+    folder = os.path.join(state, "sessions", "")  # ends in a separator: a year has thousands of journals
+    return [folder + name for name in private.names(folder) if name.endswith(".jsonl")]
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:

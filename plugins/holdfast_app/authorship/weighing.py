@@ -41,7 +41,8 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
     """The weight of ``text``, which an agent states after it ``heard`` these messages."""
     said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
     found: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
-    user = spoken = 0.0  # by the agent, whose own words come back in results
+    user = 0.0
+    spoken = 0.0  # by the agent, whose own words come back in results
     is_sentence = len(said.stems) >= _FEWEST and not said.points
     for one in heard if said.stems else ():
         kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
@@ -57,7 +58,7 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
         if kind == "user":
             own = strangers.stems_shared(_own(one.message.text), said) / len(said.stems)
             user, kind = max(user, own), "outside"
-            share *= share > own  # what the user quotes
+            share = share if share > own else 0.0  # what the user quotes
         if kind == "assistant":
             spoken = max(spoken, share)
         elif share > spoken and is_sentence:

@@ -21,7 +21,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be, must_be_whole
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
-from holdfast.text.humanize import count as counted
+from holdfast.text import humanize
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
@@ -298,7 +298,7 @@ class _Run(Run):
             taken.append((source, outgoing(text, surface=Surface.DAILY, name=source)))
             count += more
         if count:
-            self.warn(f"Left out {counted(count, 'line')} of the notes: {REASON}.")
+            self.warn(f"Left out {humanize.count(count, 'line')} of the notes: {REASON}.")
         if not taken:
             raise NotApplied(
                 f"MEMORY.md and the newest note are longer than {self.services.config.dream.max_chars:,} characters.",

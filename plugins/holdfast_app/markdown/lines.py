@@ -13,7 +13,7 @@ Time is linear in the document's length; only one line is held.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from holdfast.text.plain import BOM, lines
+from holdfast.text import plain
 from holdfast_app.markdown import marks
 
 _BULLETS: Final = marks.BULLETS + "\u2022\u2013\u2014"
@@ -65,8 +65,8 @@ class Lines:
     def __iter__(self) -> Iterator[Line]:
         fence: Line | None = None
         comment, opened = False, 0
-        after_mark = len(BOM) if self._text.startswith(BOM) else 0
-        for number, (_, line) in enumerate(lines(self._text, start=after_mark), 1):
+        after_mark = len(plain.BOM) if self._text.startswith(plain.BOM) else 0
+        for number, (_, line) in enumerate(plain.lines(self._text, start=after_mark), 1):
             if fence:
                 text = line.lstrip()
                 closed = marks.closes(text, fence.mark) and len(line) - len(text) <= fence.indent + 3

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.text import plain
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import BOM
-from holdfast.text.plain import lines as lines_of
 from holdfast_app.markdown import marks
 
 if TYPE_CHECKING:
@@ -50,8 +49,8 @@ class Outline(NamedTuple):
 
 def outline(text: str) -> Outline:
     """The headings of ``text``, and any block left open at its end."""
-    after_mark = len(BOM) if text.startswith(BOM) else 0
-    rows = list(lines_of(text, start=after_mark))
+    after_mark = len(plain.BOM) if text.startswith(plain.BOM) else 0
+    rows = list(plain.lines(text, start=after_mark))
     lines = [line for _, line in rows]
     tokens = _parse(lines)
     if nested := {at for at in _headings_in_lists(tokens) if _INDENTED.match(lines[at])}:

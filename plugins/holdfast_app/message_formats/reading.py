@@ -117,7 +117,7 @@ class Reading:
         """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
         if role == "assistant" and "</think" in text:
             text, thoughts = _without_thoughts(text)
-            self._add(role, clip(clean(thoughts).strip(), MAX_SAID_CHARS), f"{key}#think", THINKING, aside=True)
+            self.think({"thinking": thoughts}, key=f"{key}#think")
         if text:
             self._add(role, clip(clean(text).strip(), MAX_SAID_CHARS), key, aside=aside)
 

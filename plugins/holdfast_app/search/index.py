@@ -203,9 +203,14 @@ def entries(db: sqlite3.Connection, ids: Iterable[int], where: str = "") -> dict
     """The existing ones of these entries, by id, under a condition of ours."""
     rows = db.execute(
         f"SELECT entry.*, source.name, origin FROM entry JOIN source ON source.id = entry.id >> {SOURCE} "  # noqa: S608
-        f"WHERE entry.id IN ({','.join(map(str, ids))}) {f'AND ({where})' if where else ''}"
+        f"WHERE entry.id IN ({listed(ids)}) {f'AND ({where})' if where else ''}"
     )
     return {row[0]: Entry(*row) for row in rows}
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Numbers as SQL lists them."""
+    return ",".join(map(str, ids))
 
 
 def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:

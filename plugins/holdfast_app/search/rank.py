@@ -18,7 +18,7 @@ from operator import mul
 from typing import Final, NamedTuple
 
 from holdfast_app.search import KINDS, records, words
-from holdfast_app.search.index import PASSAGE, SOURCE, Entry, entries, size
+from holdfast_app.search.index import PASSAGE, SOURCE, Entry, entries, listed, size
 
 #: Number of entries ranked for their words, and their neighbours on both sides.
 _CANDIDATES, _AROUND = 60, 2
@@ -90,8 +90,8 @@ class Matches:
         passages = {self._best[one] for one in ids if one in self._best}
         sources = {passage >> SOURCE + PASSAGE for passage in passages}
         read = (
-            f"SELECT count(*), group_concat(CASE WHEN rowid IN ({_listed(passages)}) THEN rowid >> {PASSAGE} END), "  # noqa: S608
-            f"group_concat(DISTINCT CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({_listed(sources)}) "
+            f"SELECT count(*), group_concat(CASE WHEN rowid IN ({listed(passages)}) THEN rowid >> {PASSAGE} END), "  # noqa: S608
+            f"group_concat(DISTINCT CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({listed(sources)}) "
             f"THEN rowid >> {SOURCE + PASSAGE} END) FROM text WHERE text MATCH ? {self._where}"
         )
         total, weights = size(self._db), []
@@ -103,10 +103,6 @@ class Matches:
                 held[int(one)].add(number)
         whole = sum(weights) or 1.0
         return lambda *given: sum(weights[n] for n in set().union(*(held.get(one, ()) for one in given))) / whole
-
-
-def _listed(ids: Iterable[int]) -> str:
-    return ",".join(map(str, ids))
 
 
 def rank(

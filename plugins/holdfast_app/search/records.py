@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import paths, private
+from holdfast.fs import paths
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
@@ -79,8 +79,7 @@ def sources(memory: Holdfast) -> Iterator[Source]:
     """All of them, with their stamps. Raises: Unavailable."""
     services, config = memory.services, memory.config
     stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(services.state)}
-    hot = os.path.join(services.state, "sessions")
-    stamps |= {name: _stamp(f"{hot}/{name}") for name in private.names(hot) if name.endswith(".jsonl")}
+    stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(services.state)}
     yield from (Source(TURN, name, stamp) for name, stamp in stamps.items() if stamp)
     if is_served(memory):
         return

@@ -81,13 +81,12 @@ def test_read__compacted_mid_turn__keeps_what_was_said_without_context_and_summa
 def test_read__codex_script_that_edits__tells_the_files(tmp_path):
     listed = "Success. Updated the following files:\nM src/a.rs\n"
     edit = {"type": "patch_apply_end", "call_id": "exec-1", "stdout": listed, "success": True}
-    again = {**edit, "call_id": "call_2"}  # the call's own result tells it
     path = write(
         tmp_path / "rollout.jsonl",
         codex({"type": "custom_tool_call", "name": "exec", "call_id": "c", "input": "await tools.apply_patch(p)"}),
         codex(edit, kind="event_msg"),
         codex({"type": "custom_tool_call_output", "call_id": "c", "output": "{}"}),
-        codex(again, kind="event_msg"),
+        codex({**edit, "call_id": "call_2"}, kind="event_msg"),  # the call's own result tells it
     )
     call = ("assistant", "exec: await tools.apply_patch(p)")
     assert said(read(path)) == [call, ("tool", listed.strip()), ("tool", "{}")]
