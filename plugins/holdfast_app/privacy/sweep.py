@@ -153,6 +153,9 @@ class Walk:
     def _session(self, path: str) -> None:
         state = self.services.state
         session_id = journal.session_id_of(path)
+        if session_id is None and not self.dry_run:  # its writer may have just created it
+            with private.lock(path, timeout_s=_WAIT_S):
+                session_id = journal.session_id_of(path)
         if session_id is None or Journal(state, session_id).path != path:
             self.file(path)  # damaged at its beginning, or not written by holdfast
             return
