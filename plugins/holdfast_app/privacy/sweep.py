@@ -214,12 +214,13 @@ class Walk:
             return
         if not self.dry_run:
             self._forget(name)
-            if new is None:
-                services.store.delete(name)
-            else:
-                services.store.change(
-                    surface or "", name, lambda text: self.edit.document(surface, name, text or "") or ""
-                )
+            with services.store.turn(""):  # a flush reads back what it wrote first
+                if new is None:
+                    services.store.delete(name)
+                else:
+                    services.store.change(
+                        surface or "", name, lambda text: self.edit.document(surface, name, text or "") or ""
+                    )
         self._note("documents", name, removed=new is None)
 
     def _forget(self, name: str) -> None:
