@@ -142,7 +142,10 @@ class DreamConfig:
         project=stricter("dream.when", "manual", "auto"),
     )
     every_hours: float = setting(
-        24.0, "Hours after the last dream until the next one is due.", check=more_than(0), project=between(12, 8_760)
+        20.0,  # less than a day, or a session that ends earlier than yesterday's waits another day
+        "Hours after the last dream until the next one is due.",
+        check=more_than(0),
+        project=between(12, 8_760),
     )
     apply: str = setting(
         "auto",
