@@ -340,6 +340,10 @@ def attributed(
         gone = links - hostile.linked(links, witness.said)
         payload = payload.evolve(artifacts=[text for text in payload.artifacts if text not in gone])
     aside = _not_prose(payload)
+    request, _, answer = (payload.objective or "").partition(hostile.ANSWERED)
+    if "objective" in payload.derived and answer:
+        payload = payload.evolve(objective=request) if witness.is_hostile(answer) else payload
+        aside |= set() if witness.is_hostile(request) else {payload.objective or ""}
     changed = {
         text: hostile.MARK.format(name=source) + text
         for text in dict.fromkeys(contract.strings_of(payload))

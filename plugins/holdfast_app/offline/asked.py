@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import takewhile
 from typing import Final
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.printable import cut
@@ -14,6 +16,8 @@ from holdfast_app.sentences import endings, lasting
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
+_EMPHASIS: Final = Lazy(r"\*\*|`|^#+ ", re.MULTILINE)
+_READ_CHARS: Final = 400
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at (?:async )?\S+ ?[(:]"
@@ -44,6 +48,8 @@ _BEGAN: Final = 80
 #: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
 _MANY, _SURELY = 4, 0.9
 AFTER: Final = " (after: "
+#: Characters of the agent's answer to a short request, and the fewest that an excerpt needs.
+_ANSWER, _LEAST = 80, 20
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
 #: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
@@ -160,23 +166,43 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     """The last request in at most ``limit`` characters. It is followed in brackets by the task it belongs to: after a
     short one the last request before it of some length, or else the longest, that is neither a reply, an addition nor a
     question, and after a long one the oldest such request; or else by the oldest request, or that in the ``known``
-    objective of earlier messages. Empty without a request."""
-    requests = (own for _, own in _requests(reversed(messages)))
-    last = next(requests, "")
+    objective of earlier messages. Then by the agent's words, which say what it came to. Empty without a request."""
+    requests = _requests(reversed(messages))
+    message, last = next(requests, (None, ""))
     text = headline(last, limit)
     if not text:
         return text
-    earlier = list(requests)
+    earlier = [own for _, own in requests]
     tasks = [own for own in earlier if _is_task(own) and text not in own]
+    known = known.partition(hostile.ANSWERED)[0]
     oldest = earlier[-1] if earlier else known.partition(AFTER)[2].removesuffix(")") or known
     if len(text.encode()) > _ABOUT:
         text = headline(last, limit - _BEGAN)
         began = tasks[-1] if tasks else oldest
     else:
         began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
-    if not began or text in began:
-        return text
-    return f"{text}{AFTER}{headline(began, limit - len(text) - len(AFTER) - 1)})"
+    began = "" if text in began else headline(began, limit)
+    is_whole = hostile.instructs(f"{text} {began}")  # then all words have to be the user's
+    answer = "" if is_whole else _answer(messages, message, limit - len(text))
+    room = limit - len(text) - len(answer) - len(AFTER) - 1
+    after = f"{AFTER}{cut(began, room)})" if began and room > _LEAST else ""
+    return f"{text}{after}{answer}"
+
+
+def still(objective: str, messages: Sequence[Message]) -> str:
+    """A derived objective to which ``messages`` add no request, with the agent's newest words."""
+    text = objective.partition(hostile.ANSWERED)[0]
+    answer = "" if hostile.instructs(text) else _answer(messages, None, OBJECTIVE - len(text))
+    return f"{text}{answer}" if answer else objective
+
+
+def _answer(messages: Sequence[Message], request: Message | None, room: int) -> str:
+    """How the agent's newest text after ``request`` begins, in brackets."""
+    since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
+    said = next((m.text for m in since if m.role == "assistant" and not m.tool), "")
+    words = " ".join(_EMPHASIS.sub("", said[:_READ_CHARS]).split())
+    room = min(_ANSWER, room - len(hostile.ANSWERED) - 1)
+    return "" if min(room, len(words)) < _LEAST else f"{hostile.ANSWERED}{cut(words, room)})"
 
 
 def _is_task(own: str) -> bool:

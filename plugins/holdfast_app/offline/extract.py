@@ -110,6 +110,7 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
     if asked_last := asked.objective(messages, asked.OBJECTIVE, known if before.work_open else ""):
         return asked_last
     if known or not is_none(next_step):
+        known = asked.still(known, messages) if "objective" in before.derived else known
         return known or cut(next_step, asked.OBJECTIVE)
     spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]

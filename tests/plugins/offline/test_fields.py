@@ -53,7 +53,8 @@ def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_an
     session.compact(0)
     session.add("user", words)
     session.flush()
-    assert note().count("**Objective:** Fix the parser so that it accepts tabs.\n") == 2
+    task = "Fix the parser so that it accepts tabs. (agent: The lexer is changed. Next I'll add the tests for tabs.)"
+    assert note().count(f"**Objective:** {task}\n") == 2
     assert note().count("- Next step: The lexer is changed. Next I'll add the tests for tabs.\n") == 2
 
 
@@ -99,7 +100,7 @@ def test_flush__another_request_after_the_payload__its_task_and_the_announced_st
     request = "The payment test in tests/pay.py is flaky, please fix it first."
     step = "It compares times. Next I'll pin the clock in conftest.py."
     work = resumed(memory, payload, request, step)
-    task = f"{request} (after: Add OAuth login)"
+    task = f"{request} (after: Add OAuth login) (agent: {step})"
     assert (work.active_task, work.objective, work.next_action) == (task, task, step)
     assert work.blockers == ("The client secret is not here yet",)
     brief = memory.load(session="s").text
@@ -136,6 +137,8 @@ def test_flush__compactions_after_the_payload__stated_blocker_stays_until_anothe
 
 
 TASK = "Replace the CSV reader in src/import.py by the one of the standard library"
+CONTINUED = "This session is being continued from a previous conversation."
+DONE = "The retry is in place and documented in README.md now."
 STEP = "I have read src/import.py. Next I'll replace the reader and run the tests."
 
 
@@ -161,27 +164,28 @@ def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, 
         session.add("assistant" if number % 2 else "user", text)
     session.flush()
     [work] = opened().load().work
-    assert (work.objective, work.active_task, work.next_action) == (TASK, TASK, STEP)
+    task = f"{TASK} (agent: {STEP})"
+    assert (work.objective, work.active_task, work.next_action) == (task, task, STEP)
 
 
 @pytest.mark.parametrize(
-    ("answer", "rows"),
+    ("answer", "rows", "words"),
     [
-        ("Done. The uploader retries 3 times.", []),
-        ("I'll write the test now.", ["This session is being continued from a previous conversation. Summary: 1. x"]),
-        ("I'll write the test now.", ["thanks!"]),
+        ("Done. The uploader retries 3 times.", [], "Done. The uploader retries 3 times."),
+        ("I'll write the test now.", [f"{CONTINUED} Summary: 1. x"], DONE),
+        ("I'll write the test now.", ["thanks!"], "I'll write the test now."),
     ],
 )
-def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows):
+def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows, words):
     session = opened().session("s")
     session.add("user", "Add a retry to the uploader in src/upload.py")
     session.add("assistant", answer)
     session.flush(reason="compaction")
     for text in rows:
         session.add("user", text)
-    session.add("assistant", "The retry is in place and documented in README.md now.")
+    session.add("assistant", DONE)
     receipt = session.flush(reason="end")
-    assert "**Objective:** Add a retry to the uploader in src/upload.py\n" in receipt.summary
+    assert f"**Objective:** Add a retry to the uploader in src/upload.py (agent: {words})\n" in receipt.summary
     assert bool(rows) or "Work is closed." in receipt.summary
 
 
