@@ -53,9 +53,9 @@ def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_an
     session.compact(0)
     session.add("user", words)
     session.flush()
-    task = "Fix the parser so that it accepts tabs. (agent: The lexer is changed. Next I'll add the tests for tabs.)"
-    assert note().count(f"**Objective:** {task}\n") == 2
-    assert note().count("- Next step: The lexer is changed. Next I'll add the tests for tabs.\n") == 2
+    step = "The lexer is changed. Next I'll add the tests for tabs."
+    assert note().count(f"**Objective:** Fix the parser so that it accepts tabs. (agent: {step})\n") == 2
+    assert note().count(f"- Next step: {step}\n") == 2
 
 
 @pytest.mark.parametrize("answer", [(), ("Nothing is open here.",)])
@@ -137,8 +137,6 @@ def test_flush__compactions_after_the_payload__stated_blocker_stays_until_anothe
 
 
 TASK = "Replace the CSV reader in src/import.py by the one of the standard library"
-CONTINUED = "This session is being continued from a previous conversation."
-DONE = "The retry is in place and documented in README.md now."
 STEP = "I have read src/import.py. Next I'll replace the reader and run the tests."
 
 
@@ -146,13 +144,7 @@ STEP = "I have read src/import.py. Next I'll replace the reader and run the test
     "said",
     [
         ("Thanks!", "You're welcome!"),
-        (
-            "By the way, which port does the server use?",
-            "It uses port 8080.",
-            "And the default one?",
-            "It is 80.",
-            "Bye",
-        ),
+        ("By the way, which port does the server use?", "It uses port 8080.", "And the default?", "It is 80.", "Bye"),
     ],
 )
 def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, said):
@@ -164,15 +156,18 @@ def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, 
         session.add("assistant" if number % 2 else "user", text)
     session.flush()
     [work] = opened().load().work
-    task = f"{TASK} (agent: {STEP})"
-    assert (work.objective, work.active_task, work.next_action) == (task, task, STEP)
+    assert (work.objective, work.active_task, work.next_action) == (*[f"{TASK} (agent: {STEP})"] * 2, STEP)
 
 
 @pytest.mark.parametrize(
     ("answer", "rows", "words"),
     [
         ("Done. The uploader retries 3 times.", [], "Done. The uploader retries 3 times."),
-        ("I'll write the test now.", [f"{CONTINUED} Summary: 1. x"], DONE),
+        (
+            "I'll write the test now.",
+            ["This session is being continued from a previous conversation. 1. x"],
+            "The retry is in README.md now.",
+        ),
         ("I'll write the test now.", ["thanks!"], "I'll write the test now."),
     ],
 )
@@ -183,7 +178,7 @@ def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(op
     session.flush(reason="compaction")
     for text in rows:
         session.add("user", text)
-    session.add("assistant", DONE)
+    session.add("assistant", "The retry is in README.md now.")
     receipt = session.flush(reason="end")
     assert f"**Objective:** Add a retry to the uploader in src/upload.py (agent: {words})\n" in receipt.summary
     assert bool(rows) or "Work is closed." in receipt.summary
