@@ -146,8 +146,9 @@ _REFERENCE: Final = Lazy(r"(?:&#|\\u00)(?:(x[0-9a-fA-F]{1,6}|[0-9]{1,7});|(?<=u0
 _MARKS: Final = Lazy(r"[\W_]+")
 #: Where a derived objective or step is cut, and where it goes on with an earlier request.
 _JOINTS: Final = Lazy(r"…| \(after: ")
-#: Where the agent's answer begins in a derived objective.
+#: Where the agent's answer begins in a derived objective, and its newest call in a derived next step.
 ANSWERED: Final = " (agent: "
+LAST_CALL: Final = " (last call: "
 _SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){2,400}\w(?!\w)")
 #: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(

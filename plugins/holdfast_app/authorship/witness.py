@@ -340,10 +340,12 @@ def attributed(
         gone = links - hostile.linked(links, witness.said)
         payload = payload.evolve(artifacts=[text for text in payload.artifacts if text not in gone])
     aside = _not_prose(payload)
-    request, _, answer = (payload.objective or "").partition(hostile.ANSWERED)
-    if "objective" in payload.derived and answer:
-        payload = payload.evolve(objective=request) if witness.is_hostile(answer) else payload
-        aside |= set() if witness.is_hostile(request) else {payload.objective or ""}
+    for name, joint in (("objective", hostile.ANSWERED), ("next_step", hostile.LAST_CALL)):
+        words, _, more = (getattr(payload, name) or "").partition(joint)
+        if more and name in payload.derived:  # two speakers, or a call, which are judged alone
+            is_bad = hostile.instructs(more) if joint == hostile.LAST_CALL else witness.is_hostile(more)
+            payload = payload.evolve(**{name: words}) if is_bad else payload
+            aside |= set() if witness.is_hostile(words) else {getattr(payload, name)}
     changed = {
         text: hostile.MARK.format(name=source) + text
         for text in dict.fromkeys(contract.strings_of(payload))

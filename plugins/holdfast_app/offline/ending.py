@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
@@ -23,11 +24,12 @@ from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
 #: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
-#: alone, and of a request that only answers or picks.
+#: alone, of a request that only answers or picks, and of a tool call.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 _FEW: Final = 60
 _PICK: Final = 16
+_CALL: Final = 120
 #: Number of last sentences to read.
 _UNITS: Final = 40
 NONE: Final = "none"
@@ -85,7 +87,18 @@ def of(messages: Sequence[Message]) -> Ending:
     step = step or task
     if pause:
         step = f"{cut(pause, MAX_NEXT // 2)}{asked.AFTER}{step})" if step else pause
+    elif is_working:
+        step = _stopped_at(step, said)
     return Ending(open=True, next_step=cut(step, MAX_NEXT)) if step or last.role != "user" else Ending()
+
+
+def _stopped_at(step: str, said: Sequence[Message]) -> str:
+    """``step`` with the newest call, which may not have been answered."""
+    calls_made = (m.text.partition("\n")[0] for m in reversed(said) if m.role == "assistant" and m.tool)
+    call = cut(" ".join(next(calls_made, "").split()), _CALL)
+    if ": " not in call or call in step:
+        return step
+    return f"{cut(step, MAX_NEXT - len(hostile.LAST_CALL) - len(call) - 1)}{hostile.LAST_CALL}{call})"
 
 
 def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:

@@ -56,7 +56,8 @@ def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
 
 
 PYTEST = ("assistant", "Bash: pytest", "Bash")
-AFTER_ASK = "(after: Fix the login test)"
+AFTER_ASK, LAST = "(after: Fix the login test)", "(last call: Bash: pytest)"
+RAN = f"{AFTER_ASK} {LAST}"
 QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
 MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
 READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
@@ -65,13 +66,13 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
 @pytest.mark.parametrize(
     ("said", "state", "step"),
     [
-        ([("assistant", "I'll run the tests first."), PYTEST], True, f"I'll run the tests first. {AFTER_ASK}"),
-        ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {AFTER_ASK}"),
-        ([PYTEST], True, "Fix the login test"),
+        ([("assistant", "I'll run the tests first."), PYTEST], True, f"I'll run the tests first. {RAN}"),
+        ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {RAN}"),
+        ([PYTEST], True, f"Fix the login test {LAST}"),
         ([("assistant", "---")], True, "Fix the login test"),
         ([("assistant", "Fixed."), ("user", "Great, thanks!")], False, "none"),
-        ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER}"),
-        ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {AFTER_ASK}"),
+        ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER} {LAST}"),
+        ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {RAN}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
     ],
     ids=["call", "result", "call alone", "no word", "thanks", "filler", "few words of progress", "question"],
@@ -99,7 +100,7 @@ def test_ending__task_list_not_done__is_open():
     said = (ASK, ("assistant", todo, "TodoWrite"), ("assistant", "The test is there."))
     assert end(*said) == (True, "Fix it: The test is there.")
     stale = (*said, ("user", "Rename both modules"))
-    assert end(*stale, ("assistant", "Bash: mv a b", "Bash")) == (True, "Rename both modules")
+    assert end(*stale, ("assistant", "Bash: mv a b", "Bash")) == (True, "Rename both modules (last call: Bash: mv a b)")
     assert end(*stale, ("assistant", "Both are renamed.")) == (False, "none")
     done = todo.replace("pending", "completed")
     assert end(ASK, ("assistant", done, "TodoWrite"), ("assistant", "The test is there.")) == (False, "none")
@@ -107,7 +108,7 @@ def test_ending__task_list_not_done__is_open():
 
 def test_ending__question_answered_without_a_tool__leaves_the_work_as_it_was():
     asks = (("user", "Why did it fail?"), ("assistant", "The fixture was stale."))
-    assert end(ASK, PYTEST, ("user", "[Request interrupted by user]"), *asks) == (True, "Fix the login test")
+    assert end(ASK, PYTEST, ("user", "[Request interrupted by user]"), *asks) == (True, f"Fix the login test {LAST}")
     assert end(ASK, ("assistant", "Fixed it."), *asks) == end(ASK, *READING, *asks) == (False, "none")
 
 
