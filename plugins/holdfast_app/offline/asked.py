@@ -89,12 +89,18 @@ def kind_of_words(own: str) -> Kind:
         return Kind.NOTHING
     parts = [part for part in sentences(own) if not cues.is_labelled(part)]
     if not parts:
-        return Kind.STATEMENT
+        return Kind.REQUEST if asks_next(own) else Kind.STATEMENT
     shares, *rest = (endings.shares(tuple(some)) for some in (parts, requesting(own)) if some)
     likeliest = max(shares, key=shares.__getitem__)
     if shares[likeliest] < _SURE or any(one["request"] >= _REQUESTS for one in (shares, *rest)):
         return Kind.REQUEST
     return Kind(likeliest)
+
+
+def asks_next(own: str) -> bool:
+    """Whether a message says what is next, and nothing that has no label: then it is wanted now."""
+    found = [cues.match(part, user=True) for part in sentences(own)]
+    return all(found) and any(one and one[0].kind is cues.Kind.NEXT for one in found)
 
 
 def sentences(own: str) -> list[str]:

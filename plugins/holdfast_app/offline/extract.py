@@ -5,7 +5,7 @@ under their speaker's name.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Any, Final
 
 from holdfast.models import Category, Extraction, Message, Payload, Turn
@@ -55,6 +55,9 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         # Between tool calls the agent weighs options that it later drops, so only its answers count.
         if message.role in ("user", "tool") or id(message) in ends:
             found.read(message)
+    last = asked.last_request(said)
+    if last and asked.asks_next(last[1]) and any(m.tool for m in takewhile(lambda m: m is not last[0], reversed(said))):
+        found.next_step = ""  # the agent took it up
     done = changes(said)
     listed = calls.of(said)
     decided = found.of(cues.Kind.DECISION)

@@ -17,9 +17,8 @@ def end(*said: tuple[str, ...]) -> tuple[bool | None, str]:
 
 
 ASK = ("user", "Fix the login test")
-
-
 UNFINISHED = [
+    "Alles klar, dann warte ich auf die Freigabe von Jens.",
     "The build fails. Next I write testing.md.",
     "The form is half done. I fix that next in Form.tsx, then the list.",
     "Tests: 40 passed, 2 failed.",
@@ -48,6 +47,7 @@ UNFINISHED = [
         ("Fertig.\n\nNächste Schritte: keine", "none"),
         ("Hi! What can I do for you today?", "none"),
         ("Two of 33 tests failed before. All pass now.", "none"),
+        *((told, "none") for told in ("Okay.", "Will do.", "Rounding is half even.", "好的。")),
         *((told, told) for told in UNFINISHED),
     ],
 )

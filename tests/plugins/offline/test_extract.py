@@ -210,6 +210,7 @@ def test_extract__decision_of_the_agent__counts_only_in_its_answer():
 
 def test_extract__next_step__is_what_the_user_named_last_and_asked_nothing_after():
     assert extract(("user", "next: write the test"), ("assistant", "ok")).draft.next_step == "write the test"
+    assert extract(("user", "next: write the test"), ("assistant", "Edit: t", "Edit")).draft.next_step is None
     assert extract(("user", "next: write the test"), ("user", "Fix the typo first")).draft.next_step is None
     assert extract(("assistant", "Next steps:\n- run the backfill")).draft.next_step is None
     assert extract(("user", "next: nothing")).draft.next_step is None
