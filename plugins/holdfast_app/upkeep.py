@@ -63,6 +63,7 @@ def sentence(services: Services) -> str:
     parts = []
     if run is not None:
         done = f"read {count(run.pieces, 'piece')} of conversation, {count(run.facts, 'fact')} added"
+        done = done if run.facts or not run.problem else "was called"
         parts.append(f"A model {done} ({ago(run.at, now)}, {count(run.calls, 'call')} that day).")
         if run.ended is None:
             parts.append("That process still works, or was killed.")

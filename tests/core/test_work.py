@@ -144,9 +144,9 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
     assert (closed.status, closed.because, closed.next_action) == ("closed", "merged in #12", "")
     assert [w.session for w in many(0)().load().work] == ["session-02", "session-00"]
     block = note()[note().index("## Work Closed (14:33)") :]
-    assert "Work is closed by command: task 1" in block
+    assert "Work is closed: task 1" in block
     assert "Because: merged in #12" in block
-    assert "It was closed by command: merged in #12." in (project / ".holdfast/continuity/active.md").read_text()
+    assert "It was closed: merged in #12." in (project / ".holdfast/continuity/active.md").read_text()
     # ... although other sessions write the handoff, the same flush comes again, and the handoff is lost
     memory = many(0)()
     memory.session("session-02").flush(reason="end")

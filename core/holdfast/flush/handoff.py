@@ -130,7 +130,7 @@ def render(work: Iterable[Work]) -> str:
 
 def _for_people(work: Work) -> list[str]:
     if not work.is_open:
-        why = f"{ownlines.BY_COMMAND[:-1]}: {one_line(work.because)}." if work.because else ownlines.BY_COMMAND
+        why = f"{ownlines.WAS_CLOSED[:-1]}: {one_line(work.because)}." if work.because else ownlines.WAS_CLOSED
         text = ownlines.line(ownlines.LEFT, work.flush, work.note or "no note")
         return [f"## Closed: {work.title}", "", text + (why if work.ended == CLOSED else ""), *_rules(work)]
     lines = [f"## Open: {work.title}", "", f"{_field('Next action')} {one_line(work.next_action)}"]

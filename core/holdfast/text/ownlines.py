@@ -52,7 +52,7 @@ FIELD: Final = "- **{field}:**"
 QUOTES: Final = "- **Quoted from messages:** {any}"
 STORY: Final = "- **Whole story:** {any}, block {word}"
 LEFT: Final = "Nothing is left to do here. Flush {word}, {document}."
-BY_COMMAND: Final = " It was closed by command."
+WAS_CLOSED: Final = " It was closed."
 
 
 def line(template: str, *values: str) -> str:

@@ -111,7 +111,7 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
         at,
         f" session={comment(session)} reason=work",
         "",
-        f"Work is {'open again' if opens else 'closed by command'}: {one_line(title)}",
+        f"Work is {'open again' if opens else 'closed'}: {one_line(title)}",
         *([f"\nBecause: {one_line(because)}"] if because else []),
     )
 

@@ -77,7 +77,7 @@ READ, KEPT, ADDED, JUDGED, FROM_NOTES, MERGED, REPLACED, ARCHIVED, DROPPED, REFU
 ONE_STAYS: Final = "1 item stays as it was"
 ITEMS_STAY: Final = "{number} items stay as they were"
 COUNTS: Final = "Items: {any}."
-NO_MODEL: Final = "No model was used. Facts and decisions from {any} were copied unchanged: {any}."
+NO_MODEL: Final = "No model was used. Facts and decisions from {any} were proposed unchanged: {any}."
 LAST_SAID: Final = "Last said on {day}."
 NOT_READ: Final = "{document}: not read, there was too much"
 UNDO: Final = "The {any} of {day} {time} was undone."
@@ -90,7 +90,7 @@ _TITLES: Final = (
 _LINES: Final = (
     NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED, NOTHING_STATED,
     SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}", "**Objective:**", NOT_SUMMARISED,
-    MORE, HANDOFF, FIELD, f"{FIELD} none", f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND,
+    MORE, HANDOFF, FIELD, f"{FIELD} none", f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + WAS_CLOSED,
     ARCHIVE_HEADER, ARCHIVED_BLOCK, *(line for title, lines in THREE for line in (title, *lines)),
     PROFILE, "## {section}", NONE_YET, OF_BLOCK,
     QUOTED, "{quoting}:", "{quoting} ({any}):", DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}", COUNTS,

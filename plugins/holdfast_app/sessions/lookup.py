@@ -7,6 +7,7 @@ from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
 from holdfast.text.lazy import Lazy
+from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
@@ -74,7 +75,7 @@ def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
 def _first(memory: Holdfast, session: str) -> str:
     try:
         said = (entry.record for entry in Journal(memory.services.state, session).of_kinds("message"))
-        return next((str(one["text"]) for one in said if one["role"] == "user"), "")
+        return next(filter(None, (own_words(str(one["text"])) for one in said if one["role"] == "user")), "")
     except (HoldfastError, ValueError):
         return ""
 

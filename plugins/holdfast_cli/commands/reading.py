@@ -134,9 +134,11 @@ def _read(memory: Holdfast, name: str) -> Document:
     if inside := [one for one in names if one.startswith(f"{name.rstrip('/')}/")]:
         step = f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all."
         raise NotFound(f"{name!r} is a folder with {count(len(inside), 'document')}.", next_step=step)
-    near = nearest(name, names)
+    is_ours = memory.store.layout.surface_of(name) is not None
+    near = "" if is_ours else nearest(name, names)
     step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
-    raise problem or NotFound(f"There is no document {name!r}.", next_step=step)
+    missing = f"Nothing is stored in {name!r} yet." if is_ours else f"There is no document {name!r}."
+    raise problem or NotFound(missing, next_step=step)
 
 
 def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:
