@@ -62,7 +62,7 @@ class Work:
     """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``at`` is the time of
     the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
     :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
-    question was answered and nothing changed) or closed (by command, ``because`` of that). ``sources`` are the messages
+    question was answered, and this flush saved no change) or closed (``because`` of that). ``sources`` are the messages
     that derived fields quote, as ``FIELD ID`` (:mod:`holdfast_app.authorship.sources`).
     """
 

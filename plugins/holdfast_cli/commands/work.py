@@ -24,9 +24,9 @@ work = Command(
     argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note"),
     flag("--all", "with list: include ended work"),
     examples=('holdfast work close fix-login --because "merged in #12"', "holdfast work close rule_1a2b3c4d"),
-    notes="open: work remains.  finished: the work is done.  answered: a question was answered without any"
-    "\nchange.  closed: by this command. Closing changes no session and drops nothing. The session's next flush"
-    "\ndecides again whether its work is open. An id's first characters are enough.",
+    notes="open: work remains.  finished: the work is done.  answered: a question was answered, and the last flush"
+    "\nsaved no change.  closed: by this command, or taken up by a later session. Closing changes no session and"
+    "\ndrops nothing. The session's next flush decides again. An id's first characters are enough.",
 )
 
 
