@@ -203,12 +203,13 @@ def still(objective: str, messages: Sequence[Message]) -> str:
 
 
 def _answer(messages: Sequence[Message], request: Message | None, room: int) -> str:
-    """How the agent's newest text after ``request`` begins, in brackets."""
+    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words."""
     since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
-    said = next((m.text for m in since if m.role == "assistant" and not m.tool), "")
-    words = " ".join(_EMPHASIS.sub("", said[:_READ_CHARS]).split())
+    said = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
+    whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in said)
+    words = next((text for text in whole if len(text.encode()) >= _LEAST), "")
     room = min(_ANSWER, room - len(hostile.ANSWERED) - 1)
-    return "" if min(room, len(words)) < _LEAST else f"{hostile.ANSWERED}{cut(words, room)})"
+    return f"{hostile.ANSWERED}{cut(words, room)})" if words and room >= _LEAST else ""
 
 
 def _is_task(own: str) -> bool:

@@ -112,7 +112,7 @@ def _title_and_step(entry: Work) -> str:
     step = entry.next_action if entry.next_action.casefold() != "none" else ""
     if not step or step == entry.title:
         return entry.title
-    end = "" if entry.title.endswith((".", "!", "?", "…")) else "."
+    end = "" if entry.title.endswith((".", "!", "?", "…", ")", "。")) else "."
     return f"{entry.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
 
