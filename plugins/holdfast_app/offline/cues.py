@@ -119,6 +119,8 @@ _BEGINS: Final = tuple(
         (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
     )
 )
+#: "Keep it under 100 lines" is about what was asked for just before.
+_OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE)
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
@@ -142,6 +144,8 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     if judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
     if judged.lasting < _SURELY and endings.shares((sentence,))["request"] > _REQUESTED:
+        return None
+    if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
     if judged.label == "rule" and judged.lasting < _RULES:
         return STATED_FACT._replace(category=Category.BEHAVIOR), 0

@@ -94,10 +94,11 @@ class Statements:
             return
         user = message.role == "user"
         text = without_reported(own_words(message.text)) if user else message.text
-        if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
+        kind = asked.kind_of_words(text) if user else None
+        if kind is asked.Kind.REQUEST:
             self.next_step = ""
         stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
-        is_pasted = user and stating and any(map(asked.is_pasted, own_lines(text)))
+        only_labels = user and stating and (kind is asked.Kind.PAUSE or any(map(asked.is_pasted, own_lines(text))))
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
         for number, line in enumerate(own_lines(text) if stating or point else ()):
@@ -109,7 +110,7 @@ class Statements:
             for pointer in pointers(line) if point else ():
                 _keep(self.pointers, pointer, pointer)
             item = listed(line)
-            found = self._sentences(_as_label(line), message, is_pasted or item is not None) if stating else []
+            found = self._sentences(_as_label(line), message, only_labels or item is not None) if stating else []
             if found and not found[-1][1].strip(" .!*_"):
                 announced, taken = found[-1][0], 0
             elif announced and not found and (item is not None or not taken):

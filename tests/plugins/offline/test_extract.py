@@ -84,6 +84,8 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
         "Question: are the hooks similar there?",
+        "Write the README for the shop. Keep it under 100 lines.",
+        "I have to catch my train, the import goes on tomorrow.",
         "$ make logs\nTimestamps are stored in UTC.\nThe worker must never write to the cache.",
         "<rules>\nNever spend more than $1 on a run.\n</rules>",
         "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
