@@ -90,12 +90,9 @@ STATES: Final = (
     "always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
     "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
 )
-#: Spans of time that depend on the reader's day, after "this", "last" or "next".
-SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint|session"
-UNITS: Final = "(?:second|minute|hour|day|week|month)s?"
 #: Words for the present hour.
 NOW: Final = (
-    "currently|right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
+    "right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
     "|temporary (?:workaround|fix|hack|measure|solution)"
 )
 #: Unfinished work.
@@ -105,15 +102,11 @@ UNFINISHED: Final = (
     r"|(?:of|more) .{1,40} (?:is|are) left"
     r"|(?:is|are|am) (?:leaning|being|about to|blocked (?:by|on))|still (?:needs?|fails?|open|broken|failing|waiting)"
 )
-REVIEW: Final = r"(?:pr|pull request|mr) #?\d+ (?:is|has|still|needs|waits)"
-BEING: Final = "is|are|am|was|were|['’]m|['’]re"
+BEING: Final = "is|are|am|was|were|been|['’]m|['’]re"
 DOING: Final = (
     "debugging|fixing|investigating|failing|crashing|hanging|draining|rewriting|refactoring|discussing|waiting|reviewing"
     "|working on|looking (?:into|at)|trying|deploying|rolling out|upgrading|leaking|rebasing"
 )
-BAD_STATES: Final = "down|stuck|red|(?:green|red|flaky|broken|slow|down) again"
-#: Actions that begin a report of completed work.
-JUST_DONE: Final = "restarted|reverted|merged|rebased|rebooted|re-?ran|debugged|investigated"
 
 
 def _re(pattern: str) -> re.Pattern[str]:
@@ -368,20 +361,28 @@ _OPEN_WORK = _re(
 # --- states of the hour ---------------------------------------------------------------------------------------
 
 _TIME = (
-    rf"(?P<time>yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{SPANS}|{WEEKDAYS})"
-    rf"|{_NAMED} {UNITS} ago|(?:{BEING}) [^,;]{{1,40}} until {WEEKDAYS}(?=\W*$)"
-    r"|since this \w+|soon(?=\W*$)|(?<!and )later(?=\W*$))"
+    r"(?P<time>(?<!since )(?<!as of )(?<!from )"  # a lasting change: "runs Postgres 16 since this morning"
+    rf"(?:yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{WEEKDAYS}|morning|afternoon|evening|night"
+    rf"|week|weekend|month|quarter|year|sprint|session)|{_NAMED} \w+ ago"
+    rf"|(?:{BEING}) [^,;]{{1,40}} until {WEEKDAYS}(?=\W*$)|soon(?=\W*$)|(?<!and )later(?=\W*$)))"
 )
 _PASSING = _re(
-    rf"\b(?:{_TIME}|{NOW}|{UNFINISHED}|(?:{BEING}) {_ADVERBS}(?:still |now )?(?:{DOING})|is running(?=\W*$)"
-    rf"|(?:{BEING}) (?:still )?(?:{BAD_STATES})(?=\W*$| (?:at|by|on|when|since)\b))\b"
+    rf"\b(?:{_TIME}|{NOW}|{UNFINISHED}|(?:{BEING}) {_ADVERBS}(?:still |now |currently )?(?:{DOING})|is running(?=\W*$)"
+    rf"|(?:{BEING}) (?:still )?(?:down|stuck|red|(?:green|red|flaky|broken|slow|down) again)"
+    r"(?=\W*$| (?:at|by|on|when|since)\b))\b"
     r"(?!['’-]| (?:is|are|means|counts)\b)"
 )
 _PASSING_FIRST = _re(
-    rf"(?:just|already) \w+(?:ed|t)\b|(?:{JUST_DONE}) (?:the|a|an|my|our|pr|`)|half of .{{1,40}} (?:is|are) done"
-    rf"|{REVIEW}|(?:{DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
+    r"(?:just|already) \w+(?:ed|t)\b|half of .{1,40} (?:is|are) done"
+    r"|(?:restarted|reverted|merged|rebased|rebooted|re-?ran|debugged|investigated) (?:the|a|an|my|our|pr|`)"
+    rf"|(?:pr|pull request|mr) #?\d+ (?:is|has|still|needs|waits)|(?:{DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
     r"|(?:i|we)(?:['’]ll| will| (?:am|are) going to) (?!not\b|never\b|always\b|only\b)"
     r"|(?:i|we)(?: am|['’]m| are|['’]re) (?!working (?:as|at|for|in|with)\b)\w+ing\b"
+)
+#: "The database was upgraded to Postgres 16 this morning" holds from then on.
+_LASTING: Final = _re(
+    r"\b(?:moved|switched|changed|migrated|replaced|renamed|upgraded|raised|lowered|increased|reduced|postponed)\b"
+    r".* (?:to|with|by)\b"
 )
 #: At the start of a line the words may be its subject: "Today means the calendar day".
 _GOES_ON = _re(rf"\W*,|\s+(?:i|we|he|she|they|the|our|my|{ACTIONS}|{LOOSE_ACTIONS})\b")
@@ -398,7 +399,8 @@ def passing(text: Text) -> str:
         return said
     for found in _PASSING.finditer(line):
         before = line[: found.start()]
-        ruled = _CONDITION.search(before) or _RELATIVE.search(before) or (not found["time"] and _MENTION.search(before))
+        other = _LASTING.search(line) if found["time"] else _MENTION.search(before)
+        ruled = _CONDITION.search(before) or _RELATIVE.search(before) or other
         if not ruled and (before or _GOES_ON.match(line, found.end())):
             return said
     return ""

@@ -51,11 +51,14 @@ def completed(
     if not messages:
         return made
     lacks, is_new = bool(missing(made.payload)), bool(attempt.messages)
-    before = _before(services, attempt, attempt.documents.entries() if lacks and not attempt.offline else ())
+    is_read = lacks and not attempt.offline
+    before = _before(services, attempt, attempt.documents.entries() if is_read else ())
     drafts: list[Payload] = []
     if is_new or lacks:
         newest = messages[-extract.AT_ONCE_MESSAGES :]
-        found = extract.at_once(services, turns_of(newest), before)
+        turns = turns_of(newest)
+        stored = [fact.content for fact in extract.known_on(services, turns)] if is_read else None
+        found = extract.at_once(services, turns, before.evolve(facts=stored or None))
         warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
         drafts = [extraction.draft for _, extraction in found.results]
         summary = "\n\n".join(one.summary.strip() for _, one in found.results if one.summary.strip())

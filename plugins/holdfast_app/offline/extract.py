@@ -49,7 +49,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     if not messages:
         return Extraction()
     said = asked.spoken(messages)
-    found = Statements(standing=before.rules or ())
+    found = Statements(standing=before.rules or (), stored=before.facts or ())
     ends = {id(message) for message in final_answers(said)}
     for message in said:
         # Between tool calls the agent weighs options that it later drops, so only its answers count.

@@ -19,7 +19,7 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting
-from holdfast_app.sentences.relation import outdated
+from holdfast_app.sentences.relation import Relation, outdated, relation
 
 T = TypeVar("T")
 
@@ -66,12 +66,13 @@ _LEAST_WORDS: Final = 3
 
 @define(eq=False, repr=False)
 class Statements:
-    """The statements in the messages read so far. ``standing`` are the user's rules from before. ``kept`` has each
-    kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the user's newest
-    message with a request or a statement; empty when it names none. ``told`` has the keys of all the user's sentences
-    that state something, also of replaced ones, and ``labelled`` those of statements with a label."""
+    """The statements in the messages read so far. ``standing`` are the user's rules from before, ``stored`` the facts.
+    ``kept`` has each kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the
+    user's newest message with a request or a statement; empty when it names none. ``told`` has the keys of all the
+    user's sentences that state something, also of replaced ones, and ``labelled`` those of statements with a label."""
 
     standing: Sequence[str] = ()
+    stored: Sequence[str] = ()
     next_step: str = ""
     kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
     pointers: dict[str, str] = field(factory=dict)
@@ -159,8 +160,12 @@ class Statements:
         rules = self.of(Kind.RULE)
         if hit is None and (old := outdated(sentence, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
-        if lasting.judge(sentence).lasting >= _LASTING and outdated(sentence, [*self.standing, *rules]):
+        lasts = lasting.judge(sentence).lasting >= _LASTING
+        if lasts and outdated(sentence, [*self.standing, *rules]):
             return cues.RULE, 0
+        replaces = any(relation(sentence, one) is Relation.REPLACES for one in self.stored)
+        if hit is None and (replaces or (lasts and outdated(sentence, self.stored))):
+            return cues.STATED_FACT, 0
         return hit
 
     def _known(self) -> list[str]:

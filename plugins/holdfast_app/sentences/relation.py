@@ -68,7 +68,8 @@ class Slot(NamedTuple):
 class Statement(NamedTuple):
     """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of words that name a
     thing or value, ``words`` their set. ``verbs`` may differ in a rewording. ``states`` are opposites, modals and
-    negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end."""
+    negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end.
+    ``subject`` are the stems before the verb, ``former`` is the value that it says no longer holds."""
 
     key: str
     words: frozenset[str] = frozenset()
@@ -80,6 +81,8 @@ class Statement(NamedTuple):
     said: tuple[str, ...] = ()
     changes: bool = False
     done: bool = False
+    subject: frozenset[str] = frozenset()
+    former: str = ""
 
     @property
     def places(self) -> Iterator[Hashable]:
@@ -131,6 +134,12 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     """Whether ``new`` says that all of what ``old`` says has ended or changed."""
     common, added = len(new.words & old.words), new.words - old.words
     missing = old.words - old.verbs - new.words
+    if new.former in old.words and new.subject == old.subject != frozenset():
+        return True
+    # "We are not using Mollie after all" ends "We use Mollie for payments".
+    used = [{*map(_stem, slot.value)} for slot in old.slots if slot.kind == "with"]
+    if new.changes and "not" in new.states and new.words in used:
+        return True
     if common < 2 or not new.moves:
         return False
     if new.done and not old.done:
@@ -181,6 +190,14 @@ class Known(Generic[K]):
         return chain(statement.places, product({statement.moves}, statement.words))
 
 
+def _main(text: str, changes: bool) -> str:
+    """What a statement says without the time of the change, what it replaces, and a remark after it."""
+    first, *others = re.split(r"[,;] | because ", v.FORMER.sub("", text))
+    if v.ENDED.search(first) or (changes and not any(map(v.SAYS.match, others))):
+        text = first
+    return v.ASIDE.sub("", text).lstrip(" ,")
+
+
 class _Token(NamedTuple):
     word: str  # in lower case
     is_name: bool
@@ -222,7 +239,8 @@ def _stem(word: str) -> str:
 def read(text: str) -> Statement:
     """The statement in ``text``. Linear in its length; never raises."""
     key = same_key(text)
-    tokens = _tokens(text) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
+    changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(re.findall(r"\w+", key))
+    tokens = _tokens(_main(text, changes)) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
     words = [token.word for token in tokens]
     if not words or words[0] in v.POINTING or words[-1].endswith("?"):
         return Statement(key)
@@ -242,7 +260,7 @@ def read(text: str) -> Statement:
     participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
     acts = {n for n, word in enumerate(words) if n == at or word.endswith("ed") or (n > at and word in v.VERBS)}
     verbs = {stems[n] for n in acts if n}
-    changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(words)
+    former = v.FORMER.search(key)
     names = {stems[n] for n, one in enumerate(tokens) if one.is_name and not v.NUMBER.fullmatch(words[n - 1])}
     return Statement(
         key,
@@ -255,6 +273,8 @@ def read(text: str) -> Statement:
         tuple(said.values()),
         changes,
         bool(v.DONE.search(key)),
+        frozenset(stem for n, stem in said.items() if n < at),
+        _stem(former["old"]) if former else "",
     )
 
 
@@ -306,7 +326,7 @@ def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -
         elif kind := _kind(words, n, at, changes):
             end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
             name = tokens[n + 1 : end]
-            if not 0 < len(name) <= _SHORT or many:
+            if not 0 < len(name) <= _SHORT or many or v.CALENDAR.fullmatch(name[-1].word):
                 continue
             plain = name[0].word not in ("a", "an") and kind != "in"
             if kind == "is":
@@ -323,7 +343,7 @@ def _kind(words: list[str], n: int, at: int, changes: bool) -> str:
     if word in ("use", "uses"):  # without a purpose it may use several
         return "with" if changes or not {"for", "as"}.isdisjoint(words) else ""
     kind = v.PLACES.get(word, "is" if n == at and word in v.BE else "")
-    return "" if kind == "for" else kind
+    return "" if kind == "for" or (kind == "as" and words[at] in ("use", "uses")) else kind  # "as" the purpose
 
 
 def _ends_name(word: str) -> bool:
@@ -344,7 +364,7 @@ def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
     if not number:
         return None
     digits, unit = number["digits"], number["unit"] or ""
-    size = 1
+    unit, size = ("th" if unit in ("st", "nd", "rd") else unit), 1
     if not unit and after.isalpha() and not (after in v.EMPTY or after in v.PLACES):
         unit, size = after, 2
     if unit in v.SECONDS and digits.replace(".", "").isdigit():

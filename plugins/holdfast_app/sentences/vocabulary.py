@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -14,6 +15,7 @@ def _set(words: str) -> frozenset[str]:
 #: In this order.
 CONTRACTED: Final = {
     "’": "'", "can't": "can not", "cannot": "can not", " no longer ": " not ", "won't": "will not", "n't ": " not ",
+    "'re ": " are ",
 }  # fmt: skip
 BE: Final = _set("is are was were be been am being = :")
 MODALS: Final = _set("may can must should shall will could might")
@@ -39,17 +41,37 @@ PLACES: Final = {
 LIGHT: Final = _set(
     "use uses used using run runs running ran go goes live lives sit sits keep keeps kept store stores stored host"
     " hosts hosted serve serves served deploy deployed stay stays work works take takes place get gets come comes"
-    " make makes made set send sends sent power powered put call called name named locate located base based"
+    " make makes made set send sends sent power powered put call called name named locate located base based planned"
+    " scheduled"
 )
 #: Verbs of change.
 CHANGED: Final = _set(
     "moved switched changed migrated replaced replace swapped renamed upgraded downgraded bumped raised lowered"
     " increased reduced shifted converted extended shortened abandoned dropped cut retired became went gave given took"
-    " taken handed rotated rebased stricter tighter looser"
+    " taken handed rotated rebased slipped postponed stricter tighter looser"
 )
 UNSAID: Final = EMPTY | CHANGED | LIGHT | PLACES.keys() | MODALS | NEGATIONS | QUANTIFIERS
+_DAY: Final = "(?:(?:this|last) [a-z]+|yesterday|today|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 #: Signs of a change, and of an end.
-CHANGE: Final = Lazy(r"\b(?:from .+ to|instead of|rather than|no longer|any ?more|used to|now|gone|stepped down)\b")
+CHANGE: Final = Lazy(
+    r"\b(?:from .+ to|instead of|rather than|no longer|any ?more|after all|used to|now|gone|stepped down|as of"
+    rf"|since {_DAY})\b|, not "
+)
+#: When it changed, and a remark before it. They say nothing about the thing.
+ASIDE: Final = Lazy(
+    rf"^change of plans?: |,? ?\b(?:(?:since|as of|effective|starting) {_DAY}|from (?:now on|today)|over ?night"
+    r"|yesterday|(?:this|last) (?:morning|night|week)|after all)\b",
+    re.IGNORECASE,
+)
+#: "At 03:30, not 02:00": the value that no longer holds.
+FORMER: Final = Lazy(r", not (?P<old>[\w:./@-]*\w)(?=[,;.]|$)")
+#: What ends something, in a clause of its own.
+ENDED: Final = Lazy(r"no longer|(?:\bnot|n['’]t) .*\b(?:any ?more|after all)", re.IGNORECASE)
+#: A clause that names a thing or value, or says where the one before it holds.
+SAYS: Final = Lazy(
+    r".*\d|.*\b[A-Z]\w|(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if"
+    r"|when|while|where|which|who|that)\b"
+)
 DONE: Final = Lazy(
     r"\b(?:(?:is|are|was|were|been|got) (?:now )?(?:fixed|resolved|solved|repaired|gone|finished|closed|done)"
     r"|works? again|no longer (?:fails?|broken|blocked|flaky))\b"

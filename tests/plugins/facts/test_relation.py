@@ -1,5 +1,7 @@
 """The one rule for whether a newer statement repeats, replaces or is different from an older one."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -21,86 +23,18 @@ PREDICATES = st.sampled_from([
 ])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Migrations run before the deploy", "Migrations run after the deploy"),
-        ("The list scrolls up", "The list scrolls down"),
-        ("The bar stays above the fold", "The bar stays below the fold"),
-        ("Turn the cache on", "Turn the cache off"),
-        ("Tokens are stored with a salt", "Tokens are stored without a salt"),
-        ("Agents may push to main", "Agents must not push to main"),
-        ("Agents can push to main", "Agents can't push to main"),
-        ("Every release needs a review", "Some releases need a review"),
-        ("use a unique index on (a, b)", "never use a unique index on (a, b)"),
-        ("Use Redis for caching", "Do not use Redis for caching"),
-        ("We use Redis for caching", "We use Valkey for caching"),
-        ("The release is 2.2.0", "The current release is 2.3.0"),
-        ("Use Python 3.11", "Use Python 311"),
-        ("The default branch is master", "The default branch is main"),
-        ("Release day is Friday", "Release day is Monday"),
-        ("The token expires after 60 s", "The token expires after 90 s"),
-        ("Ana lives in Oslo", "Ana lives in Leeds"),
-        ("Ana lives in Oslo", "Ana moved to Leeds"),
-        ("The database is hosted on db-1", "The database moved from db-1 to db-2"),
-        ("Dark mode is disabled", "Dark mode is enabled"),
-        ("The cache is not persistent", "The cache is persistent"),
-        ("Ada owns billing", "Bob owns billing"),
-        ("The core is written in C", "The core is written in C++"),
-        ("Uploads are capped at 2 MB", "The cap for uploads went up to 8 MB"),
-        ("Python 3.11 is the minimum version", "The minimum version is Python 3.12"),
-        ("CI runs on Jenkins", "CI moved from Jenkins to Actions"),
-        ("Production runs Node 18", "Production was bumped to Node 22"),
-        ("The login page crashes in Safari 17", "The crash of the login page in Safari is fixed"),
-        ("The mail provider is SES", "Mails were moved from SES to Postmark"),
-        ("We deploy with Ansible", "Ansible is no longer used to deploy"),
-        ("The API listens on port 9090", "The API is now listening on port 9090"),
-    ],
-)
-def test_relation__another_value_of_one_attribute__replaces(old, new):
-    assert relation(new, old) is relation(old, new) is Relation.REPLACES
+PAIRS = (Path(__file__).parents[2] / "data" / "values" / "pairs.tsv").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Elif reviews what Jonas writes", "Jonas reviews what Elif writes"),
-        ("The API calls the worker", "The worker calls the API"),
-        ("Port 80 is open", "Port 81 is open"),
-        ("Rack 5 holds 35 servers", "Rack 4 holds 28 servers"),
-        ("Ada finished step 5", "Ada finished step 2"),
-        ("Python 3.11 is supported", "Python 3.12 is supported"),
-        ("The library supports Python 3.11", "The library supports Python 3.12"),
-        ("The service uses Redis", "The service uses Postgres"),
-        ("We use Redis for caching", "We use Redis for rate limits"),
-        ("We use Redis for caching", "Redis is used for caching"),
-        ("The port is 8080 in dev", "The port is 9090 in prod"),
-        ("The default branch is main", "The default branch is protected"),
-        ("The API is slow", "The API is public"),
-        ("ADR 12 covers caching", "ADR 13 covers caching"),
-        ("Unit tests with mocks fail nightly", "Unit tests without mocks fail nightly"),
-        ("Jobs that run before noon are paid", "Jobs that run after noon are paid"),
-        ("It is 3", "It is 4"),
-        ("It moves them", "Some are left to you"),
-        ("The worker reads from Kafka", "The worker reads from Postgres"),
-        ("The app is available in English", "The app is available on Android"),
-        ("CI takes 12 minutes", "CI moved to GitHub Actions"),
-        ("The login page supports Safari 15", "The login bug in Safari is fixed"),
-        ("Access logs are kept for 90 days", "Log files are kept for 14 days"),
-        ("Admin sessions last 8 hours", "Checkout sessions last 20 minutes"),
-        ("The frame rate is 30 fps on Switch", "The frame rate is 120 fps on PC"),
-        ("The cap for photos went up to 8 MB", "Product videos are capped at 40 MB"),
-        ("Never push to main", "Never push to release"),
-        ("Never use tabs in YAML", "Never use tabs in Python"),
-        ("The user is allergic to nuts", "The user is allergic to penicillin"),
-        ("Billing backups go to Heroku", "Billing moved from Heroku to Fly"),
-        ("The API is slow", "The API was moved to Fly"),
-        ("Do we use Redis?", "We use Redis"),
-        ("The port is " + "[a](" * 100_000, "The port is 8080"),
-    ],
-)
-def test_relation__another_subject_case_or_wording__is_different(old, new):
-    assert relation(new, old) is relation(old, new) is Relation.DIFFERENT
+@pytest.mark.parametrize("row", PAIRS)
+def test_relation__pairs__another_value_of_one_thing_replaces_all_others_are_different(row):
+    how, old, new = row.split("\t")
+    assert relation(new, old) is relation(old, new) is Relation(how)
+
+
+def test_relation__endless_text__is_different():
+    assert relation("The port is 8080", "The port is " + "[a](" * 100_000) is Relation.DIFFERENT
+    assert relation("The port is " + "[a](" * 100_000, "The port is 8080") is Relation.DIFFERENT
 
 
 @given(SENTENCES, st.sampled_from(["", ".", "!", " .", "…"]), st.sampled_from([" ", "  ", "\n", "\t"]))

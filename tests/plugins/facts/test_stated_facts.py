@@ -8,6 +8,7 @@ import pytest
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Finding, Payload
+from holdfast_app import offline
 from holdfast_app.authorship import hostile
 
 
@@ -132,3 +133,21 @@ def test_flush__a_tool_result_instructs__no_fact_no_decision_and_the_users_own_w
     session.add("user", f"for our docs: {text}")
     session.flush()
     assert len(contents(memory)) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Staging runs Postgres 15.", "Staging runs Postgres 16 since this morning."),
+        ("Refunds over 200 EUR need approval by Jonas.", "The refund limit for Jonas' approval is now 500 EUR."),
+        ("Staging runs on port 8443.", "The staging port is 9443 now, ops changed it over night."),
+        ("The cache TTL is 60 seconds.", "The cache TTL went up to 300 seconds."),
+    ],
+)
+def test_flush__user_says_a_newer_value_of_a_stored_fact__only_that_one_stays(opened, payload, old, new):
+    memory = opened(offline)
+    memory.session("a").flush(payload(facts=[old, "Rack 4 holds 28 servers"]))
+    memory.session("b").add("user", new)
+    memory.session("b").add("assistant", "Noted.")
+    memory.session("b").flush()
+    assert contents(memory) == ["Rack 4 holds 28 servers", new.rstrip(".")]

@@ -101,14 +101,14 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str], before:
     if not said:
         return Gathered()
     quick = services.plugins.extractors()
-    known = () if all(quick[name] for name in only) else _known(services, said)
+    known = () if all(quick[name] for name in only) else known_on(services, said)
     results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     return Gathered(results=results, failed={one.plugin: _told(one, services.root) for one in failures})
 
 
-def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
+def known_on(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
     try:
