@@ -19,7 +19,7 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting
-from holdfast_app.sentences.relation import Relation, outdated, relation
+from holdfast_app.sentences.relation import Relation, outdated, read, relation
 
 T = TypeVar("T")
 
@@ -202,8 +202,10 @@ class Statements:
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
         for one in outdated(text, self._known()):
-            self.kept[Kind.RULE].pop(same_key(one), None)
-            self.facts.pop(same_key(one), None)
+            # "The backup port is 7002 now" leaves "The staging port is 9443 now".
+            if relation(text, one) is not Relation.DIFFERENT or not (read(text).changes and read(one).changes):
+                self.kept[Kind.RULE].pop(same_key(one), None)
+                self.facts.pop(same_key(one), None)
 
 
 def _keep(kept: dict[str, T], text: str, value: T) -> None:

@@ -151,3 +151,12 @@ def test_flush__user_says_a_newer_value_of_a_stored_fact__only_that_one_stays(op
     memory.session("b").add("assistant", "Noted.")
     memory.session("b").flush()
     assert contents(memory) == ["Rack 4 holds 28 servers", new.rstrip(".")]
+
+
+def test_flush__new_values_of_two_things_in_one_session__both_stay(opened):
+    memory, said = opened(offline), ["The staging port is 9443 now", "The backup port is 7002 now"]
+    for text in said:
+        memory.session("s").add("user", text)
+        memory.session("s").add("assistant", "Noted.")
+    memory.session("s").flush()
+    assert contents(memory) == said
