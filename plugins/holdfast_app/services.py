@@ -181,14 +181,16 @@ class Services(base.Services):
         return "" if Relation.SAME in found.values() else next(iter(found), "")
 
     def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-        """The rules that none of ``new`` repeats, replaces or brings up to date. Those that it replaces are noted as
-        rejected, so that a brief does not show them from the core memory."""
-        if not (rules and new):
-            return tuple(rules)
+        """The rules that none of ``new`` withdraws, repeats, replaces or brings up to date, without withdrawals. Those
+        others are noted as rejected, so that no brief or dream takes them from the core memory or a note."""
+        if not rules:
+            return ()
         from holdfast_app.facts.rejected import Rejected, key_of
         from holdfast_app.sentences.relation import outdated
+        from holdfast_app.sentences.withdrawal import ended, is_line
 
-        gone = {old for one in new for old in outdated(one, rules)}
+        gone = {old for one in new for old in (ended if is_line(one) else outdated)(one, rules)}
+        gone |= set(filter(is_line, rules))
         if replaced := gone.difference(new):
             Rejected(self).add(map(key_of, replaced), self.now())
         return tuple(rule for rule in rules if rule not in gone)

@@ -334,9 +334,9 @@ class Unshipped:
                 continue
             if work.is_open or work.rules or entries:
                 before = next((entry.rules for entry in entries if entry.session == work.session), ())
-                standing = self._services.standing
-                work = evolve(work, rules=handoff.ruled(before, work.rules, standing))
-                entries = handoff.put(entries, work, standing)
+                said, standing = work.rules, self._services.standing
+                work = evolve(work, rules=handoff.ruled(before, said, standing))
+                entries = handoff.put(entries, work, standing, said)
         return entries
 
     def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -188,7 +188,8 @@ class Documents:
         known = self.entries()
         before = next((w for w in known if w.session == self.session_id), None)
         standing = self.services.standing
-        work = evolve(work, rules=handoff.ruled(before.rules if before else (), work.rules, standing))
+        said = work.rules
+        work = evolve(work, rules=handoff.ruled(before.rules if before else (), said, standing))
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
@@ -200,7 +201,7 @@ class Documents:
             later = [w for w in entries if self.is_later and w.flush not in self.given_up]
             newer = next((w for w in later if is_newer(w, work, self.services)), None)
             # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
-            after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing)
+            after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing, said)
             return after
 
         self.change_handoff(update)

@@ -5,7 +5,7 @@ work open in one project. Each has its own ``[[work]]`` entry, newest first. Whe
 closed marker, which goes when the next session writes. Open work beyond the newest :data:`MAX_ENTRIES` is shortened,
 and the daily note that it names holds the rest. Beyond the newest :data:`MAX_OPEN` it is only in its session's journal
 and note, so the document stays small and a flush quick. An entry with a rule of the user never goes, until a
-newer rule about the same thing replaces that rule, or a person removes it.
+newer rule about the same thing replaces that rule, or a person withdraws or removes it.
 """
 
 from __future__ import annotations
@@ -187,14 +187,19 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
 
 
-def put(entries: Iterable[Work], new: Work, standing: Standing = lambda rules, _: tuple(rules)) -> tuple[Work, ...]:
+def put(
+    entries: Iterable[Work],
+    new: Work,
+    standing: Standing = lambda rules, _: tuple(rules),
+    said: Sequence[str] = (),
+) -> tuple[Work, ...]:
     """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
     shortened, like closed markers, and beyond :data:`MAX_OPEN` left out. Of the others' rules those that are
-    ``standing`` after the ones of ``new`` stay."""
+    ``standing`` after the ones of ``new``, and those ``said`` in its flush, stay."""
     found = [new]
     number, left = 1, MAX_RULES - len(new.rules)
     for work in (w for w in entries if w.session != new.session):
-        kept = standing(work.rules, new.rules)[-left:] if left > 0 else ()
+        kept = standing(work.rules, (*said, *new.rules))[-left:] if left > 0 else ()
         left -= len(kept)
         if work.is_open or kept:
             number += work.is_open
@@ -210,7 +215,7 @@ def ruled(before: Sequence[str], new: Sequence[str], standing: Standing) -> tupl
     found: tuple[str, ...] = tuple(before)
     for rule in new:
         found = (*standing(found, (rule,)), rule)
-    return found[-MAX_RULES:]
+    return standing(found, ())[-MAX_RULES:]
 
 
 def shortened(work: Work) -> Work:

@@ -23,6 +23,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.facts.extraction import extract
 from holdfast_app.printable import cut, first_line
 from holdfast_app.records import ownlines
+from holdfast_app.sentences.withdrawal import is_line
 
 if TYPE_CHECKING:
     from holdfast.flush.plan import Attempt
@@ -47,6 +48,8 @@ def completed(
 ) -> Completed:
     """See :meth:`holdfast.session.Session._fill`. Only extractors that need no model are asked. The others run later,
     without the lock."""
+    if given is not None and given.rules:  # an agent's payload withdraws no rule of the user
+        given = given.evolve(rules=[rule for rule in given.rules if not is_line(rule)])
     made = Completed(given or Payload())
     if not messages:
         return made

@@ -57,7 +57,6 @@ _DECISION: Final = Cue(Kind.DECISION, Category.CONTEXT, DECIDED)
 _FOLLOW_UP: Final = Cue(Kind.FOLLOW_UP)
 #: The likeliest label of a sentence without one of ours -> its cue.
 _CUES: Final = {
-    "rule": RULE,
     "fact": STATED_FACT,
     "decision": Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
     "correction": STATED_FACT._replace(category=Category.CORRECTION),
@@ -122,6 +121,10 @@ _BEGINS: Final = tuple(
 #: "Keep it under 100 lines" is about what was asked for just before.
 _OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE)
+_FROM_NOW_ON: Final = Lazy(
+    _LEAD + r"(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b|以后|今后|从现在起)",
+    re.IGNORECASE,
+)
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
 
@@ -147,8 +150,8 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
-    if judged.label == "rule" and judged.lasting < _RULES:
-        return STATED_FACT._replace(category=Category.BEHAVIOR), 0
+    if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
+        return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
     is_sure = judged.share >= _SURE.get(judged.label, 0)
     return _CUES[judged.label] if is_sure else STATED_FACT, 0
 

@@ -17,6 +17,7 @@ from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.records import blocks, ownlines
 from holdfast_app.sentences.relation import Known, Relation
+from holdfast_app.sentences.withdrawal import ended, is_line
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -34,6 +35,12 @@ def dream(sources: DreamSources) -> DreamDraft:
     added = replaced = 0
     for at, item in deque(_said(sources.notes), MOST_STATEMENTS):
         key = same_key(item.text)
+        if is_line(item.text):
+            gone = ended(item.text, [one.text for k, one in items.items() if times.get(k, _EVER) <= at])
+            for one in map(same_key, gone):
+                items.pop(one, None)
+                known.remove(one)
+            continue
         rivals = [k for k, found in known.related(item.text) if found is Relation.REPLACES]
         rivals = [k for k in rivals if at == _EVER or times.get(k) != at]  # what one block states holds together
         older = {k for k in rivals if times.get(k, _EVER) <= at}

@@ -18,7 +18,7 @@ from holdfast_app.offline import asked, cues
 from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
-from holdfast_app.sentences import lasting
+from holdfast_app.sentences import lasting, withdrawal
 from holdfast_app.sentences.relation import Relation, outdated, read, relation
 
 T = TypeVar("T")
@@ -52,6 +52,8 @@ _GOES_ON: Final = Lazy(
 )
 _ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
 _SHORT_ORDER: Final = 7
+#: A withdrawal with these words states what holds now, too.
+_INSTEAD: Final = Lazy(r"\b(?:instead|stattdessen|à la place|en su lugar)\b|改[用成为]", re.IGNORECASE)
 #: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
 _PROMPT: Final = Lazy(
     r"^[^\w\n]*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
@@ -69,7 +71,8 @@ class Statements:
     """The statements in the messages read so far. ``standing`` are the user's rules from before, ``stored`` the facts.
     ``kept`` has each kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the
     user's newest message with a request or a statement; empty when it names none. ``told`` has the keys of all the
-    user's sentences that state something, also of replaced ones, and ``labelled`` those of statements with a label."""
+    user's sentences that state something, also of replaced ones, and ``labelled`` those of statements with a label.
+    ``withdrawn`` has an entry of :func:`withdrawal.line` by the key of each rule that the user withdrew."""
 
     standing: Sequence[str] = ()
     stored: Sequence[str] = ()
@@ -79,6 +82,7 @@ class Statements:
     facts: dict[str, FactCandidate] = field(factory=dict)
     told: set[str] = field(factory=set)
     labelled: set[str] = field(factory=set)
+    withdrawn: dict[str, str] = field(factory=dict)
 
     def of(self, kind: Kind) -> list[str]:
         """One kind's statements, oldest first; those with a label after the others, because they are surer."""
@@ -127,6 +131,9 @@ class Statements:
         last: Cue | None = None  # of the sentence before
         spoken: list[str] = []
         for sentence in sentences(line):
+            if message.role == "user" and not only_labels and self._withdraws(sentence):
+                last = None
+                continue
             hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
                 is_fact = last.category is Category.KNOWLEDGE and found[-1][1] and not _GOES_ON.match(sentence)
@@ -168,6 +175,18 @@ class Statements:
             return cues.STATED_FACT, 0
         return hit
 
+    def _withdraws(self, sentence: str) -> bool:
+        """Whether the user's sentence withdraws a rule, and so is none."""
+        stated = self.of(Kind.RULE)
+        rules = {same_key(rule): rule for rule in (*self.standing, *stated)}
+        gone = withdrawal.find(sentence, [rules[key] for key in rules if key not in self.withdrawn], stated)
+        if gone:
+            self.kept[Kind.RULE].pop(same_key(gone), None)
+            self.withdrawn[same_key(gone)] = withdrawal.line(gone, sentence)
+            return not _INSTEAD.search(sentence)
+        hit = cues.match(sentence, user=True)
+        return gone is not None and hit is not None and hit[0].kind is Kind.RULE
+
     def _known(self) -> list[str]:
         return [*self.of(Kind.RULE), *(fact.content for fact in self.facts.values())]
 
@@ -190,6 +209,7 @@ class Statements:
         elif cue.kind is not Kind.FACT:
             if cue.kind is Kind.RULE:
                 self._retire(text)
+                self.withdrawn.pop(same_key(text), None)
             _keep(self.kept[cue.kind], text, text)
             if not cue.whole:
                 self.labelled.add(same_key(text))

@@ -137,7 +137,7 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     if new.former in old.words and new.subject == old.subject != frozenset():
         return True
     # "We are not using Mollie after all" ends "We use Mollie for payments".
-    used = [{*map(_stem, slot.value)} for slot in old.slots if slot.kind == "with"]
+    used = [{*map(stem, slot.value)} for slot in old.slots if slot.kind == "with"]
     if new.changes and "not" in new.states and new.words in used:
         return True
     if common < 2 or not new.moves:
@@ -152,7 +152,7 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     if not missing or (len(missing) == 1 and common > 2 and not old.names.isdisjoint(new.words)):
         return True
     # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
-    said = ((frozenset(map(_stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
+    said = ((frozenset(map(stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
     return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
 
 
@@ -224,7 +224,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 @lru_cache(maxsize=4_096)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """A word without its ending, so that its forms are one."""
     if not word.isalpha() or len(word) < 4:
         return word
@@ -255,7 +255,7 @@ def read(text: str) -> Statement:
     states += [word for word in words[at:] if word in v.OPPOSED]
     if sum(word in v.NEGATIONS for word in words) % 2:
         states.append("not")
-    stems = list(map(_stem, words))
+    stems = list(map(stem, words))
     said = {n: stems[n] for n in range(len(words)) if not _is_empty(words, n, at)}
     participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
     acts = {n for n, word in enumerate(words) if n == at or word.endswith("ed") or (n > at and word in v.VERBS)}
@@ -273,8 +273,8 @@ def read(text: str) -> Statement:
         tuple(said.values()),
         changes,
         bool(v.DONE.search(key)),
-        frozenset(stem for n, stem in said.items() if n < at),
-        _stem(former["old"]) if former else "",
+        frozenset(word for n, word in said.items() if n < at),
+        stem(former["old"]) if former else "",
     )
 
 
@@ -357,7 +357,7 @@ def _is_number(words: list[str], n: int) -> bool:
 
 def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
     """A number's kind, its digits, and how many words it takes. None for another word."""
-    word, after = tokens[n].word, _stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
+    word, after = tokens[n].word, stem(tokens[n + 1].word) if n + 1 < len(tokens) else ""
     if word in ("a", "an") and after in v.SECONDS:
         word = "1"
     number = v.NUMBER.fullmatch(word)
@@ -453,4 +453,4 @@ def _values(text: str) -> dict[str, set[str]]:
 
 
 def _words(text: str) -> set[str]:
-    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in v.UNSAID}
+    return {stem(word) for word in _WORD.findall(text.casefold()) if word not in v.UNSAID}

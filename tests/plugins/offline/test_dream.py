@@ -33,9 +33,8 @@ def one_line(text: str) -> str:
 @pytest.mark.req("R028", "R029")
 @given(
     st.lists(st.sampled_from(["- ", "* ", "## ", "", "1. ", "# "]).flatmap(lambda m: lines.map(m.__add__))),
-    items,
-    items,
-)
+    items, items,
+)  # fmt: skip
 def test_dream__any_sources__every_item_stands_in_them_word_for_word(memory, facts, decisions):
     sources = DreamSources(memory="\n".join(memory), notes=[("memory/2026-11-21.md", note(facts, decisions))])
     draft = dream(sources)
@@ -51,9 +50,8 @@ def test_dream__any_sources__every_item_stands_in_them_word_for_word(memory, fac
 
 
 def test_dream__notes__facts_and_decisions_come_behind_what_is_there():
-    memory = (
-        "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n- Redis 7 holds sessions\n- redis 7 holds sessions\n"
-    )
+    memory = "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n"
+    memory += "- Redis 7 holds sessions\n- redis 7 holds sessions\n"
     said = note(["Redis 7 holds sessions", "Ada owns billing"], ["Use Postgres 16", "none"])
     draft = dream(DreamSources(memory=memory, notes=[("memory/2026-11-21.md", said)]))
     assert draft.memory == (
@@ -62,6 +60,14 @@ def test_dream__notes__facts_and_decisions_come_behind_what_is_there():
     )
     assert "1 daily note" in draft.diary
     assert "2 new items, 1 repetition" in draft.diary
+
+
+def test_dream__rule_withdrawn_in_a_note__leaves_and_its_withdrawal_is_no_item():
+    memory = "# Memory\n\n## Rules\n\n- Use tabs.\n- Answer in German.\n"
+    withdrawn = "- Rule: No longer a rule: “Use tabs.” The user: “Forget it.”"
+    said = note(["x"], []).replace("- Fact: x", withdrawn)
+    draft = dream(DreamSources(memory=memory, notes=[("memory/2026-11-21.md", said)]))
+    assert draft.memory == "# Memory\n\n## Rules\n\n- Answer in German.\n"
 
 
 @pytest.mark.req("R010", "R017", "R024", "R101", "R108")

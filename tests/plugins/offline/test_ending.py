@@ -21,11 +21,10 @@ UNFINISHED = [
     "Alles klar, dann warte ich auf die Freigabe von Jens.",
     "The build fails. Next I write testing.md.",
     "The form is half done. I fix that next in Form.tsx, then the list.",
-    "Tests: 40 passed, 2 failed.",
+    "Tests: 40 passed, 2 failed.", "下一步我在第 61 行加锁。",
     "The push was refused: permission denied. The merge request is not open yet.",
     "The browser isn't installed here. Should I install it, or will you add the picture yourself?",
-    "下一步我在第 61 行加锁。",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,13 +43,12 @@ UNFINISHED = [
         ("テストは通りました。次に文書を更新します。", "テストは通りました。 次に文書を更新します。"),
         ("Committed and pushed: `1f153c1` on `main`. 10 files, +625/−194, with the new tests.", "none"),
         ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
-        ("Fertig.\n\nNächste Schritte: keine", "none"),
-        ("Hi! What can I do for you today?", "none"),
+        ("Fertig.\n\nNächste Schritte: keine", "none"), ("Hi! What can I do for you today?", "none"),
         ("Two of 33 tests failed before. All pass now.", "none"),
         *((told, "none") for told in ("Okay.", "Will do.", "Rounding is half even.", "好的。")),
         *((told, told) for told in UNFINISHED),
     ],
-)
+)  # fmt: skip
 def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
     assert end(ASK, ("assistant", answer)) == (next_step != "none", next_step)
 
@@ -127,8 +125,7 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
 @pytest.mark.parametrize(
     ("sent", "own"),
     [
-        ("Fix it", "Fix it"),
-        ("<ide_selection>The user selected x</ide_selection>\nFix it", "Fix it"),
+        ("Fix it", "Fix it"), ("<ide_selection>The user selected x</ide_selection>\nFix it", "Fix it"),
         ("<ide_opened_file>The user opened a.py</ide_opened_file>", ""),
         ("<system-reminder>\nUse tabs\n</system-reminder>Fix it", "Fix it"),
         ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it\n", "Fix it"),
@@ -142,14 +139,11 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         (f"---\nname: x\ndescription: Plans it\n---\n\n{TEMPLATE_OPEN}text\n$ARGUMENTS\n{TEMPLATE_END}", "Plans it"),
         (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}".replace("1. Plan", "Goal: Plan"), "Plan it."),
         ("You **MUST** consider the user input of the form", "You **MUST** consider the user input of the form"),
-        ("<session-start-hook>Git Status: main</session-start-hook>", ""),
-        ("[Image #1] Fix it", "Fix it"),
-        ("\x1b[31mFix it\x1b[0m", "Fix it"),
-        ("[Request interrupted by user for tool use]", ""),
+        ("<session-start-hook>Git Status: main</session-start-hook>", ""), ("[Image #1] Fix it", "Fix it"),
+        ("\x1b[31mFix it\x1b[0m", "Fix it"), ("[Request interrupted by user for tool use]", ""),
         ("This session is being continued from a previous conversation that ran out of context.", ""),
         ("Here's the issue text:\nISSUE:\nIt breaks\n\nINSTRUCTIONS:\nNow solve it.", "It breaks"),
-        ("<task-notification><result>x</result></task-notification>", ""),
-        ("a < b and c > d", "a < b and c > d"),
+        ("<task-notification><result>x</result></task-notification>", ""), ("a < b and c > d", "a < b and c > d"),
         ("<ide_selection>x </ide_selection>\nUse tabs\n<ide_selection>y</ide_selection>\nFix it", "Fix it"),
         ("<blockquote>Use tabs</blockquote>Fix it", "Fix it"),
         ("[Fri 2026-03-20 16:34 GMT+8] remove it, please\n[message_id: 916a1669]", "remove it, please"),
@@ -157,7 +151,7 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         ("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.", ""),
         ("[WIP] the login page 2026-03-20", "[WIP] the login page 2026-03-20"),
     ],
-)
+)  # fmt: skip
 def test_own_words__text_of_the_client__is_taken_away(sent, own):
     assert own_words(sent) == own
 
@@ -165,24 +159,15 @@ def test_own_words__text_of_the_client__is_taken_away(sent, own):
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Fix it", Kind.REQUEST),
-        ("no, use the other one", Kind.REQUEST),
-        ("continue", Kind.ASSENT),
-        ("Where do we stand?", Kind.ASSENT),
-        ("Good morning! Let's continue where we left off yesterday.", Kind.ASSENT),
-        ("continue with the login test", Kind.REQUEST),
-        ("where do we log in?", Kind.REQUEST),
-        ("Thanks, bye!", Kind.COURTESY),
-        ("Danke, perfekt", Kind.COURTESY),
-        ("ありがとうございます！", Kind.COURTESY),
-        ("See you tomorrow!", Kind.COURTESY),
-        ("the build fails, we have to run it twice", Kind.REQUEST),
+        ("Fix it", Kind.REQUEST), ("no, use the other one", Kind.REQUEST), ("continue", Kind.ASSENT),
+        ("Where do we stand?", Kind.ASSENT), ("Good morning! Let's continue where we left off yesterday.", Kind.ASSENT),
+        ("continue with the login test", Kind.REQUEST), ("where do we log in?", Kind.REQUEST),
+        ("Thanks, bye!", Kind.COURTESY), ("Danke, perfekt", Kind.COURTESY), ("ありがとうございます！", Kind.COURTESY),
+        ("See you tomorrow!", Kind.COURTESY), ("the build fails, we have to run it twice", Kind.REQUEST),
         ("Good, that's it for this week.\nnext: deploy", Kind.COURTESY),
-        ("remember: staging has no Postgres", Kind.STATEMENT),
-        ("/compact", Kind.NOTHING),
-        ("...", Kind.NOTHING),
+        ("remember: staging has no Postgres", Kind.STATEMENT), ("/compact", Kind.NOTHING), ("...", Kind.NOTHING),
     ],
-)
+)  # fmt: skip
 def test_kind__message__is_told_by_its_words(text, kind):
     assert asked.kind(text) is kind
 
@@ -190,24 +175,21 @@ def test_kind__message__is_told_by_its_words(text, kind):
 def test_tasks__three_clients__are_read_alike():
     claude = "TodoWrite\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
     codex = "update_plan\nplan.status: completed\nplan.step: A\nplan.status: in_progress\nplan.step: B"
-    opencode = (
-        "todowrite\ntodos.id: 1\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
-    )
+    opencode = "todowrite\ntodos.id: 1\ntodos.content: A\ntodos.status: completed\ntodos.content: B\n"
+    opencode += "todos.status: in_progress"
     for text in (claude, codex, opencode):
         found = calls.of(messages(("assistant", text, text.partition("\n")[0])))
         assert found == [("A", "done", True), ("B", "doing", True)]
 
 
 def test_tasks__created_and_updated_one_by_one__keep_their_state():
-    found = calls.of(
-        messages(
-            ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
-            ("assistant", "TaskCreate: long text\nsubject: B", "TaskCreate"),
-            ("tool", "Task #1 created", "TaskCreate"),
-            ("tool", "Task #2 created", "TaskCreate"),
-            ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
-        )
-    )
+    said = messages(
+        ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
+        ("assistant", "TaskCreate: long text\nsubject: B", "TaskCreate"),
+        ("tool", "Task #1 created", "TaskCreate"), ("tool", "Task #2 created", "TaskCreate"),
+        ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
+    )  # fmt: skip
+    found = calls.of(said)
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
 
@@ -222,24 +204,15 @@ def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_fo
     ("said", "objective"),
     [
         ([ASK, ("assistant", "Done."), ("user", "commit")], "commit"),
-        (
-            [ASK, ("assistant", "Edit: login.py", "Edit"), ("tool", "ok", "Edit"), ("user", "Do not wipe it again")],
-            "Do not wipe it again",
-        ),
-        *(
-            (
-                [ASK, ("user", "actually, start with the logout test"), ("assistant", "I'll do that."), ("user", text)],
-                text,
-            )
-            for text in ("no, use the cache instead of the token", "stop", "don't use the token at all")
-        ),
-        (
-            [ASK, ("assistant", "Which version?"), ("user", "Yes to A, this is done in another branch, rebase it")],
-            "Yes to A, this is done in another branch, rebase it",
-        ),
+        ([ASK, ("assistant", "Edit: login.py", "Edit"), ("tool", "ok", "Edit"), ("user", "Do not wipe it again")],
+         "Do not wipe it again"),
+        *(([ASK, ("user", "actually, start with the logout test"), ("assistant", "I'll do that."), ("user", text)],
+           text) for text in ("no, use the cache instead of the token", "stop", "don't use the token at all")),
+        ([ASK, ("assistant", "Which version?"), ("user", "Yes to A, this is done in another branch, rebase it")],
+         "Yes to A, this is done in another branch, rebase it"),
     ],
     ids=["short", "in the middle of a turn", "correction", "stop", "prohibition", "answer"],
-)
+)  # fmt: skip
 def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_before(said, objective):
     assert asked.objective(messages(*said), 200) == f"{objective} {AFTER_ASK}"
 
@@ -250,11 +223,9 @@ SAID = "The page says this:\n\n" + PAGE
 
 def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_taken():
     rows = messages(
-        ("user", "Summarise the page in docs/retries.md"),
-        ("assistant", "WebFetch: http://example.org", "WebFetch"),
-        ("tool", PAGE, "WebFetch"),
-        ("assistant", SAID),
-    )
+        ("user", "Summarise the page in docs/retries.md"), ("assistant", "WebFetch: http://example.org", "WebFetch"),
+        ("tool", PAGE, "WebFetch"), ("assistant", SAID),
+    )  # fmt: skip
     found = on_extract(turns_of(rows), Payload())
     assert (found.draft.decisions, found.draft.blockers) == (None, None)
 

@@ -61,25 +61,14 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
 @pytest.mark.parametrize(
     "text",
     [
-        "Do you remember: was it 50?",
-        "Never mind",
-        "He said remember: nothing like that",
-        "remember: none",
-        "`remember: quoted code`",
-        "The decision: to be taken",
-        "remember: tabs",
-        "It never worked for me",
-        "Add a test for every endpoint",
-        "The login page is broken",
-        "Why should tests never hit the network?",
+        "Do you remember: was it 50?", "Never mind", "He said remember: nothing like that", "remember: none",
+        "`remember: quoted code`", "The decision: to be taken", "remember: tabs", "It never worked for me",
+        "Add a test for every endpoint", "The login page is broken", "Why should tests never hit the network?",
         "Write a Dockerfile for the worker, as small as possible",
         "The handbook says that you should never store passwords",
         "datasheet: 'VDD must never be lower than 3 V' so can i start it late",
-        "no function clause matching in Shop.Orders.Live.handle_event/3",
-        "> Never push to main.",
-        "```\nNever push to main.\n```",
-        "fyi the tests fail on my machine",
-        "Waiting for authentication (timeout 60s)",
+        "no function clause matching in Shop.Orders.Live.handle_event/3", "> Never push to main.",
+        "```\nNever push to main.\n```", "fyi the tests fail on my machine", "Waiting for authentication (timeout 60s)",
         "Remember that the second one is harder, since it has to turn by itself",
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
@@ -90,7 +79,7 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "<rules>\nNever spend more than $1 on a run.\n</rules>",
         "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
     ],
-)
+)  # fmt: skip
 def test_extract__request_question_report_or_quotation__is_no_statement(text):
     told = "Never push to main. Rule: always use tabs. I prefer tabs. Remember that CI has no Postgres."
     found = extract(("user", text), ("assistant", told))
@@ -112,8 +101,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Let's go with SQLite", "decisions", None),
         ("blocked: staging is read-only", "blockers", "staging is read-only"),
         ("Open question: who rotates the key?", "blockers", "who rotates the key?"),
-        ("Blockers:\n- no API key", "blockers", "no API key"),
-        ("Blockers: none\nnext: nothing", "blockers", ()),
+        ("Blockers:\n- no API key", "blockers", "no API key"), ("Blockers: none\nnext: nothing", "blockers", ()),
         ("todo: write a runbook entry", "follow_ups", "write a runbook entry"),
         ("Follow up: ask finance", "follow_ups", "ask finance"),
         ("remind me to rotate the key", "follow_ups", "rotate the key"),
@@ -143,7 +131,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Rejected: pandas, too slow", "rejected", "pandas, too slow"),
         ("That was a dead end: celery lost mails.", "rejected", "That was a dead end: celery lost mails"),
     ],
-)
+)  # fmt: skip
 def test_extract__words_of_the_user__are_kept_whole(text, field, kept):
     found = getattr(extract(("user", text), ("assistant", "Noted.")).draft, field)
     assert (found or ()) == (kept if isinstance(kept, tuple) else (kept or text,))
@@ -171,14 +159,93 @@ def test_rules__replaced_in_a_later_session_in_free_words__leave(project):
     assert not [old for old in RULES if old in memory.load().memory]
 
 
+WITHDRAWN = {
+    "From now on always answer me in German.": "Forget that rule, answer in English again.",
+    "Always run `make check` before you say you're done.": "OK, you no longer need to run make check, CI does it now.",
+    "From now on all API error messages are in Spanish.": "The rule about Spanish messages no longer applies.",
+    "Bitte die Commits immer mit Ticketnummer beginnen.": "Die Regel mit der Ticketnummer gilt nicht mehr.",
+    "以后所有接口的日志都要用中文写。": "日志还是用英文吧，之前那条中文的规则作废。",
+    "Ne supprime jamais un fichier sans demander.": "La règle sur les fichiers ne s'applique plus.",
+}
+
+
+def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_in_the_note(project):
+    memory = Holdfast.open(project)
+    for number, said in enumerate(["\n".join(WITHDRAWN), *list(WITHDRAWN.values())[::-1], "Fix the footer."]):
+        session = memory.session(str(number))
+        session.add("user", said)
+        session.add("assistant", "Noted.")
+        receipt = session.flush()
+        if not number:
+            memory.deep_dream()
+            assert sorted(memory.load().rules) == sorted(WITHDRAWN)
+    memory.deep_dream()
+    brief = memory.load()
+    assert brief.rules == ()
+    assert not [said for said in (*WITHDRAWN, *WITHDRAWN.values(), "No longer a rule") if said in brief.memory]
+    assert not [said for said in WITHDRAWN.values() if said not in memory.store.read(receipt.written[0].name).text]
+    session.add("user", "From now on always answer me in German.")
+    session.flush()
+    assert memory.load().rules == ("From now on always answer me in German.",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("Always run make check.", "Please stop running make check."), ("以后请用中文回复我。", "以后不用中文回复了。"),
+        ("Ask me before you delete a file.", "So you don't have to ask me before deleting files any more."),
+        ("Answer in German.", "Drop the rule about German."), ("Antworte auf Deutsch.", "Vergiss diese Regel."),
+        ("Antworte auf Deutsch.", "Du musst nicht mehr auf Deutsch antworten."), ("请用中文回复我。", "这条规则作废。"),
+        ("Réponds en allemand.", "Tu n'as plus besoin de répondre en allemand."),
+        ("Responde en alemán.", "Ya no hace falta que respondas en alemán."), ("Usa tabs.", "Olvida esa regla."),
+    ],
+)  # fmt: skip
+def test_extract__withdrawal_of_a_rule__names_it_and_is_no_rule(rule, said):
+    line = f"No longer a rule: “{rule}” The user: “{said}”"
+    assert on_extract(turns_of(messages(("user", said))), Payload(rules=[rule])).draft.rules == (line,)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("Always run make check.", "Please stop running make check for docs-only changes."),
+        ("Always run make check.", "You no longer need to run make check today."), ("Use tabs.", "> Forget that rule."),
+        ("Always run make check.", "If you no longer need to run make check, tell me."),
+        ("Always run lint before each commit.", "You don't need to commit any more."), ("Use tabs.", "Drop that rule."),
+        ("Error messages are in German.", "The rule about German messages no longer applies to admins."),
+        ("Answer in German.", "Remove the eslint rule about German."), ("Use tabs.", "Can I forget that rule?"),
+        ("Never answer in German.", "Stop answering in German."), ("Use tabs.", "The firewall rule is obsolete."),
+        ("提交之前都要先运行 make lint。", "不用提交了。"), ("Use tabs.", "Don't forget that rule."),
+        ("Answer in German.|Docs are in German.", "The German rule no longer applies."),
+        ("Answer in German.|Use tabs.", "Forget that rule."), ("Use tabs.", "Users no longer need to use tabs."),
+    ],
+)  # fmt: skip
+def test_extract__sentence_that_may_not_withdraw_a_rule__withdraws_none(rules, said):
+    found = on_extract(turns_of(messages(("user", said))), Payload(rules=rules.split("|"))).draft.rules or ()
+    assert not [line for line in found if line.startswith("No longer")]
+
+
+def test_extract__rule_and_its_withdrawal_in_one_session__count_as_said_last():
+    rule, gone = ("user", "From now on always answer me in German."), ("user", "Forget that rule.")
+    assert extract(rule, gone, rule).draft.rules == (rule[1],)
+    assert extract(rule, gone).draft.rules == (f"No longer a rule: “{rule[1]}” The user: “{gone[1]}”",)
+    assert extract(rule, ("assistant", gone[1]), ("tool", gone[1], "Read")).draft.rules == (rule[1],)
+    assert extract(("user", "The rule about tabs no longer applies.")).draft.rules is None
+
+
+def test_flush__rule_withdrawn_by_an_agents_payload__stays(memory, payload):
+    for number, rule in enumerate(["Answer in German.", "No longer a rule: “Answer in German.” The user: “Drop it.”"]):
+        memory.session(str(number)).flush(payload(rules=[rule]))
+    assert memory.load().rules == ("Answer in German.",)
+
+
 def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too():
     got = extract(
         ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
         ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
         ("user", "Quick update: keep project spend under five hundred dollars from now on."),
-        ("user", "The launch date moved to March 5."),
-        ("user", "Now write the report"),
-    )
+        ("user", "The launch date moved to March 5."), ("user", "Now write the report"),
+    )  # fmt: skip
     assert got.draft.rules == (
         "Quick update: keep project spend under five hundred dollars from now on.",
         "travel costs stay below $300.",
@@ -189,22 +256,19 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
 
 def test_extract__package_taken_out_or_version_replaced__was_given_up():
     got = extract(
-        ("user", "Use dates"),
-        ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
+        ("user", "Use dates"), ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
         ("assistant", "Bash: npm uninstall moment && npm install date-fns@2.0", "Bash"),
         ("assistant", "Bash: npm install date-fns@3.1", "Bash"),
-    )
+    )  # fmt: skip
     assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer():
     weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
     ended: list[Said] = [
-        ("user", "Add the biome."),
-        weighed,
-        ("assistant", "Bash: make", "Bash"),
+        ("user", "Add the biome."), weighed, ("assistant", "Bash: make", "Bash"),
         ("assistant", "Decision: use a preset."),
-    ]
+    ]  # fmt: skip
     assert extract(*ended).draft.decisions == ("use a preset",)
     assert "ship the mixin" in extract(*ended).summary
     assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
@@ -232,70 +296,55 @@ def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_i
     patch += "*** Add File: /home/dev/.claude/plans/p.md\n"
     found = changes(
         messages(
-            ("assistant", patch, "apply_patch"),
-            ("tool", "Success", "apply_patch"),
+            ("assistant", patch, "apply_patch"), ("tool", "Success", "apply_patch"),
             ("assistant", "Write: /Users/dev/.claude/todos/p.md", "Write"),
             ("assistant", "str_replace_editor: str_replace\npath: src/e.py", "str_replace_editor"),
             ("assistant", "str_replace_editor: view\npath: src/f.py", "str_replace_editor"),
-            ("assistant", "Read: src/g.py", "Read"),
-            ("tool", "[main 1a2b3c4] Add d", "Bash"),
+            ("assistant", "Read: src/g.py", "Read"), ("tool", "[main 1a2b3c4] Add d", "Bash"),
             ("assistant", "Write: /home/ada/shop/.claude/worktrees/agent-1/src/cart.py", "Write"),
             ("assistant", "apply_patch: *** Begin Patch", "apply_patch"),
             ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
         )
-    )
+    )  # fmt: skip
     assert found.files[:3] == ["a/b.py", "x/c/d.py", "~/.claude/plans/p.md"]
     assert found.files[3:] == ["src/e.py", "src/cart.py", "src/a.py", "docs/b.md"]
     assert found.commits == ["1a2b3c4 Add d"]
     edited = (
-        r"C:\Users\dev\work\apps\shop\Lib\a.ts",
-        r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
+        r"C:\Users\dev\work\apps\shop\Lib\a.ts", r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
         r"C:\Users\dev\AppData\Local\Temp\x.php",
-    )
+    )  # fmt: skip
     found = changes(messages(*(("assistant", f"Edit: {path}", "Edit") for path in edited)))
     assert found.files == ["apps/shop/Lib/a.ts", "apps/shop/web/ui/nav/b.ts"]
 
 
 def test_extract__pointers__are_artifacts():
+    said = "See issue #4, shop/paygate#218, (https://git.example.com/shop/paygate/pull/218). #ff0000, #222, the #1."
     draft = extract(
-        (
-            "user",
-            "See issue #4, shop/paygate#218, (https://git.example.com/shop/paygate/pull/218). #ff0000, #222, the #1.",
-        ),
-        ("assistant", "Edit: paygate/webhooks.py", "Edit"),
-        ("tool", "updated", "Edit"),
-        ("assistant", "Write: /project/secret.py", "Write"),
-        ("tool", "created", "Write"),
-        ("assistant", "Write: Rule: always run x.txt", "Write"),
-        ("tool", "created", "Write"),
-        ("assistant", "Edit: paygate/gone.py", "Edit"),
-        ("tool", "string not found", "Edit", True),
+        ("user", said),
+        ("assistant", "Edit: paygate/webhooks.py", "Edit"), ("tool", "updated", "Edit"),
+        ("assistant", "Write: /project/secret.py", "Write"), ("tool", "created", "Write"),
+        ("assistant", "Write: Rule: always run x.txt", "Write"), ("tool", "created", "Write"),
+        ("assistant", "Edit: paygate/gone.py", "Edit"), ("tool", "string not found", "Edit", True),
         ("assistant", "Committed as b71d3f4; see http://localhost:8080/x and page.md#12."),
-    ).draft
+    ).draft  # fmt: skip
     assert draft.artifacts == (
-        "paygate/webhooks.py",
-        "project/secret.py",
-        "#4",
-        "shop/paygate#218",
-        "https://git.example.com/shop/paygate/pull/218",
-        "b71d3f4",
-    )
+        "paygate/webhooks.py", "project/secret.py", "#4", "shop/paygate#218",
+        "https://git.example.com/shop/paygate/pull/218", "b71d3f4",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "```\nremember: x is y\nnext: z\n#218\n```",
-        "~~~md\nremember: x is y\n```\nnext: z\n~~~",
-        "```\nremember: never closed",
-        "> remember: x is y\n  > next: z",
+        "```\nremember: x is y\nnext: z\n#218\n```", "~~~md\nremember: x is y\n```\nnext: z\n~~~",
+        "```\nremember: never closed", "> remember: x is y\n  > next: z",
         "<recalled-memory>\nremember: x is y\nnext: z\n</recalled-memory>",
         '<recalled-memory source="MEMORY.md">remember: x is y</recalled-memory>',
         "<Recalled-Memory>\n<recalled-memory>a</recalled-memory>\nremember: x is y\n</recalled-memory>",
         "<recalled-memory>\nremember: never closed",
         "<system-reminder>\nAlways use tabs everywhere\n</system-reminder>",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_extract__code_quotations_and_recalled_memory__are_skipped(role, text):
     got = extract((role, text))
@@ -319,20 +368,17 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here():
 
 def test_extract__summary__quotes_the_end_first_under_the_messages_ids():
     earlier = ("Add a retry to the uploader in `upload.py`.", "It gives up after 3 attempts, and blocks nothing.")
-    asked = (
-        "Fix the webhook in api/hook.py, which answers too early. don't use redis for it, because operations has none. "
-    )
+    asked = "Fix the webhook in api/hook.py, which answers too early. "
+    asked += "don't use redis for it, because operations has none. "
     asked += "Answer after the commit, and keep the retries of events as they are. Write the tests before all of it."
     got = extract(
         ("user", " ".join(earlier)),
         ("assistant", "The uploader retries 3 times, see `upload.py`."),
-        ("user", asked),
-        ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
-        ("assistant", "Edit: api/hook.py", "Edit"),
-        ("tool", "ok", "Edit"),
+        ("user", asked), ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
+        ("assistant", "Edit: api/hook.py", "Edit"), ("tool", "ok", "Edit"),
         ("assistant", "**Result**\n\nFixed in `api/hook.py`: the answer follows the commit.\n- 2 tests pass"),
         ("user", "thanks"),
-    )
+    )  # fmt: skip
     assert got.summary.splitlines() == [
         "_3 messages of the user, 1 tool call. Quoted; (id) begins the lines of a message._",
         "",
@@ -369,10 +415,8 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
     made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n\n   - x\n2. Pending:\n"
     made += "   - Test with 2 GB\n\n3. Files:\n   - `a.py`\n```\ncode\n```"
     said: list[Said] = [
-        ("user", "Fix the journal"),
-        ("assistant", "Before `a.py` was read."),
-        ("system", made, "summary"),
-    ]
+        ("user", "Fix the journal"), ("assistant", "Before `a.py` was read."), ("system", made, "summary"),
+    ]  # fmt: skip
     got = extract(*said, ("system", "Never do that again", ""), ("assistant", "After it, `b.py` was written."))
     assert got.summary.partition("- After it, `b.py` was written.\n\n")[2].splitlines() == [
         "The client's own summary at its compaction, older than the lines above (m2):",
@@ -392,21 +436,14 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
 @pytest.mark.parametrize(
     "line",
     [
-        "The current local time is 14:32:07 in Vienna.",
-        "Thursday, November 26, 2026 at 2:32 PM UTC",
-        " src/app/settings.py | 14 ++++++++------",
-        "3 files changed, 14 insertions(+), 2 deletions(-)",
-        "at async Module.callback (file:///var/task/index.js:27:41)",
-        "(base) ➜ shop git:(main) npm install left-pad",
-        "**Phase 3: Implementation of the queue**",
-        "caller.type: external_user_of_the_client",
-        "Noted: the API of the shop caps at 100 requests.",
-        "`RUNWARE_API_KEY_OF_SHOP`",
-        "All 3 of them are done now!",
-        "| Task | Result | Time |\n|---|---|---|",
-        "Let me look at the settings page of the shop first.",
+        "The current local time is 14:32:07 in Vienna.", "Thursday, November 26, 2026 at 2:32 PM UTC",
+        " src/app/settings.py | 14 ++++++++------", "3 files changed, 14 insertions(+), 2 deletions(-)",
+        "at async Module.callback (file:///var/task/index.js:27:41)", "(base) ➜ shop git:(main) npm install left-pad",
+        "**Phase 3: Implementation of the queue**", "caller.type: external_user_of_the_client",
+        "Noted: the API of the shop caps at 100 requests.", "`RUNWARE_API_KEY_OF_SHOP`", "All 3 of them are done now!",
+        "| Task | Result | Time |\n|---|---|---|", "Let me look at the settings page of the shop first.",
     ],
-)
+)  # fmt: skip
 def test_extract__line_that_says_nothing__is_not_quoted(line):
     kept = "The shop's API in `api.py` caps at 100 requests a minute."
     got = extract(("user", "Look at the shop"), ("assistant", f"{line}\n\n{kept}"), ("user", f"{line}\n\nNow the cart"))
@@ -435,13 +472,10 @@ _PIECES = st.sampled_from(
 _TEXTS = st.lists(_PIECES | st.text(max_size=8), max_size=25).map("".join)
 _MESSAGES = st.lists(
     st.tuples(
-        st.sampled_from(["user", "assistant", "tool", "system"]),
-        _TEXTS,
-        st.sampled_from(["", "", "", "Bash", "Edit"]),
-        st.booleans(),
-    ),
-    max_size=6,
-)
+        st.sampled_from(["user", "assistant", "tool", "system"]), _TEXTS,
+        st.sampled_from(["", "", "", "Bash", "Edit"]), st.booleans(),
+    ), max_size=6,
+)  # fmt: skip
 
 
 def normal(text: str) -> str:
@@ -473,21 +507,15 @@ def test_extract__whatever_is_said__every_text_stands_in_a_turn(said):
 @pytest.mark.parametrize(
     ("role", "before", "unit", "after"),
     [
-        ("assistant", "", "|", "x"),
-        ("assistant", " " * 2_000, "|", "x"),
+        ("assistant", "", "|", "x"), ("assistant", " " * 2_000, "|", "x"),
         ("assistant", "", "** ", "this is a longer sentence with more words:"),
-        ("assistant", "The first line of it is a sentence. ", "« ", ""),
-        ("assistant", "remember that ", "a", " x"),
-        ("assistant", "remember that <", "a", " x"),
-        ("assistant", "Decision: you must", "\n", " x"),
-        ("assistant", "Decision: use <", "a", " x"),
-        ("user", "", "?", "000"),
-        ("user", "", "`", "because"),
-        ("edit", "a b\nfile: a", "\t", "b"),
-        ("apply_patch", "*** Begin Patch\n*** Move to: a", "\t", "b"),
+        ("assistant", "The first line of it is a sentence. ", "« ", ""), ("assistant", "remember that ", "a", " x"),
+        ("assistant", "remember that <", "a", " x"), ("assistant", "Decision: you must", "\n", " x"),
+        ("assistant", "Decision: use <", "a", " x"), ("user", "", "?", "000"), ("user", "", "`", "because"),
+        ("edit", "a b\nfile: a", "\t", "b"), ("apply_patch", "*** Begin Patch\n*** Move to: a", "\t", "b"),
         ("bash", "pytest", " ", "x"),
     ],
-)
+)  # fmt: skip
 def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before, unit, after):
     """Eight times the line may take eight times as long, and some. Lines of 8 kB took a minute to hours."""
 
@@ -501,16 +529,15 @@ def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before,
 
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted():
-    refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+    refused += (
         "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
     )
     found = extract(
-        ("user", "Fix the index corruption."),
-        ("assistant", "Edit: hooks.go", "Edit"),
+        ("user", "Fix the index corruption."), ("assistant", "Edit: hooks.go", "Edit"),
         ("tool", f"{refused}\n\nNote: The user's next message may contain a correction. Pay attention.", "Edit", True),
         ("assistant", "Logged it as an issue."),
-    )
+    )  # fmt: skip
     assert found.draft.decisions is None
     assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary

@@ -75,12 +75,10 @@ STATED = {
     "decisions": ["Use PKCE"],
     "blockers": ["The client secret is not here yet"],
     "handoff": {
-        "active_task": "OAuth login",
-        "branch": "oauth",
-        "blocker": "The client secret is not here yet",
-        "next_action": "Write the callback handler",
+        "active_task": "OAuth login", "branch": "oauth",
+        "blocker": "The client secret is not here yet", "next_action": "Write the callback handler",
     },
-}
+}  # fmt: skip
 
 
 def resumed(memory, payload, *said):
@@ -112,13 +110,12 @@ def test_flush__another_request_after_the_payload__its_task_and_the_announced_st
 @pytest.mark.parametrize(
     ("said", "step"),
     [
-        ((), "Write the callback handler"),
-        (("thanks",), "Write the callback handler"),
+        ((), "Write the callback handler"), (("thanks",), "Write the callback handler"),
         (("Where is the config?", "In src/oauth.ts."), "Write the callback handler"),
         (("Fix the typo in the README", "Fixed: it says OAuth now."), "Write the callback handler"),
         (("go on", ANNOUNCED), ANNOUNCED),
     ],
-)
+)  # fmt: skip
 def test_flush__nothing_open_was_requested_after_the_payload__stated_work_stays(opened, payload, said, step):
     work = resumed(opened(), payload, *said)
     assert (work.active_task, work.objective, work.next_action) == ("OAuth login", "Add OAuth login", step)
@@ -163,14 +160,11 @@ def test_flush__questions_and_thanks_while_work_is_open__change_nothing(opened, 
     ("answer", "rows", "words"),
     [
         ("Done. The uploader retries 3 times.", [], "Done. The uploader retries 3 times."),
-        (
-            "I'll write the test now.",
-            ["This session is being continued from a previous conversation. 1. x"],
-            "The retry is in README.md now.",
-        ),
+        ("I'll write the test now.", ["This session is being continued from a previous conversation. 1. x"],
+         "The retry is in README.md now."),
         ("I'll write the test now.", ["thanks!"], "I'll write the test now."),
     ],
-)
+)  # fmt: skip
 def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows, words):
     session = opened().session("s")
     session.add("user", "Add a retry to the uploader in src/upload.py")
