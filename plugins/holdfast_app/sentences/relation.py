@@ -37,6 +37,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import FINAL, normalized, same_key
 from holdfast_app.sentences import vocabulary as v
+from holdfast_app.sentences.vocabulary import stem
 
 K = TypeVar("K", bound=Hashable)
 
@@ -221,18 +222,6 @@ def _tokens(text: str) -> list[_Token]:
             if said != part:
                 found.append(_Token(":", False))
     return found
-
-
-@lru_cache(maxsize=4_096)
-def stem(word: str) -> str:
-    """A word without its ending, so that its forms are one."""
-    if not word.isalpha() or len(word) < 4:
-        return word
-    for ending, end in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", ""), ("e", "")):
-        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith(("ss", "us", "is")):
-            word = word[: -len(ending)] + end
-            break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sle" else word
 
 
 @lru_cache(maxsize=4_096)

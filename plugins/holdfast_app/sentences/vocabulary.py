@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -55,7 +56,7 @@ _DAY: Final = "(?:(?:this|last) [a-z]+|yesterday|today|(?:mon|tues|wednes|thurs|
 #: Signs of a change, and of an end.
 CHANGE: Final = Lazy(
     r"\b(?:from .+ to|instead of|rather than|no longer|any ?more|after all|used to|now|gone|stepped down|as of"
-    rf"|since {_DAY})\b|, not "
+    rf"|since {_DAY})\b|, not [\w:./@-]*\w(?=[,;.]|$)"
 )
 #: When it changed, and a remark before it. They say nothing about the thing.
 ASIDE: Final = Lazy(
@@ -132,3 +133,15 @@ SECONDS: Final = {
     "week": 604800,
 }  # fmt: skip
 CODE: Final = Lazy(r".*[\d_/.@#+].*|.*-.*-.*|.*[a-z].*[A-Z].*|[A-Z]{2,}.*")
+
+
+@lru_cache(maxsize=4_096)
+def stem(word: str) -> str:
+    """A word without its ending, so that its forms are one."""
+    if not word.isalpha() or len(word) < 4:
+        return word
+    for ending, end in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith(("ss", "us", "is")):
+            word = word[: -len(ending)] + end
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sle" else word

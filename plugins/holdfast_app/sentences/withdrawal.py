@@ -6,7 +6,6 @@ from typing import Final
 
 from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import vocabulary as v
-from holdfast_app.sentences.relation import stem
 
 _BEGIN: Final = "No longer a rule: “"
 #: The first ones are enough to point at a rule. The others are more often about the code.
@@ -81,7 +80,7 @@ _MORE: Final = (
 )
 _HAN: Final = "的那这条个之前后以了吧也都请再就还是我你们用要把在对于关写"
 _EMPTY: Final = v.EMPTY | v.PLACES.keys() | frozenset((*_MORE.split(), *_HAN))
-_LIGHT: Final = frozenset(stem(word)[:5] for word in v.LIGHT)
+_LIGHT: Final = frozenset(v.stem(word)[:5] for word in v.LIGHT)
 
 
 def line(rule: str, sentence: str) -> str:
@@ -139,4 +138,4 @@ def _is_named(named: frozenset[str], rule: str, kind: tuple[str, ...]) -> bool:
 def _words(text: str) -> frozenset[str]:
     """The stems of the words that name something, Chinese characters one by one, a language as its number."""
     text = _LANGUAGE.sub(lambda hit: f" {_MARK}{hit.lastindex} ", text)
-    return frozenset(stem(word)[:5] for word in _WORD.findall(text.casefold()) if word not in _EMPTY)
+    return frozenset(v.stem(word)[:5] for word in _WORD.findall(text.casefold()) if word not in _EMPTY)
