@@ -60,7 +60,8 @@ def completed(
     if is_new or lacks:
         newest = messages[-extract.AT_ONCE_MESSAGES :]
         turns = turns_of(newest)
-        stored = [fact.content for fact in extract.known_on(services, turns)] if is_read else None
+        is_near = is_read and not services.is_remote  # a server's facts would cost a round trip
+        stored = [fact.content for fact in extract.known_on(services, turns)] if is_near else None
         found = extract.at_once(services, turns, before.evolve(facts=stored or None))
         warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
         drafts = [extraction.draft for _, extraction in found.results]
