@@ -3,7 +3,7 @@
 Rewording hides a source's words, and careful wording hides an intention, but seldom both."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -37,21 +37,17 @@ class Weight(NamedTuple):
     source: Message | None
 
 
-def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
-    """The weight of ``text``, which an agent states after it ``heard`` these messages."""
+def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
+    """The weight of ``text``, which an agent states after it ``heard`` these messages, oldest first."""
     said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
     found: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
     user = 0.0
-    spoken = 0.0  # by the agent, whose own words come back in results
     is_sentence = len(said.stems) >= _FEWEST and not said.points
-    for one in heard if said.stems else ():
-        kind = _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
-        if kind == "user":
-            known = min(user, found["outside"][0])
-        elif kind == "assistant":
-            known = spoken
-        else:
-            known = max(spoken, found[kind][0]) if is_sentence else 1.0
+    for number, one in enumerate(heard) if said.stems else ():
+        kind = _kind(one)
+        if kind == "assistant" or not (kind == "user" or is_sentence):
+            continue
+        known = min(user, found["outside"][0]) if kind == "user" else found[kind][0]
         if not strangers.may_hold(one.plain, said, max(_LEAST, known)):  # no larger share than known
             continue
         share = strangers.stems_shared(one.plain, said) / len(said.stems)
@@ -59,16 +55,30 @@ def weigh(text: str, heard: Iterable[strangers.Heard]) -> Weight:
             own = strangers.stems_shared(_own(one.message.text), said) / len(said.stems)
             user, kind = max(user, own), "outside"
             share = share if share > own else 0.0  # what the user quotes
-        if kind == "assistant":
-            spoken = max(spoken, share)
-        elif share > spoken and is_sentence:
-            found[kind] = max(found[kind], (share, one), key=lambda pair: pair[0])
+        if is_sentence and share > found[kind][0] and not _said_before(heard[:number], said, share):
+            found[kind] = (share, one)
     outside, read = found["outside"][0], max(found.values(), key=lambda pair: pair[0])
     words = _planted(text)
     # Careful wording does not change what the source wants.
     more = max(0.0, _planted(read[1].closest(said)) - words) if read[1] else 0.0
     evidence = _PRIOR + _WORDS * words + _SOURCE * more + _READ * read[0] + _OUTSIDE * outside + _USER * user
     return Weight(evidence, user, read[0], read[1].message if read[1] else None)
+
+
+def _kind(one: strangers.Heard) -> str:
+    return _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
+
+
+def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, share: float) -> bool:
+    """Whether the agent's own words, which come back in results, hold this ``share`` of the sentence's stems. Asked
+    only of a message that holds most so far, because most of what is heard is the agent's."""
+    least = share - 0.5 / len(said.stems)  # between two numbers of stems
+    return any(
+        _kind(one) == "assistant"
+        and strangers.may_hold(one.plain, said, max(_LEAST, least))
+        and strangers.stems_shared(one.plain, said) > least * len(said.stems)
+        for one in heard
+    )
 
 
 def clauses(text: str) -> list[str]:

@@ -170,8 +170,10 @@ class Statements:
         lasts = lasting.judge(sentence).lasting >= _LASTING
         if lasts and outdated(sentence, [*self.standing, *rules]):
             return cues.RULE, 0
-        replaces = any(relation(sentence, one) is Relation.REPLACES for one in self.stored)
-        if hit is None and (replaces or (lasts and outdated(sentence, self.stored))):
+        if hit is None and (
+            any(relation(sentence, one) is Relation.REPLACES for one in self.stored)
+            or (lasts and outdated(sentence, self.stored))
+        ):
             return cues.STATED_FACT, 0
         return hit
 

@@ -7,7 +7,6 @@ from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
 from holdfast.text.lazy import Lazy
-from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
@@ -73,6 +72,8 @@ def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
 
 
 def _first(memory: Holdfast, session: str) -> str:
+    from holdfast_app.authorship.ownwords import own_words  # `holdfast status` needs no titles
+
     try:
         said = (entry.record for entry in Journal(memory.services.state, session).of_kinds("message"))
         return next(filter(None, (own_words(str(one["text"])) for one in said if one["role"] == "user")), "")
