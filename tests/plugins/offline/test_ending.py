@@ -186,9 +186,10 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     said = messages(
         ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
         ("assistant", "TaskCreate: long text\nsubject: B", "TaskCreate"),
-        ("tool", "Task #1 created", "TaskCreate"), ("tool", "Task #2 created", "TaskCreate"),
+        ("tool", "Task #1 created", "TaskCreate"),
+        ("tool", "Task #2 created", "TaskCreate"),
         ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
-    )  # fmt: skip
+    )
     found = calls.of(said)
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
@@ -223,9 +224,11 @@ SAID = "The page says this:\n\n" + PAGE
 
 def test_extract__the_agent_repeats_a_page__its_decisions_are_quoted_and_not_taken():
     rows = messages(
-        ("user", "Summarise the page in docs/retries.md"), ("assistant", "WebFetch: http://example.org", "WebFetch"),
-        ("tool", PAGE, "WebFetch"), ("assistant", SAID),
-    )  # fmt: skip
+        ("user", "Summarise the page in docs/retries.md"),
+        ("assistant", "WebFetch: http://example.org", "WebFetch"),
+        ("tool", PAGE, "WebFetch"),
+        ("assistant", SAID),
+    )
     found = on_extract(turns_of(rows), Payload())
     assert (found.draft.decisions, found.draft.blockers) == (None, None)
 

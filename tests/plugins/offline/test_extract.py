@@ -244,8 +244,9 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
         ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
         ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
         ("user", "Quick update: keep project spend under five hundred dollars from now on."),
-        ("user", "The launch date moved to March 5."), ("user", "Now write the report"),
-    )  # fmt: skip
+        ("user", "The launch date moved to March 5."),
+        ("user", "Now write the report"),
+    )
     assert got.draft.rules == (
         "Quick update: keep project spend under five hundred dollars from now on.",
         "travel costs stay below $300.",
@@ -256,19 +257,22 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
 
 def test_extract__package_taken_out_or_version_replaced__was_given_up():
     got = extract(
-        ("user", "Use dates"), ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
+        ("user", "Use dates"),
+        ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
         ("assistant", "Bash: npm uninstall moment && npm install date-fns@2.0", "Bash"),
         ("assistant", "Bash: npm install date-fns@3.1", "Bash"),
-    )  # fmt: skip
+    )
     assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer():
     weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
     ended: list[Said] = [
-        ("user", "Add the biome."), weighed, ("assistant", "Bash: make", "Bash"),
+        ("user", "Add the biome."),
+        weighed,
+        ("assistant", "Bash: make", "Bash"),
         ("assistant", "Decision: use a preset."),
-    ]  # fmt: skip
+    ]
     assert extract(*ended).draft.decisions == ("use a preset",)
     assert "ship the mixin" in extract(*ended).summary
     assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
@@ -296,23 +300,26 @@ def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_i
     patch += "*** Add File: /home/dev/.claude/plans/p.md\n"
     found = changes(
         messages(
-            ("assistant", patch, "apply_patch"), ("tool", "Success", "apply_patch"),
+            ("assistant", patch, "apply_patch"),
+            ("tool", "Success", "apply_patch"),
             ("assistant", "Write: /Users/dev/.claude/todos/p.md", "Write"),
             ("assistant", "str_replace_editor: str_replace\npath: src/e.py", "str_replace_editor"),
             ("assistant", "str_replace_editor: view\npath: src/f.py", "str_replace_editor"),
-            ("assistant", "Read: src/g.py", "Read"), ("tool", "[main 1a2b3c4] Add d", "Bash"),
+            ("assistant", "Read: src/g.py", "Read"),
+            ("tool", "[main 1a2b3c4] Add d", "Bash"),
             ("assistant", "Write: /home/ada/shop/.claude/worktrees/agent-1/src/cart.py", "Write"),
             ("assistant", "apply_patch: *** Begin Patch", "apply_patch"),
             ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
         )
-    )  # fmt: skip
+    )
     assert found.files[:3] == ["a/b.py", "x/c/d.py", "~/.claude/plans/p.md"]
     assert found.files[3:] == ["src/e.py", "src/cart.py", "src/a.py", "docs/b.md"]
     assert found.commits == ["1a2b3c4 Add d"]
     edited = (
-        r"C:\Users\dev\work\apps\shop\Lib\a.ts", r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
+        r"C:\Users\dev\work\apps\shop\Lib\a.ts",
+        r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
         r"C:\Users\dev\AppData\Local\Temp\x.php",
-    )  # fmt: skip
+    )
     found = changes(messages(*(("assistant", f"Edit: {path}", "Edit") for path in edited)))
     assert found.files == ["apps/shop/Lib/a.ts", "apps/shop/web/ui/nav/b.ts"]
 
@@ -321,16 +328,24 @@ def test_extract__pointers__are_artifacts():
     said = "See issue #4, shop/paygate#218, (https://git.example.com/shop/paygate/pull/218). #ff0000, #222, the #1."
     draft = extract(
         ("user", said),
-        ("assistant", "Edit: paygate/webhooks.py", "Edit"), ("tool", "updated", "Edit"),
-        ("assistant", "Write: /project/secret.py", "Write"), ("tool", "created", "Write"),
-        ("assistant", "Write: Rule: always run x.txt", "Write"), ("tool", "created", "Write"),
-        ("assistant", "Edit: paygate/gone.py", "Edit"), ("tool", "string not found", "Edit", True),
+        ("assistant", "Edit: paygate/webhooks.py", "Edit"),
+        ("tool", "updated", "Edit"),
+        ("assistant", "Write: /project/secret.py", "Write"),
+        ("tool", "created", "Write"),
+        ("assistant", "Write: Rule: always run x.txt", "Write"),
+        ("tool", "created", "Write"),
+        ("assistant", "Edit: paygate/gone.py", "Edit"),
+        ("tool", "string not found", "Edit", True),
         ("assistant", "Committed as b71d3f4; see http://localhost:8080/x and page.md#12."),
-    ).draft  # fmt: skip
+    ).draft
     assert draft.artifacts == (
-        "paygate/webhooks.py", "project/secret.py", "#4", "shop/paygate#218",
-        "https://git.example.com/shop/paygate/pull/218", "b71d3f4",
-    )  # fmt: skip
+        "paygate/webhooks.py",
+        "project/secret.py",
+        "#4",
+        "shop/paygate#218",
+        "https://git.example.com/shop/paygate/pull/218",
+        "b71d3f4",
+    )
 
 
 @pytest.mark.parametrize(
@@ -374,11 +389,13 @@ def test_extract__summary__quotes_the_end_first_under_the_messages_ids():
     got = extract(
         ("user", " ".join(earlier)),
         ("assistant", "The uploader retries 3 times, see `upload.py`."),
-        ("user", asked), ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
-        ("assistant", "Edit: api/hook.py", "Edit"), ("tool", "ok", "Edit"),
+        ("user", asked),
+        ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
+        ("assistant", "Edit: api/hook.py", "Edit"),
+        ("tool", "ok", "Edit"),
         ("assistant", "**Result**\n\nFixed in `api/hook.py`: the answer follows the commit.\n- 2 tests pass"),
         ("user", "thanks"),
-    )  # fmt: skip
+    )
     assert got.summary.splitlines() == [
         "_3 messages of the user, 1 tool call. Quoted; (id) begins the lines of a message._",
         "",
@@ -415,8 +432,10 @@ def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and
     made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n\n   - x\n2. Pending:\n"
     made += "   - Test with 2 GB\n\n3. Files:\n   - `a.py`\n```\ncode\n```"
     said: list[Said] = [
-        ("user", "Fix the journal"), ("assistant", "Before `a.py` was read."), ("system", made, "summary"),
-    ]  # fmt: skip
+        ("user", "Fix the journal"),
+        ("assistant", "Before `a.py` was read."),
+        ("system", made, "summary"),
+    ]
     got = extract(*said, ("system", "Never do that again", ""), ("assistant", "After it, `b.py` was written."))
     assert got.summary.partition("- After it, `b.py` was written.\n\n")[2].splitlines() == [
         "The client's own summary at its compaction, older than the lines above (m2):",
@@ -472,10 +491,13 @@ _PIECES = st.sampled_from(
 _TEXTS = st.lists(_PIECES | st.text(max_size=8), max_size=25).map("".join)
 _MESSAGES = st.lists(
     st.tuples(
-        st.sampled_from(["user", "assistant", "tool", "system"]), _TEXTS,
-        st.sampled_from(["", "", "", "Bash", "Edit"]), st.booleans(),
-    ), max_size=6,
-)  # fmt: skip
+        st.sampled_from(["user", "assistant", "tool", "system"]),
+        _TEXTS,
+        st.sampled_from(["", "", "", "Bash", "Edit"]),
+        st.booleans(),
+    ),
+    max_size=6,
+)
 
 
 def normal(text: str) -> str:
@@ -534,10 +556,11 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted():
         "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
     )
     found = extract(
-        ("user", "Fix the index corruption."), ("assistant", "Edit: hooks.go", "Edit"),
+        ("user", "Fix the index corruption."),
+        ("assistant", "Edit: hooks.go", "Edit"),
         ("tool", f"{refused}\n\nNote: The user's next message may contain a correction. Pay attention.", "Edit", True),
         ("assistant", "Logged it as an issue."),
-    )  # fmt: skip
+    )
     assert found.draft.decisions is None
     assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary

@@ -75,10 +75,12 @@ STATED = {
     "decisions": ["Use PKCE"],
     "blockers": ["The client secret is not here yet"],
     "handoff": {
-        "active_task": "OAuth login", "branch": "oauth",
-        "blocker": "The client secret is not here yet", "next_action": "Write the callback handler",
+        "active_task": "OAuth login",
+        "branch": "oauth",
+        "blocker": "The client secret is not here yet",
+        "next_action": "Write the callback handler",
     },
-}  # fmt: skip
+}
 
 
 def resumed(memory, payload, *said):
