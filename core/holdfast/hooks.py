@@ -79,8 +79,8 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact], before: Payload) ->
     :param known: stored facts that share words with the turns, closest first, masked for leaving the store: at most
             30, and none for a plugin called within the flush. An implementation may omit this parameter.
     :param before: for a plugin called within the flush, the state before the turns: the project's standing rules,
-            related local facts, and the fields of the session's open work, otherwise ``work_open`` false and the last
-            flush's objective. ``derived`` names the unstated fields. Empty for other plugins.
+            related facts of a local store, and the fields of the session's open work, otherwise ``work_open`` false and
+            the last flush's objective. ``derived`` names the unstated fields. Empty for other plugins.
     :returns: summary, candidate facts and a draft of the payload. Never invent. A field that the turns do not state but
             that follows from them is named in the draft's ``derived``. The draft is used only from plugins called
             within the flush.
