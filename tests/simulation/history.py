@@ -15,7 +15,7 @@ from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
 from holdfast.config.values import PluginConfig
-from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
+from holdfast.errors import BadValue, Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction
@@ -437,6 +437,8 @@ class History:
             return True
         if op.kind == "purge" and sum(one.kind == "purge" for one in self._all()) > 1:
             return True  # one at a time
+        if op.kind == "override" and isinstance(error, BadValue):
+            return len(self.ops) > 1  # another process's flush made the session safe after this one looked
         kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
         return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
 

@@ -46,8 +46,8 @@ def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     """Whether an append cut off by a crash can have left ``tail`` after the last complete line.
 
     It must start a line, and ``beginnings`` are the possible starts of lines. A power cut may have replaced the
-    rest with zeros, because the file can grow before its data is on disk. After the zeros, only a line's end can
-    follow, with its checksum and newline. A tail with its newline and without zeros was written completely.
+    rest with zeros, because the file can grow before its data is on disk. After the zeros, more of the line can follow:
+    if it has the newline, then with the checksum. A tail with its newline and without zeros was written completely.
     """
     head, zero, rest = tail.partition(b"\0")
     if not zero and head.endswith(b"\n"):
@@ -55,7 +55,7 @@ def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     if head and not any(head.startswith(one) or one.startswith(head) for one in beginnings):
         return False
     end = rest.lstrip(b"\0")
-    if end and not _is_end(end):
+    if end.endswith(b"\n") and not _is_end(end):
         return False
     body = head + end.removesuffix(b"\n")
     return len(body.translate(None, _CONTROLS)) == len(body)
