@@ -22,13 +22,13 @@ _MADE: Final = ("gitdir", "description")
 def is_lost(state: str, aside: Iterable[str] = ()) -> bool:
     """Whether this checkout had a private folder that is neither ``state``, which may be missing, nor put ``aside``."""
     noted = _read(ownership_mark.away_path(_FOLDER, state)).split()
-    return len(noted) == 2 and noted[0] == _made(state) and noted[1] not in map(_mark, (state, *aside))
+    return len(noted) == 2 and noted[0] == _made(state) and noted[1] not in map(mark_of, (state, *aside))
 
 
 def note(state: str, *, anew: bool = False) -> None:
     """Note the private folder of this checkout, unless it had another one before and is not to begin ``anew``. Never
     fails, because without the note only a removed folder goes unnoticed."""
-    made, mark = _made(state), _mark(state)
+    made, mark = _made(state), mark_of(state)
     if made and mark and (anew or not is_lost(state)):
         path = ownership_mark.away_path(_FOLDER, state)
         with suppress(Unavailable, OSError):
@@ -48,8 +48,8 @@ def _made(state: str) -> str:
     return ""
 
 
-def _mark(state: str) -> str:
-    """The random number in the folder's mark."""
+def mark_of(state: str) -> str:
+    """The random number in the mark of the folder ``state``; empty without one."""
     return "".join(_read(os.path.join(state, ownership_mark.FILE)).split()[1:2])
 
 

@@ -90,12 +90,12 @@ class Provenance(Trusting):
 
     @cached_property
     def _seen(self) -> Seen:
-        return Seen(self._root)
+        return Seen(self._root, self._state)
 
     # recording
 
     def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
-        if self._seen.has_begun:
+        if self._seen.has_begun or self._seen.take_over():
             return
         digests, cost = list[str](), 0
         for name, text in documents:

@@ -5,7 +5,7 @@ an editor; ``trusted``, accepted with ``holdfast trust``; ``before``, present wh
 that nothing but trust or a named author lets it in; ``foreign``, already judged not to be from here. A clone can never
 write there, ``git clean`` removes none of it, and a digest names content, so branches, old versions and merges change
 nothing. Without the key a digest does not show whether a passage was ever stored. The lists only grow, by 17 bytes for
-each passage. ``root`` names the project.
+each passage. ``root`` names the project, and ``mark`` its private folder, by which a renamed project is known again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from contextlib import suppress
 from typing import Final, Self
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, ownership_mark, private, safeopen, userdir
+from holdfast.fs import checkout, durable, ownership_mark, private, safeopen, userdir
 
 _FOLDER: Final = "memory"
 _ROOT: Final = "root"
+_MARK: Final = "mark"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
 _BYTES: Final = 8  # a digest, keyed, so an attacker cannot search for a collision
 
@@ -85,18 +86,23 @@ def projects() -> list[str]:
     folder = userdir.path(_FOLDER)
     found = []
     for name in private.names(folder):
-        with suppress(OSError), safeopen.reader(os.path.join(folder, name, _ROOT)) as opened:
-            root = os.fsdecode(opened.read())
-            if _name(root) == name and os.path.isdir(root):
-                found.append(root)
+        root = os.fsdecode(_read(os.path.join(folder, name, _ROOT)))
+        if root and _name(root) == name and os.path.isdir(root):
+            found.append(root)
     return sorted(found)
 
 
-class Seen:
-    """One project's lists. Safe for several processes. ``root`` is the project's real path."""
+def _read(path: str) -> bytes:
+    with suppress(OSError), safeopen.reader(path) as opened:
+        return opened.read()
+    return b""
 
-    def __init__(self, root: str) -> None:
-        self._secret, self._root = b"", os.path.realpath(root)
+
+class Seen:
+    """One project's lists. Safe for several processes. ``root`` is the project's path, ``state`` its private folder."""
+
+    def __init__(self, root: str, state: str = "") -> None:
+        self._secret, self._root, self._state = b"", os.path.realpath(root), state
         self.folder = userdir.path(os.path.join(_FOLDER, _name(self._root)))
         self._settled = 0  # the size
         self._lists = {kind: LineList(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
@@ -115,6 +121,21 @@ class Seen:
     def listed(self, *kinds: str) -> Lists:
         """The lists as they are now. Raises: Unavailable."""
         return Lists(tuple(self._lists[kind].read() for kind in kinds))
+
+    def take_over(self) -> bool:
+        """Take the lists of a project that was renamed or moved here with its private folder, which the mark proves.
+        False when there is none. Raises: Unavailable."""
+        mark, above = checkout.mark_of(self._state).encode(), os.path.dirname(self.folder)
+        for name in private.names(above) if mark and not os.path.lexists(self.folder) else ():
+            old = os.path.join(above, name)
+            root, noted = (_read(os.path.join(old, one)) for one in (_ROOT, _MARK))
+            if noted == mark and not os.path.lexists(root):  # a copy may share the mark, with a shared key
+                durable.replace(os.path.join(old, _ROOT), os.fsencode(self._root))
+                with durable.reporting(old, "rename"):
+                    os.rename(old, self.folder)
+                durable.fsync_dir(above)
+                return True
+        return False
 
     def begin(self, digests: Iterable[str]) -> None:
         """Record the project's first content. Raises: Unavailable."""
@@ -145,9 +166,10 @@ class Seen:
 
     def _make(self) -> None:
         durable.make_private_dir(self.folder)
-        path = os.path.join(self.folder, _ROOT)
-        if not os.path.exists(path):
-            durable.replace(path, os.fsencode(self._root))
+        for name, data in ((_ROOT, os.fsencode(self._root)), (_MARK, checkout.mark_of(self._state).encode())):
+            path = os.path.join(self.folder, name)
+            if data and not os.path.exists(path):
+                durable.replace(path, data)
 
     @property
     def stamp(self) -> str:
