@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -172,10 +172,6 @@ class Services(services.Services):
         """Maximum items in a curated document, which is the lowest limit of the validators."""
         limits = self.plugins.implementations_of(LimitsItems).values()
         return min((one.max_items for one in limits), default=sys.maxsize)
-
-    def out_of_date(self, new: str, there: Iterable[str]) -> str:
-        """The line of ``there`` that ``new`` makes out of date; empty when there is none."""
-        raise NotImplementedError
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
@@ -157,11 +156,9 @@ class Services(base.Services):
         self, surface: Surface, stored: Document | None, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> Room:
         """Move lines that are out of date, and the least confirmed ones of a full document, to the archive."""
-        from holdfast_app.dream import confirmed
-        from holdfast_app.records import archive
+        from holdfast_app.dream.room import room
 
-        weights = partial(confirmed.weights, self.state)
-        return archive.room(self, surface, stored, entries, flush_id, at, weights=weights)
+        return room(self, surface, stored, entries, flush_id, at)
 
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> set[str]:
         """Those of the items that a dream dropped, merged or replaced, or that are in the archive."""
@@ -172,13 +169,6 @@ class Services(base.Services):
         lines = dreamlog.gone_since(self.state, at) if surface == Surface.MEMORY else ()
         dropped = {same_key(curated.item(line)) for line in lines}
         return archive.archived(self, items) | {text for text in items if same_key(text) in dropped}
-
-    def out_of_date(self, new: str, there: Iterable[str]) -> str:
-        """The first line that ``new`` replaces, unless ``new`` is among them."""
-        from holdfast_app.sentences.relation import Relation, relation
-
-        found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
-        return "" if Relation.SAME in found.values() else next(iter(found), "")
 
     def standing(self, rules: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
         """The rules that none of ``new`` withdraws, repeats, replaces or brings up to date, without withdrawals. Those

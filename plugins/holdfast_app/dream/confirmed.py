@@ -5,6 +5,7 @@ days, and the last document. It holds no item text. A missing or damaged record 
 items are shown and archived. The next dream writes it again.
 """
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,8 +13,6 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.config.serde import structure
-from holdfast.errors import Corrupt, HoldfastError
 from holdfast.fs import private
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.records import json_file
@@ -49,11 +48,7 @@ class Confirmation:
 
 def load(state: str) -> dict[str, Confirmation]:
     """The record; empty when it is missing or cannot be read."""
-    try:
-        rows = private.table(os.path.join(state, NAME))
-        return structure(rows, dict[str, Confirmation], what=NAME, error=Corrupt)
-    except HoldfastError:
-        return {}
+    return json_file.load_if_readable(os.path.join(state, NAME), dict[str, Confirmation]) or {}
 
 
 def save(state: str, record: Mapping[str, Confirmation]) -> None:
@@ -64,11 +59,10 @@ def save(state: str, record: Mapping[str, Confirmation]) -> None:
 
 def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:
     """The positions of ``items``: newest and most confirmed first, items without a record last, in their order."""
-    weights = [one.weight if (one := record.get(key_of(text))) else float("-inf") for text in items]
-    return sorted(range(len(items)), key=lambda at: (-weights[at], at))
+    values = weights(record, items, unknown=-math.inf)
+    return sorted(range(len(items)), key=lambda at: -values[at])
 
 
-def weights(state: str, items: Sequence[str]) -> list[float]:
-    """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without one."""
-    record = load(state)
-    return [one.weight if (one := record.get(key_of(text))) else float("inf") for text in items]
+def weights(record: Mapping[str, Confirmation], items: Sequence[str], *, unknown: float) -> list[float]:
+    """A number for each item of MEMORY.md, greater for later confirmation on more days, ``unknown`` without one."""
+    return [one.weight if (one := record.get(key_of(text))) else unknown for text in items]

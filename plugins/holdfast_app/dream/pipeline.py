@@ -18,7 +18,7 @@ from typing import Final
 from attrs import define, evolve
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Conflict, HoldfastError, Unavailable, must_be, must_be_whole
+from holdfast.errors import HoldfastError, Unavailable, must_be, must_be_whole
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.storage import ABSENT
 from holdfast.text import humanize
@@ -42,8 +42,6 @@ logger = log("holdfast.dream")
 
 #: Stages of a run, for its progress.
 _STAGES: Final = 4
-#: Maximum number of items in MEMORY.md that a dream compares. Each takes some 2 kB.
-MOST_ITEMS: Final = 20_000
 #: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
 WAIT_S: Final = 2.0
 #: Recorded time of an edit that the last dream did not see: just after that dream.
@@ -52,10 +50,6 @@ _AFTER: Final = timedelta(seconds=1)
 
 class _Skip(HoldfastError):
     """There is nothing to do."""
-
-
-class _Edited(HoldfastError):
-    """MEMORY.md changed while the dreamer was working."""
 
 
 def deep_dream(
@@ -84,7 +78,7 @@ def deep_dream(
     dreamlog.record(services.state, run.result)
     try:
         for conflict in Facts(services).conflicts() if run.result.ok and not dry_run else ():  # the fact log has them
-            Facts(services).decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
+            Facts(services).decide(conflict, conflict[0], why="a dream kept the newest of two machines' values")
     except HoldfastError as error:
         logger.warning("conflicting facts stay until the next dream: %s", error.message)
     return run.result
@@ -167,14 +161,7 @@ class _Run(Run):
         if self.if_due and not self.dry_run:  # hooks start no second one beside it
             when.set_mark(services.state, evolve(mark, tried=services.now()))
         dreamlog.record(services.state, self.result)
-        for _ in range(2):
-            try:
-                self._dream(notes, digest)
-            except _Edited:
-                continue
-            return
-        step = "Dream again when it is not being edited."
-        raise NotApplied("MEMORY.md was edited twice during the dream.", next_step=step)
+        self._dream(notes, digest)
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
@@ -204,9 +191,6 @@ class _Run(Run):
             self.end(Status.PROPOSED, "This was a dry run. Nothing was written.")
             return
         base = document.revision if document else ABSENT
-        again = services.store.read(name)
-        if (again.revision if again else ABSENT) != base:
-            raise _Edited(name)
         proposal = Proposal(
             result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
         )
@@ -214,21 +198,13 @@ class _Run(Run):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
-        try:
-            self.result = apply(services, proposal)
-        except Conflict as error:
-            raise _Edited(error.message) from error
+        self.result = apply(services, proposal)
 
     def _begun(self, name: str, old: str, notes: Sequence[Note]) -> tuple[Check, list[Statement]]:
         """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
         memory = memorytext.read(old, prose_is_item=True)
         sources = self._sources(name, old, notes, heard, self._rejected(old, memory))
-        if len(memory.items) > MOST_ITEMS:
-            raise NotApplied(
-                f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
-                next_step=f"Move the older ones to {self.services.archive}.",
-            )
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])

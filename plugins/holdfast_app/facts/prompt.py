@@ -75,7 +75,7 @@ def fact_line(fact: Fact) -> str:
 
 def stated(facts: Sequence[Fact]) -> list[str]:
     """The facts' lines. Facts on which machines disagree name their origin."""
-    disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
+    disputed = {fact.id for conflict in origins.conflicts(facts) for fact in conflict}
 
     def says(fact: Fact) -> str:
         return f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"

@@ -71,7 +71,6 @@ def incidents(journal: Journal) -> Iterator[Incident]:
     session, before = journal.session_id, False
     for entry in journal.of_kinds("refused", "override"):
         row, overridden = entry.record, entry.record["kind"] == "override"
-        with suppress(KeyError, TypeError, ValueError):
-            reason, why = ("", row["reason"]) if overridden else (row["reason"], row["target"])
-            yield Incident(session, moment(row["at"]), overridden, str(reason), str(why), before and not overridden)
-            before = overridden
+        reason, why = ("", row["reason"]) if overridden else (row["reason"], row["target"])
+        yield Incident(session, moment(row["at"]), overridden, reason, why, before and not overridden)
+        before = overridden

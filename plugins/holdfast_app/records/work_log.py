@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from holdfast.config.serde import moment, stamp, structure, unstructure
-from holdfast.errors import ConfigError, Corrupt
+from holdfast.errors import Corrupt
 from holdfast.flush.handoff import Work
 from holdfast.storage import sha256
 from holdfast_app.journal.journal import Journal
@@ -41,16 +41,13 @@ def record(work: Work, *, opens: bool, because: str, at: datetime) -> dict[str, 
 
 def latest(state: str, session: str) -> Decision | None:
     """The newest decision about a session; None without one. Raises: Unavailable."""
-    row: dict[str, Any] = {}
-    for entry in Journal(state, session).of_kinds(KIND):
-        row = entry.record
-    return _decision(session, row)
+    found = [_decision(session, entry.record) for entry in Journal(state, session).of_kinds(KIND)]
+    return found[-1] if found else None
 
 
 def block_ids(journal: Journal) -> set[str]:
     """The ids of the blocks that notes have for this journal's decisions. Raises: Unavailable."""
-    found = (_decision(journal.session_id, entry.record) for entry in journal.of_kinds(KIND))
-    return {block_id(one) for one in found if one is not None}
+    return {block_id(_decision(journal.session_id, entry.record)) for entry in journal.of_kinds(KIND)}
 
 
 def block_id(decision: Decision) -> str:
@@ -59,19 +56,16 @@ def block_id(decision: Decision) -> str:
     return "work_" + sha256(said)[:16]
 
 
-def _decision(session: str, row: dict[str, Any]) -> Decision | None:
-    try:
-        work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
-        return Decision(
-            session=session,
-            flush=str(row["flush"]),
-            open=row["state"] == "open",
-            because=str(row["because"]),
-            at=moment(str(row["at"])),
-            work=work,
-        )
-    except (KeyError, ValueError, ConfigError, Corrupt):
-        return None  # there is none, or it is of a later holdfast
+def _decision(session: str, row: dict[str, Any]) -> Decision:
+    work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
+    return Decision(
+        session=session,
+        flush=row["flush"],
+        open=row["state"] == "open",
+        because=row["because"],
+        at=moment(row["at"]),
+        work=work,
+    )
 
 
 def of_flush(state: str, session: str, flush: str) -> Decision | None:

@@ -94,11 +94,10 @@ def _of(
             heads.append(" ".join(f"{at:%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split()))
         told = [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)]
         masked = services.gate.outgoing_all(told, surface=Surface.REPORT)
-    except HoldfastError as error:
-        lacks = "this report uses files alone" if is_only else "its events are missing"
-        return [], [f"{forge.title} could not be reached, so {lacks}: {error}"]
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
-        return [], [f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."]
+        lacks = "this report uses files alone" if is_only else "its events are missing"
+        why = error if isinstance(error, HoldfastError) else f"plugin {forge.name!r} failed ({type(error).__name__})."
+        return [], [f"{forge.title} could not be reached, so {lacks}: {why}"]
     found = []
     for one, head, text in zip(activity, heads, masked, strict=True):
         by = f" {one.author}" if one.author else ""

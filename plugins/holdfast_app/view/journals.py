@@ -45,11 +45,8 @@ class Passage:
 
     @property
     def payload(self) -> Payload | None:
-        """The saved payload; None when the record lacks it or cannot be read."""
-        try:
-            return flushed_payload(self.flushed) if self.flushed else None
-        except (HoldfastError, KeyError, TypeError):
-            return None
+        """The saved payload; None when the record lacks it."""
+        return flushed_payload(self.flushed) if self.flushed else None
 
 
 @frozen(kw_only=True)
@@ -106,12 +103,9 @@ def story(services: Services, session: str) -> Story:
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
     """Add a checkpoint, for a new flush or the drop after the last one. False for a checkpoint without a flush."""
-    try:
-        receipt = receipt_from(row["receipt"]) if row.get("receipt") else None
-    except HoldfastError:
-        receipt = None  # of a later holdfast
-    if receipt is None:
+    if not row.get("receipt"):
         return False
+    receipt = receipt_from(row["receipt"])
     if not passages or passages[-1].receipt.flush_id != receipt.flush_id:
         passages.append(
             Passage(number=len(passages) + 1, receipt=receipt, flushed=row.get("flush"), dropped=dropped, kept=kept)

@@ -207,10 +207,7 @@ def _outline(text: str, name: str) -> Outline:
 
 
 def _newline(text: str) -> str:
-    at = text.find("\n")
-    if at < 0:
-        return "\r" if "\r" in text else "\n"
-    return "\r\n" if text[:at].endswith("\r") else "\n"
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 _FILE: Final = "`holdfast init --three-files` adds it."

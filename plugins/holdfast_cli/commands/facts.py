@@ -142,7 +142,7 @@ def _forget(call: Call) -> Answer:
 @facts.action("conflicts")
 def _conflicts(call: Call) -> Answer:
     memory = call.memory
-    found = [memory.facts.shown(one.facts) for one in memory.facts.conflicts()]
+    found = list(map(memory.facts.shown, memory.facts.conflicts()))
     _say_provenance(memory)
 
     def show(out: Term) -> None:

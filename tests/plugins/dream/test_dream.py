@@ -310,21 +310,14 @@ def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dr
     assert opened(dreamer).deep_dream(force=True).status is Status.DONE
 
 
-def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened, store, dreamer):
+def test_dream__memory_edited_meanwhile__fails_and_keeps_the_edit(opened, store, dreamer):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
-
-    def edit_once() -> None:
-        if len(dreamer.asked) == 1:
-            store.write("MEMORY.md", OLD + "- Added by hand\n")
-            dreamer.memory = NEW + "- Added by hand\n"
-
-    dreamer.meanwhile = edit_once
+    dreamer.meanwhile = lambda: store.write("MEMORY.md", OLD + "- Added by hand\n")
     result = opened(dreamer).deep_dream()
-    assert result.status is Status.DONE
-    assert dreamer.asked[1].memory.endswith("- Added by hand\n")
-    assert "- Added by hand\n" in (store.read() or "")
-    assert (store.read(DIARY) or "").count("## Dream") == 1
+    assert (result.status, "was edited since" in result.reason) == (Status.FAILED, True)
+    assert store.read() == OLD + "- Added by hand\n"
+    assert store.read(DIARY) is None
 
 
 def test_dream__edited_at_the_last_moment__diary_takes_it_back(opened, store, dreamer, monkeypatch):
@@ -343,7 +336,7 @@ def test_dream__edited_at_the_last_moment__diary_takes_it_back(opened, store, dr
     assert memory.deep_dream().status is Status.FAILED
     assert (store.read() or "").startswith(OLD + "- by hand")
     diary = store.read(DIARY) or ""
-    assert diary.count("## Dream (14:30)") == diary.count("## Dream not applied (14:30)") == 2
+    assert diary.count("## Dream (14:30)") == diary.count("## Dream not applied (14:30)") == 1
 
 
 def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(opened, store, dreamer):

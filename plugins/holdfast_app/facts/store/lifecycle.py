@@ -201,13 +201,13 @@ class Facts:
         without a conflict."""
         kept = self.get(fact_id)
         for conflict in self.conflicts():
-            if kept in conflict.facts:
+            if kept in conflict:
                 return self.decide(conflict, kept, why="a person decided the conflict")
         raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
 
     def decide(self, conflict: origins.Conflict, kept: Fact, *, why: str) -> FactList:
         """Remove the other facts of a conflict, and return them. The log has their content, with ``why``."""
-        gone = [fact for fact in conflict.facts if fact.id != kept.id]
+        gone = [fact for fact in conflict if fact.id != kept.id]
         for fact in gone:
             self.retire(fact, by=kept.id, why=why)
         return gone

@@ -8,7 +8,7 @@ person and machine. Values from different people or machines stay until a dream 
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from holdfast.models import Fact
 from holdfast.text.lazy import Lazy
@@ -20,10 +20,8 @@ _SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re
 _COMPARED: Final = 24
 
 
-class Conflict(NamedTuple):
-    """Facts with different values for one thing, from at least two places, the newest first."""
-
-    facts: tuple[Fact, ...]
+#: Facts with different values for one thing, from at least two places, the newest first.
+Conflict: TypeAlias = tuple[Fact, ...]
 
 
 def signed(source: str, by: str) -> str:
@@ -85,7 +83,7 @@ def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
             old = [fact for fact, what in islice(known.related(newest.content), _COMPARED) if what is Relation.REPLACES]
             if others := [fact for fact in old if not share(newest.source, fact.source)]:
                 others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
-                found.append(Conflict((newest, *others)))
+                found.append((newest, *others))
                 gone.update(others)
                 for fact in others:
                     known.remove(fact)
