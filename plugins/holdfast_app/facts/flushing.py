@@ -108,7 +108,7 @@ class FlushedFacts(FactService):
         return enqueue(self._services, session, said, plugins, flush=flush)
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
-        asked = work_off(self._services, first=queued, but=found.failed if found else ())
+        asked = work_off(self._services, first=queued)
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         if mine:
@@ -227,29 +227,24 @@ def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
 
 
 def work_off(
-    services: Services,
-    *,
-    limit: int = 1,
-    first: Collection[str] = (),
-    but: Collection[str] = (),
-    even_if_not_due: bool = False,
+    services: Services, *, limit: int = 1, first: Collection[str] = (), even_if_not_due: bool = False
 ) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
-    waiting for a plugin in ``but``, which has just failed. Never raises."""
-    queue, known, failing = Queue(services.state), services.plugins.extractors().keys(), {*but}
+    waiting for a plugin that has just failed. Never raises."""
+    queue, known, failing = Queue(services.state), services.plugins.extractors().keys(), set[str]()
     if not known:
         return ExtractResult()
 
-    def has_reader(item: Waiting) -> bool:
-        return not item.plugins or not known.isdisjoint(item.plugins)
+    def is_first(item: Waiting) -> bool:
+        return item.id in first and not known.isdisjoint(item.plugins)
 
     def is_next(item: Waiting) -> bool:
         is_due = even_if_not_due or item.due <= services.clock()
-        return is_due and failing.isdisjoint(item.plugins) and has_reader(item)
+        return is_due and failing.isdisjoint(item.plugins) and not known.isdisjoint(item.plugins)
 
     result = ExtractResult()
     try:
-        for item in queue.claim(services.clock(), limit=len(first), wanted=lambda i: i.id in first and has_reader(i)):
+        for item in queue.claim(services.clock(), limit=len(first), wanted=is_first):
             result += _tried(services, queue, item, failing)
         for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
             progress.report(result.retried, 0, "queued conversations extracted")
@@ -288,7 +283,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
-        return item.plugins or tuple(services.plugins.extractors())
+        return item.plugins
     read = queues.extracted_of(services.state, item.source)
     known = {name: {i for one in read if one.plugin == name for i in one.covers} for name in item.plugins}
     return tuple(name for name in item.plugins if not {*item.covers} <= known[name])

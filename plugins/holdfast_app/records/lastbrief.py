@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private
+from holdfast.storage import sha256
 from holdfast_app.base import Services
 
 _FILE: Final = "last-brief.json"
@@ -61,8 +62,5 @@ def _path(services: Services) -> str:
 
 def _store(services: Services) -> str:
     """A digest of the settings that name the store: another store's brief is of no use."""
-    import hashlib
-
     storage = services.config.storage
-    named = ", ".join(f"{key}={getattr(storage, key)!r}" for key in ("backend", "path", "facts", "options"))
-    return hashlib.sha256(f"StorageConfig({named})".encode("utf-8", "replace")).hexdigest()
+    return sha256(repr((storage.backend, storage.path, storage.facts, storage.options)))

@@ -25,15 +25,15 @@ _FULL: Final = 8 << 20
 #: So many journals stay in ``state/sessions``, the newest ones. Packing begins when there are ``_MORE`` more.
 KEPT: Final = 60
 _MORE: Final = 20
-#: Limits of one call: journals, and bytes of them.
-_MOST, _BYTES = 100, 4 << 20
+#: Limits of one call: journals, bytes of them, and seconds.
+_MOST, _BYTES, _LIMIT_S = 100, 4 << 20, 0.02
 
 
-def tidy(state: str, *, limit_s: float = 0.02) -> int:
+def tidy(state: str) -> int:
     """Pack the oldest ended and flushed sessions, and remove their lock files. Returns their number. Stops after
-    ``limit_s`` seconds of its own processor time, so that a busy machine keeps up. The next call continues. Raises:
+    :data:`_LIMIT_S` of its own processor time, so that a busy machine keeps up. The next call continues. Raises:
     Unavailable."""
-    until = time.thread_time() + limit_s
+    until = time.thread_time() + _LIMIT_S
     files = journals.by_age(state)
     if len(files) < KEPT + _MORE:
         return 0

@@ -146,14 +146,14 @@ def _by_anchor(update: MemoryUpdate) -> Iterator[tuple[Surface, str, Sequence[Cu
             yield surface, anchor, getattr(update, attribute.name)
 
 
-def update_from(data: object, source: str = "The update") -> MemoryUpdate:
+def update_from(data: object) -> MemoryUpdate:
     """An update from parsed JSON; an entry is a string, or a table with ``text`` and its other fields.
 
     Raises: ConfigError naming each bad key.
     """
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
-    return structure(data, MemoryUpdate, what=source)
+        raise ConfigError("The update is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
+    return structure(data, MemoryUpdate, what="The update")
 
 
 def is_link(text: str) -> bool:

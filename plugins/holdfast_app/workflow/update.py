@@ -123,7 +123,7 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     for surface, one in zip(FILES, load(services), strict=True):
         note, entries = no_change if surface is Surface.ACTIVE_CONTEXT else "", table.get(surface, {})
         edited = functools.partial(_edited, services, surface, entries, note)
-        plans.append((surface, one.text, edited, edited(one.text), bool(note or any(entries.values()))))
+        plans.append((surface, one.text, edited, edited(one.text)))
     return tuple(_write(services, *plan) for plan in plans)
 
 
@@ -145,23 +145,20 @@ def _edited(
     return edit._replace(text=services.gate.admit(edit.text, surface=surface, name=name, previous=text, verbatim=True))
 
 
-def _write(
-    services: Services, surface: Surface, old: str, edited: Edited, edit: sections.Edit, asked: bool
-) -> FileChange:
+def _write(services: Services, surface: Surface, old: str, edited: Edited, edit: sections.Edit) -> FileChange:
     def change(text: str | None) -> str:
         nonlocal edit
         edit = edited(text)
         return edit.text
 
-    changed, name = edit.text != old, services.layout.name(surface)
-    # Rewrite existing entries, which may come from an attempt killed before they were durable.
-    written = services.store.change(surface, name, change) if changed or asked else None
+    name = services.layout.name(surface)
+    written = services.store.change(surface, name, change) if edit.text != old else None
     return FileChange(
         surface=surface,
         name=name,
         added=tuple((a, t) for a, items in sorted(edit.added.items()) for t in items),
         known=tuple((a, t) for a, items in sorted(edit.known.items()) for t in items),
-        written=written if changed else None,
+        written=written,
     )
 
 

@@ -44,7 +44,7 @@ _MAX_LOG_BYTES = 1_000_000
 
 @frozen(kw_only=True)
 class Waiting:
-    """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
+    """Turns, already redacted, and the plugins that have yet to read them. ``flush`` is the id of the
     flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     lists the message ids in the journal of session ``source`` that become extracted by it, see
     :mod:`holdfast_app.facts.flushing`; empty for turns that no journal keeps account of."""
@@ -63,7 +63,7 @@ class Waiting:
 
 @frozen(kw_only=True)
 class GivenUp:
-    """``turns`` turns (a number) that were never extracted for ``plugins`` (empty: all) and are not retried.
+    """``turns`` turns (a number) that were never extracted for ``plugins`` and are not retried.
 
     ``why`` is the rule that ended the retries, ``error`` the last error (empty if never tried), ``source``
     the session or other source of the facts, ``since`` the time when the wait began.
