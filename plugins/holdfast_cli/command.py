@@ -8,11 +8,12 @@
     )
     def words(call: Call) -> Answer:
         found = count_words(call.memory, call.args.least)
-        return Answer({"words": found}, lambda out: out.say(out.table(found.items())))
+        call.out.say(call.out.table(found.items()))
+        return Answer({"words": found})
 
-The entry point ``words = "acme.words:words"`` in the group ``holdfast.commands`` adds it to the command line. The
-answer's data is built once: ``--json`` prints it, and the function shows it to people. A command with several actions
-has a function for each, see :meth:`Command.action`.
+The entry point ``words = "acme.words:words"`` in the group ``holdfast.commands`` adds it to the command line. What it
+prints on ``call.out`` is for people. With ``--json`` that is silent, and the answer's data is printed. A command with
+several actions has a function for each, see :meth:`Command.action`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from holdfast.errors import HoldfastError
@@ -64,7 +66,8 @@ class Argument(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A command's answer: ``data`` for ``--json``, which may hold values of attrs classes, and ``text`` for people.
+    """A command's answer: ``data`` for ``--json``, which may hold values of attrs classes, and ``text``, the last lines
+    for people.
 
     Not ``ok`` is exit code 1. An ``error`` left a part undone and is reported after the rest."""
 
@@ -75,11 +78,16 @@ class Answer(NamedTuple):
 
 
 class _Action(NamedTuple):
-    """An action's function, the words after its name, and the options that it takes."""
+    """An action's function, its usage, and the options that it takes."""
 
     function: Handler
-    names: tuple[str, ...]
+    usage: str
     takes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The words after the action's name, without the dots that allow more of them."""
+        return tuple(name for name in self.usage.split()[1:] if name != "...")
 
 
 def session_id(text: str) -> str:
@@ -159,7 +167,6 @@ class Command:
         self._json = json
         self._default = ""
         self._actions: dict[str, _Action] = {}
-        self._usages: list[str] = []
         self._function: Handler | None = None
 
     def __call__(self, function: Handler) -> Command:
@@ -172,9 +179,8 @@ class Command:
         ``status [NAME]``, which are ``call.names``. An argument that an action ``takes`` is an error with others."""
 
         def declared(function: Handler) -> Handler:
-            name, *names = usage.split()
-            self._actions[name] = _Action(function, tuple(names), takes)
-            self._usages.append(f"{usage} (default)" if default else usage)
+            name = usage.partition(" ")[0]
+            self._actions[name] = _Action(function, usage, takes)
             self._default = name if default else self._default
             return function
 
@@ -184,8 +190,9 @@ class Command:
         """Declare the arguments."""
         if self._actions:
             optional: dict[str, Any] = {"nargs": "?", "default": self._default} if self._default else {}
-            parser.add_argument("action", choices=tuple(self._actions), help=", ".join(self._usages), **optional)
-            if names := dict.fromkeys(n.strip("[]") for a in self._actions.values() for n in a.names if n != "..."):
+            usages = (f"{a.usage} (default)" if name == self._default else a.usage for name, a in self._actions.items())
+            parser.add_argument("action", choices=tuple(self._actions), help=", ".join(usages), **optional)
+            if names := dict.fromkeys(name.strip("[]") for one in self._actions.values() for name in one.names):
                 parser.add_argument("names", nargs="*", metavar=" or ".join(names), help="what the action is about")
         groups: dict[object, Any] = {"": parser}
         for one in self._arguments:
@@ -212,19 +219,20 @@ class Command:
 
     def _check(self, args: Namespace) -> None:
         """Refuse arguments that the action does not take. Raises: UsageError."""
-        action, said = self._actions[args.action], f"`{args.command} {args.action}` takes"
-        step = f"See `{args.command} --help`."
+        action, step = self._actions[args.action], f"See `{args.command} --help`."
         given = [name for name in getattr(args, "names", ()) if name.strip()]
-        wanted = [name for name in action.names if name != "..."]
-        least = sum(not name.startswith("[") for name in wanted)
-        if len(given) < least or (len(given) > len(wanted) and "..." not in action.names):
-            named = " and ".join(name.strip("[]") for name in wanted) or "no name"
-            number = "at least one " if "..." in action.names else "one " if len(wanted) == 1 else ""
-            raise UsageError(f"{said} {number}{named}.", next_step=step)
+        least = sum(not name.startswith("[") for name in action.names)
+        if len(given) < least or (len(given) > len(action.names) and "..." not in action.usage):
+            raise UsageError(f"The usage is `{args.command} {action.usage}`.", next_step=step)
         others = {name for other in self._actions.values() for name in other.takes} - {*action.takes}
         for one in self._arguments:
             if one.dest in others and getattr(args, one.dest) != one.default:
-                raise UsageError(f"{said} no {one.names[0]}.", next_step=step)
+                raise UsageError(f"`{args.command} {args.action}` takes no {one.names[0]}.", next_step=step)
+
+
+def picked(one: object, *names: str) -> dict[str, Any]:
+    """An object's attributes of these names, for ``--json``."""
+    return {name: getattr(one, name) for name in names}
 
 
 class _Bar:
@@ -255,8 +263,8 @@ class Call:
 
     def __init__(self, args: Namespace, *, caution: bool = False, progress: bool = False) -> None:
         self.args = args
-        self.out = Term()
         self.json: bool = getattr(args, "json", False)
+        self._out = Term(StringIO() if self.json else None)
         self.names: list[str] = getattr(args, "names", [])
         self.bar = _Bar()
         self._caution = caution
@@ -271,6 +279,12 @@ class Call:
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    @property
+    def out(self) -> Term:
+        """The output for people; silent with ``--json``."""
+        self.bar.clear()
+        return self._out
 
     @cached_property
     def root(self) -> str:
@@ -321,17 +335,13 @@ class Call:
     def give(self, answer: Answer) -> int:
         """Print the answer and return the exit code."""
         ok = answer.ok and answer.error is None
-        self.bar.clear()
         if self.json:
             from holdfast.config.serde import unstructure
 
             problem = {"error": as_table(answer.error)} if answer.error else {}
-            self.out.json({"ok": ok, **unstructure(answer.data), **problem})
+            Term().json({"ok": ok, **unstructure(answer.data), **problem})
         elif callable(answer.text):
             answer.text(self.out)
         elif answer.text:
             self.out.say(answer.text)
-        if answer.error is None:
-            return 0 if ok else 1
-        self.out.stream.flush()
-        return show_error(answer.error, as_json=False)
+        return 0 if ok else show_error(answer.error, as_json=False) if answer.error else 1

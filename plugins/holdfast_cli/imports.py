@@ -33,72 +33,67 @@ class NeedsYes(Refused):
         super().__init__("Memory of another origin needs your yes.", next_step="Read it, then add --yes.")
 
 
-def _agreed(call: Call, show: Callable[[Term], object]) -> bool:
-    """Whether a person who sees it says yes."""
-    if call.json or not can_ask():
-        return False
-    show(call.out)
+def _agreed(call: Call, show: Callable[[], object]) -> bool:
+    """Whether the memory may be added: with ``--yes``, or when a person who sees it says so. Never in a dry run."""
+    if call.args.dry_run or call.json or not can_ask():
+        return call.args.yes and not call.args.dry_run
+    show()
     return call.agrees("Add this to the memory, as an agent's words?")
 
 
 def bundle(call: Call) -> Answer:
     """Merge a bundle of Portable Memory, once the user accepts its statements."""
-    args = call.args
-    is_plan = args.dry_run or not args.yes
-    done = import_bundle(call.memory, args.file, dry_run=is_plan)
-    planned = done.statements if is_plan else []
-    if not args.dry_run and is_plan and not (planned and not _agreed(call, lambda out: _say_statements(out, planned))):
-        done, planned = import_bundle(call.memory, args.file), []
-
-    def show(out: Term) -> None:
-        _say_statements(out, planned)
-        facts = f"{count(len(planned), 'fact')} would be" if planned else f"facts: {done.removed} removed, {done.added}"
-        read = f"{count(sum(done.records.values()), 'record')} and {count(done.deletions, 'new deletion')} read"
-        out.say(f"{out.mark('ok')} {facts} added; {read}")
-        say_listed(out, "left out", done.left_out)
-
-    return Answer(attrs.asdict(done), show, error=NeedsYes() if planned and not args.dry_run else None)
+    out, file = call.out, call.args.file
+    done = import_bundle(call.memory, file, dry_run=True)
+    waits = bool(done.statements) and not _agreed(call, lambda: _say_statements(out, done.statements))
+    if waits:
+        _say_statements(out, done.statements)
+    elif not call.args.dry_run:
+        done = import_bundle(call.memory, file)
+    read = f"{count(sum(done.records.values()), 'record')} and {count(done.deletions, 'new deletion')} read"
+    out.say(f"{out.mark('ok')} {read}; {count(done.added, 'fact')} added, {done.removed:,} removed")
+    say_listed(out, "left out", done.left_out)
+    return Answer(attrs.asdict(done), error=NeedsYes() if waits and not call.args.dry_run else None)
 
 
 def content(call: Call) -> Answer | None:
-    """The content of a store's file or another user's archive. None once the user agrees to import it, and for an own
-    archive."""
-    if is_database(call.args.file):
-        with closing(Database(call.args.file)) as given:
+    """The content of a store's file or an archive. None once it may be imported: the user agrees, or exported it."""
+    file, is_own, journals = call.args.file, False, list[str]()
+    if is_database(file):
+        with closing(Database(file)) as given:
             facts = [fact.content for fact in given.store.facts()]
-            documents, journals = [name for name, _ in given.store.documents()], list[str]()
+            documents = [name for name, _ in given.store.documents()]
     else:
-        with closing(Archive(call.args.file)) as opened:
+        with closing(Archive(file)) as opened:
             opened.check()
-            if opened.is_own:
-                return None
+            is_own = opened.is_own
             facts = [str(row.get("content", "")) for row in opened.rows(FACTS)]
-            documents, journals = (
-                [str(row["name"]) for row in opened.rows(DOCUMENTS)],
-                [name for name, _ in opened.journals()],
-            )
+            documents = [str(row["name"]) for row in opened.rows(DOCUMENTS)]
+            journals = [name for name, _ in opened.journals()]
+    if is_own and not call.args.dry_run:
+        return None
     table = {"facts": facts, "documents": documents, "journals": journals}
 
-    def show(out: Term) -> None:
-        sizes = (count(len(found), name[:-1]) for name, found in table.items())
-        out.say(f"{out.plain(call.args.file)} holds {', '.join(sizes)}:")
+    def show() -> None:
         for name, found in table.items():
-            say_listed(out, name[:-1], found)
+            call.out.say(f"{call.out.plain(file)} holds {count(len(found), name[:-1])}")
+            say_listed(call.out, name[:-1], found)
 
-    return None if call.args.yes or _agreed(call, show) else Answer(table, show, error=NeedsYes())
+    if _agreed(call, show):
+        return None
+    show()
+    return Answer(table, error=None if call.args.dry_run else NeedsYes())
 
 
 def foreign(call: Call) -> Answer:
     """Import another program's memory, once the user accepts it."""
-    args = call.args
     services = call.memory.services
     masked = partial(services.gate.outgoing, surface=Surface.JOURNAL)
-    given, unread = read_all(args.file, os.path.basename(services.root), masked)
-    done = list(take_each(call.memory, given, dry_run=args.dry_run or not args.yes))
-    is_new = not args.dry_run and any(one.outcome == "new" for one in done)
-    if is_new and _agreed(call, lambda out: _say_taken(out, done)):
+    given, unread = read_all(call.args.file, os.path.basename(services.root), masked)
+    done = list(take_each(call.memory, given, dry_run=call.args.dry_run or not call.args.yes))
+    if any(one.outcome == "new" for one in done) and _agreed(call, lambda: _say_taken(call.out, done)):
         done = list(take_each(call.memory, given, dry_run=False))
-    return taken(call, done, unread, args.file)
+    return taken(call, done, unread, f"{call.args.file} --yes")
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
@@ -108,9 +103,8 @@ def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
     if rows:
         out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
     _say_statements(out, [line for one in taken if one.outcome == "new" for line in one.statements])
-    if len(taken) > len(shown):
-        messages = sum(one.messages for one in taken)
-        out.say(f"  {count(len(taken), 'session')} with {count(messages, 'new message')} in all; --json lists them")
+    messages = count(sum(one.messages for one in taken), "new message")
+    out.say(f"  {count(len(taken), 'session')} with {messages} in all; --json lists them")
 
 
 def _say_statements(out: Term, statements: Sequence[str]) -> None:
@@ -123,6 +117,7 @@ def _say_statements(out: Term, statements: Sequence[str]) -> None:
 
 
 def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
+    """Show the first lines, each after the title."""
     for line in lines[:_LISTED]:
         out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
     if len(lines) > _LISTED:
@@ -130,25 +125,18 @@ def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
 
 
 def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: str) -> Answer:
-    failed = [one for one in taken if one.outcome == "failed"]
+    """The outcome of an import from ``source``, the words that repeat it. Exit code 1 when a part failed, or waits."""
+    out, failed = call.out, [one for one in taken if one.outcome == "failed"]
+    _say_taken(out, taken)
+    for one in unread:
+        out.note("fail", f"skipped {one.name}: {one.why}")
     waiting = any(one.outcome == "new" for one in taken)
-
-    def show(out: Term) -> None:
-        _say_taken(out, taken)
-        if not taken and source == "--history":
-            out.say("No client recorded a session in this project.")
-        for one in unread:
-            out.note("fail", f"skipped {one.name}: {one.why}")
-        if waiting:
-            out.next_step(f"`holdfast import {source}{'' if source == '--history' else ' --yes'}` imports the new ones")
-        elif any(one.outcome == "imported" for one in taken):
-            out.next_step("`holdfast dream` adds the notes' content to MEMORY.md")
-
+    out.next_step(f"`holdfast import {source}`" if waiting else "`holdfast dream` adds the notes' content to MEMORY.md")
     problem = None
     if failed or unread:
-        what = " and ".join(count(len(some), word) for some, word in ((failed, "session"), (unread, "file")) if some)
-        problem = Refused(f"{what} could not be imported.", next_step="See the reasons above, then run it again.")
+        what = f"{count(len(failed), 'session')} and {count(len(unread), 'file')} could not be imported."
+        problem = Refused(what, next_step="See the reasons above, then run it again.")
     elif waiting and not call.args.dry_run:
         problem = NeedsYes()
     table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
-    return Answer(table, show, error=problem)
+    return Answer(table, error=problem)

@@ -53,10 +53,9 @@ def _unforeseen(error: BaseException, command: list[str]) -> HoldfastError:
     from holdfast_cli.table import other_owner
 
     owner = other_owner(command[0]) if command else ""
-    what = f"The command {command[0]!r} of {owner} failed" if owner else "Something unforeseen happened"
     to = f" to the authors of {owner}" if owner else ""
     fault = HoldfastError(
-        f"{what}: {type(error).__name__}: {error}",
+        f"Something unforeseen happened: {type(error).__name__}: {error}",
         next_step=f"Nothing was dropped. Run it again with `--debug` and report its output{to}.",
     )
     fault.__cause__ = error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -60,7 +60,6 @@ _FIRST = frozenset(
 _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
 _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
-_VALUE = Lazy(r"argument (--[\w-]+): takes ")
 _UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
 
@@ -86,24 +85,18 @@ class Parser(argparse.ArgumentParser):
         step = f"See `holdfast {self._command} --help`."
         if wrong := _CHOICE.match(message):
             name, value, choices = wrong[1], wrong[2].strip("'"), [one.strip(" '") for one in wrong[3].split(",")]
+            subject = name if name.startswith("-") else f"`holdfast {self._command}`"
+            message = f"{subject} takes one of {', '.join(choices)}, not {value!a}"
             near = nearest(value, choices)
-            subject = f"{name} takes" if name.startswith("-") else f"`holdfast {self._command}` takes"
-            raise UsageError(
-                f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
-            )
-        if unknown := _UNKNOWN.match(message):
+        elif unknown := _UNKNOWN.match(message):
             # Compared without the dashes, which alone would make short names similar.
-            known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
-            near = nearest(unknown[1][2:], known)
-            step = f"Did you mean `--{near}`?" if near else step
-            raise UsageError(f"The option {unknown[1]!r} is not known.", next_step=step)
-        if message.startswith(_MISSING):
-            shown = {one.metavar or one.dest: "|".join(one.choices) for one in self._actions if one.choices}
-            names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
-            message = f"`holdfast {self._command}` needs {' and '.join(names)}"
-        if value_of := _VALUE.match(message):
-            message = message[value_of.start(1) :].replace(": ", " ", 1)  # `argument --days: takes ...`
-        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", next_step=step)
+            found = nearest(unknown[1][2:], [name[2:] for name in self._option_string_actions if name[:2] == "--"])
+            near = found and f"--{found}"
+        else:
+            near = ""
+            message = message.replace(_MISSING, f"`holdfast {self._command}` needs ").removeprefix("argument ")
+        message = f"{message[:1].upper()}{message[1:].rstrip('.')}."
+        raise UsageError(message, next_step=f"Did you mean `{near}`?" if near else step)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -115,12 +108,6 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         lines = _CONTINUES.sub(" ", text.strip()).split("\n")
         filled = (line if line.startswith(" ") else Term().wrapped(line, width=width) for line in lines)
         return "\n".join(indent + line for part in filled for line in part.split("\n"))
-
-
-def _either(words: Iterable[object]) -> str:
-    """``a, b or c``."""
-    *most, last = map(str, words)
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
@@ -182,8 +169,6 @@ def _sentence(text: str) -> str:
 def _unknown(command: str) -> UsageError:
     if command == "--root":
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
-    if command.startswith("-"):
-        return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
     near = nearest(command, known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)

@@ -62,7 +62,7 @@ class Project:
     def status(self) -> Status:
         """Every session with its state; errors are masked. Raises: Unavailable."""
         now = status(self.services, packed=True)
-        return evolve(now, sessions=tuple(self._cleaned(now.sessions, "error", "next_step")))
+        return evolve(now, sessions=tuple(self.cleaned(now.sessions, "error", "next_step")))
 
     def alarms(self) -> int:
         """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
@@ -106,20 +106,20 @@ class Project:
 
     def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
         """Facts that left or changed, as they may leave the store."""
-        cleaned = self._cleaned(list(entries), "content", "why", "source")
+        cleaned = self.cleaned(list(entries), "content", "why", "source")
         return [evolve(one, content=one.content or None) for one in cleaned]
 
-    def _cleaned(self, items: Sequence[T], *names: str) -> list[T]:
+    def cleaned(self, items: Sequence[T], *names: str) -> list[T]:
         """Objects of an attrs class with the strings in these fields as they may leave the store."""
         masked = iter(self.masked(*(getattr(one, name) or "" for one in items for name in names)))
         return [evolve(one, **{name: next(masked) for name in names}) for one in items]  # type: ignore[misc]
 
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""
-        cleaned: dict[str, Any] = {name: tuple(self._cleaned(getattr(run, name), "text", "reason")) for name in _GONE}
+        cleaned: dict[str, Any] = {name: tuple(self.cleaned(getattr(run, name), "text", "reason")) for name in _GONE}
         cleaned |= {name: self.masked(*getattr(run, name)) for name in ("added", "warnings")}
         diff, reason = self.masked(run.diff, run.reason)
-        return evolve(run, diff=diff, reason=reason, lines=self._cleaned(run.lines, "text"), **cleaned)
+        return evolve(run, diff=diff, reason=reason, lines=self.cleaned(run.lines, "text"), **cleaned)
 
     # documents
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask, read_text
-from holdfast_cli.terminal import Cell
 from holdfast_keys import origins, secrets
 
 auth = Command(
@@ -21,8 +20,7 @@ auth = Command(
 
 @auth.action("set NAME", "origin")
 def _set(call: Call) -> Answer:
-    name = call.names[0]
-    secrets.check_name(name)
+    name = secrets.check_name(call.names[0])
     origin = _origin(name, call.args.origin, call.root)
     shown = f"Key for {name}, sent only to {_shown(origin)} (not shown): "
     secrets.store(name, getpass.getpass(shown) if can_ask() else read_text(), origin)  # typed unseen or piped in
@@ -31,19 +29,18 @@ def _set(call: Call) -> Answer:
 
 @auth.action("remove NAME", "origin")
 def _remove(call: Call) -> Answer:
-    name, origin = call.names[0], call.args.origin
-    secrets.check_name(name)
+    name, origin = secrets.check_name(call.names[0]), call.args.origin
     gone = secrets.remove(name, origins.of(origin, "--origin") if origin else None)
     return _done(call, gone, f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, gone))}).")
 
 
 def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
     variable, out = secrets.variable_in_use(call.names[0]), call.out
-    text = f"{out.mark('ok')} {said}"
+    out.say(f"{out.mark('ok')} {said}")
     if variable:
-        text += f"\n  {out.mark('warn')} {variable} is set in the environment and comes first."
+        out.say(f"  {out.mark('warn')} {variable} is set in the environment and comes first.")
     table = {"name": call.names[0], "action": call.args.action, "overridden_by": variable}
-    return Answer({**table, "origin": origins[0] or None, "origins": [origin or None for origin in origins]}, text)
+    return Answer({**table, "origin": origins[0] or None, "origins": [origin or None for origin in origins]})
 
 
 def _origin(name: str, given: str | None, root: str) -> str:
@@ -57,9 +54,8 @@ def _origin(name: str, given: str | None, root: str) -> str:
         return secrets.OWN_ORIGINS.get(name, "")
     servers = origins.named_by_user(secrets.address_settings(name), root)
     if len(servers) != 1:
-        found = f"your settings name {', '.join(servers)}" if servers else "your settings name none"
         raise UsageError(
-            f"A key for {name} belongs to one server, and {found}.",
+            f"A key for {name} belongs to one server, and your settings name {', '.join(servers) or 'none'}.",
             next_step=f"Name it: `holdfast auth set {name} --origin https://git.example.org`.",
         )
     return servers[0]
@@ -72,30 +68,28 @@ def _shown(origin: str) -> str:
 def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[str, str, str]]:
     """Each key's name, where it is, and its origin, both empty where unknown."""
     for name in names:
-        own = secrets.OWN_ORIGINS.get(name)
-        variable = secrets.variable_in_use(name)
+        variable, keys = secrets.variable_in_use(name), secrets.stored(name) if usable else {}
         if variable:
-            named = [own] if own else []
-            named += origins.named_by_user(secrets.address_settings(name), root)
-            yield (name, f"environment: {variable}", ", ".join(dict.fromkeys(named)))
-        keys = secrets.stored(name) if usable else {}
+            own = secrets.OWN_ORIGINS.get(name)
+            named = [*([own] if own else []), *origins.named_by_user(secrets.address_settings(name), root)]
+            yield name, f"environment: {variable}", ", ".join(dict.fromkeys(named))
+        elif not keys:
+            yield name, "", ""
         for origin in sorted(keys):
             yield name, "keyring", origin
-        if not variable and not keys:
-            yield name, "", ""
 
 
 @auth.action("status [NAME]", default=True)
 def _status(call: Call) -> Answer:
-    usable = secrets.has_keyring()
+    usable, out = secrets.has_keyring(), call.out
     rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
-    table: list[tuple[Cell, ...]] = []
-    for name, where, origin in rows:
-        sent = f"for {_shown(origin)}" if where else ""
-        if where.startswith("environment") and not origin:
-            sent = "for the server that the settings name"
-        table.append((call.out.mark_cell("ok" if where else "dot"), name, where or ("not set", "dim"), sent))
-    text = call.out.table(table)
-    text += "" if usable else "\nThis machine has no usable keyring. Set keys in the environment."
+    marked = ((out.mark_cell("ok" if where else "dot"), name, where, origin) for name, where, origin in rows)
+    out.say(
+        out.table(
+            (mark, name, where or ("not set", "dim"), f"for {to}" if to else "") for mark, name, where, to in marked
+        )
+    )
+    if not usable:
+        out.say("This machine has no usable keyring. Set keys in the environment.")
     keys = [{"name": name, "where": where or None, "origin": origin or None} for name, where, origin in rows]
-    return Answer({"keyring": usable, "keys": keys}, text)
+    return Answer({"keyring": usable, "keys": keys})

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -23,7 +22,7 @@ from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
-from holdfast_app.settings.project import Done, Setting
+from holdfast_app.settings.project import Done
 from holdfast_app.transfer.migrate import is_migrated
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
@@ -60,29 +59,18 @@ def _listed(call: Call) -> Answer:
         near = nearest(args.key, [s.key for s in found])
         step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
         raise ConfigError(f"There is no setting {args.key!r}.", next_step=step)
-    withheld = [s for s in chosen if not s.in_force]
-
-    def show(out: Term) -> None:
-        valid = [s for s in chosen if s.in_force]
-        if [s.key for s in valid] == [args.key]:
-            out.say(as_text(valid[0].value))
-            _say_withheld(Term(sys.stderr), withheld)
-            return
-        styles = [("", "dim") if s.source == "default" else ("bold", "") for s in valid]
-        rows = [(s.key, (as_text(s.value), a), (s.source, b)) for s, (a, b) in zip(valid, styles, strict=True)]
+    out, valid, withheld = call.out, [s for s in chosen if s.in_force], [s for s in chosen if not s.in_force]
+    if [s.key for s in valid] == [args.key]:
+        out.say(as_text(valid[0].value))
+        out = Term(sys.stderr)
+    else:
+        rows = [(s.key, (as_text(s.value), "" if s.source == "default" else "bold"), (s.source, "dim")) for s in valid]
         out.say(out.table(rows, head=("setting", "value", "from")))
-        _say_withheld(out, withheld)
-
-    return Answer({"settings": chosen}, show)
-
-
-def _say_withheld(out: Term, withheld: Sequence[Setting]) -> None:
-    if not withheld:
-        return
-    out.say()
-    out.note("warn", "not in force, because you have not trusted this project:")
-    out.say(out.table([(s.key, as_text(masked(s.key, s.value)), (s.source, "dim")) for s in withheld]))
-    out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
+    if withheld and not call.json:
+        out.note("warn", "not in force, because you have not trusted this project:")
+        out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
+        out.next_step("holdfast trust")
+    return Answer({"settings": chosen})
 
 
 def _set(call: Call) -> Answer:
@@ -99,30 +87,21 @@ def _set(call: Call) -> Answer:
     stays = key == "storage.backend" and value != before and not _is_migrated(call, str(value))
     name = project.change(root, key, value, user=call.args.user)
     now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
+    in_force = now is not None and now.in_force and now.value == value
     warnings = []
     if stays:
         warnings.append(
             f"What is stored stays in the {before} store. To take it along: `holdfast config storage.backend {before}`,"
             f" then `holdfast migrate --to {value}`."
         )
-    if now is not None and not now.in_force:
-        warnings.append(
-            "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
-        )
-    elif now is not None and now.value != value:
-        warnings.append(f"{now.source} overrides it here: {as_text(now.value)} is in force.")
-
-    def show(out: Term) -> None:
-        out.say(
-            f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(masked(key, value)))}  {out.dim('in ' + name)}"
-        )
-        for warning in warnings:
-            out.note("warn", warning)
-
-    in_force = now is not None and now.in_force and now.value == value
-    return Answer(
-        {"key": key, "value": masked(key, value), "file": name, "in_force": in_force, "warnings": warnings}, show
-    )
+    if now is not None and not in_force:
+        because = f"{now.source} overrides it here" if now.in_force else "other settings came with this project"
+        warnings.append(f"It is not in force: {because}. `holdfast config` and `holdfast trust` show them.")
+    out, shown = call.out, masked(key, value)
+    out.say(f"{out.mark('ok')} {out.plain(key)} = {out.plain(as_text(shown))}  {out.dim('in ' + name)}")
+    for warning in warnings:
+        out.note("warn", warning)
+    return Answer({"key": key, "value": shown, "file": name, "in_force": in_force, "warnings": warnings})
 
 
 def _is_migrated(call: Call, to: str) -> bool:
@@ -151,13 +130,6 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-_NOTES = {
-    "holdfast.toml": "the settings",
-    ".md": "with its anchors",
-    "state/": "private to this machine, ignored by git",
-}
-
-
 @Command(
     "Get started",
     "set up holdfast in this project",
@@ -176,20 +148,15 @@ def init(call: Call) -> Answer:
     done = _with_three_files(done, asked=args.three_files)
     if args.git:
         done = _with_git(done)
-    notices = [{"message": message, "next_step": step} for message, step in done.notices]
-    table = {"root": done.root, "made": done.made, "kept": done.kept, "notices": notices}
-    return Answer(table, lambda out: _show(out, done))
-
-
-def _show(out: Term, done: Done) -> None:
-    what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
-    out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
-    rows = [(name, "made", next((t for n, t in _NOTES.items() if name.endswith(n)), "")) for name in done.made]
-    out.say(out.table([*rows, *((name, "kept", "") for name in done.kept)]))
+    out = call.out
+    out.say(f"{out.mark('ok')} holdfast is set up in {out.bold(home_short(done.root))}")
+    out.say(out.table([(name, "made") for name in done.made] + [(name, "kept") for name in done.kept]))
     for message, step in done.notices:
         out.note("warn", f"{message} {step}")
     if done.made:
-        out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
+        out.next_step("holdfast doctor")
+    notices = [{"message": message, "next_step": step} for message, step in done.notices]
+    return Answer({"root": done.root, "made": done.made, "kept": done.kept, "notices": notices})
 
 
 def _with_three_files(done: Done, *, asked: bool) -> Done:
@@ -228,18 +195,12 @@ def _with_git(done: Done) -> Done:
 )
 def layers(call: Call) -> Answer:
     """Every layer of the project's layout."""
-    rows = all_layers(resolved.load(call.root).layout)
-
-    def show(out: Term) -> None:
-        width = max(len(layer.surface) for layer in rows) + 4
-        for at, layer in enumerate(rows):
-            title = f"{out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}"
-            out.say(f"\n  {title}" if at else f"  {title}")
-            out.fill(f"{layer.role}.", " " * width)
-            for line in out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width).split("\n"):
-                out.say(out.dim(line))
-
-    return Answer({"layers": [layer._asdict() for layer in rows]}, show)
+    rows, out = all_layers(resolved.load(call.root).layout), call.out
+    for layer in rows:
+        out.say(f"{out.style(layer.surface, 'bold', 'cyan')}  {out.plain(layer.name)}")
+        out.fill(f"{layer.role}.", "    ")
+        out.fill(f"{layer.audience}; owner: {layer.owner}", "    ")
+    return Answer({"layers": [layer._asdict() for layer in rows]})
 
 
 @Command(

@@ -19,7 +19,7 @@ from holdfast_app.privacy.purge import PurgeReport, ScrubReport
 from holdfast_app.privacy.transforms import Changed, Left
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.transfer import portable
-from holdfast_app.transfer.exporting import Imported, import_archive
+from holdfast_app.transfer.exporting import import_archive
 from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.imports import bundle, content, foreign, taken
@@ -40,29 +40,25 @@ from holdfast_cli.terminal import Term
 )
 def migrate(call: Call) -> Answer:
     """Copy the store, or bring the one in use up to date."""
-    memory, mark = call.memory, call.out.mark("ok")
+    memory, out = call.memory, call.out
     name = memory.config.storage.backend
     if call.args.to is None:
         backend = memory.store.backend
         before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
         if before != after:
             backend.repair()
-        state = "is up to date" if before == after else "is ready"
-        return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")
+        return Answer(
+            {"backend": name, "before": before, "after": after}, f"{out.mark('ok')} the {name} store is ready"
+        )
     done = migrate_project(memory.services, call.args.to)
     switch = f"holdfast config storage.backend {done.target}"
-
-    def show(out: Term) -> None:
-        what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
-        verb = "were there already" if done.unchanged else "copied"
-        out.say(f"{mark} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
-        if done.skipped:
-            out.fill(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}")
-        out.say(f"  sha256 {out.dim(done.sha256)}")
-        out.say(f"  The {done.source} store is untouched and still in use. To switch:")
-        out.say(f"    {switch}")
-
-    return Answer({**attrs.asdict(done), "next_step": switch}, show)
+    what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')} are in {out.bold(done.target)}"
+    out.say(f"{out.mark('ok')} {what}, read back and compared")
+    if done.skipped:
+        out.fill(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}")
+    out.say(f"  sha256 {out.dim(done.sha256)}")
+    out.say(f"  The {done.source} store is untouched and still in use. To switch:\n    {switch}")
+    return Answer({**attrs.asdict(done), "next_step": switch})
 
 
 @Command(
@@ -78,22 +74,17 @@ def export(call: Call) -> Answer:
     """Write the archive."""
     from holdfast_app.transfer.exporting import export
 
-    file = call.args.file
+    file, out = call.args.file, call.out
     if file.endswith(portable.SUFFIX):
         counts = portable.export_bundle(call.memory, file, force=call.args.force)
         what = ", ".join(count(number, kind) for kind, number in sorted(counts.items())) or "no records"
-        return Answer({"file": file, "counts": counts}, f"{call.out.mark('ok')} {what} written to {file}")
+        return Answer({"file": file, "counts": counts}, f"{out.mark('ok')} {what} written to {file}")
     done = export(call.memory, file, force=call.args.force)
-
-    def show(out: Term) -> None:
-        what = f"{count(done.documents, 'document')}, {count(done.facts, 'fact')} and {count(done.journals, 'journal')}"
-        out.say(f"{out.mark('ok')} {what} written to {file}")
-        if done.masked:
-            out.say(f"  secrets were masked in {count(done.masked, 'item')}")
-        if done.withheld:
-            out.fill(f"left out, from an untrusted clone: {', '.join(done.withheld)}")
-
-    return Answer({"file": file, **attrs.asdict(done)}, show)
+    what = f"{count(done.documents, 'document')}, {count(done.facts, 'fact')} and {count(done.journals, 'journal')}"
+    out.say(f"{out.mark('ok')} {what} written to {file}; secrets masked in {count(done.masked, 'item')}")
+    if done.withheld:
+        out.fill(f"left out, from an untrusted clone: {', '.join(done.withheld)}")
+    return Answer({"file": file, **attrs.asdict(done)})
 
 
 @Command(
@@ -128,36 +119,26 @@ def import_(call: Call) -> Answer:
         return bundle(call)
     if is_foreign(args.file):
         return foreign(call)
-    if args.dry_run:
-        raise UsageError("An archive has no --dry-run.", next_step="Import it into an empty project to look at it.")
-    if unread := content(call):
-        return unread
-    return _archive(call)
+    return content(call) or _archive(call)
 
 
 def _archive(call: Call) -> Answer:
     args, out = call.args, call.out
     put_aside = getattr(call.memory.store.backend, "put_aside", None)
     file = put_aside(args.file) if put_aside is not None else args.file  # a database in the store's own place
-    if file != args.file and not call.json:
+    if file != args.file:
         out.say(f"{out.mark('dot')} {out.plain(args.file)} was renamed to {out.plain(os.path.basename(file))}")
     done = import_archive(call.memory, file, replace=args.replace)
-    problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
-    return Answer(attrs.asdict(done), lambda out: _say_imported(out, done), error=problem if done.refused else None)
-
-
-def _say_imported(out: Term, done: Imported) -> None:
     new = done.added
     what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
-    out.say(f"{out.mark('ok')} {what} added")
-    if done.replaced:
-        out.fill(f"replaced: {', '.join(done.replaced)}")
-    if done.different:
-        out.fill(f"left alone, different here: {', '.join(done.different)}")
-    if done.evicted:
-        out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
+    out.say(f"{out.mark('ok')} {what} added; {count(done.evicted, 'weaker fact')} evicted, because the store was full")
+    for label, names in (("replaced", done.replaced), ("left alone, different here", done.different)):
+        if names:
+            out.fill(f"{label}: {', '.join(names)}")
     for one in done.refused:
         out.fill(f"refused {one.name}: {one.why}")
+    problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
+    return Answer(attrs.asdict(done), error=problem if done.refused else None)
 
 
 _SHOWN = 12
@@ -257,18 +238,15 @@ retention = Command(
 
 @retention.action("run")
 def _run(call: Call) -> Answer:
-    report = call.memory.retention(dry_run=call.args.dry_run)
-
-    def show(out: Term) -> None:
-        _say_changed(out, report.removed, would=report.dry_run)
-        for one in report.kept:
-            out.note("dot", f"{one.name} is kept: {one.why}")
-        _say_left(out, report.failed)
-        total = count(sum(one.count for one in report.removed), "item")
-        said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
-        out.say(f"{out.mark('fail' if report.failed else 'ok')} {said}")
-
-    return Answer(unstructure(report), show, ok=not report.failed)
+    report, out = call.memory.retention(dry_run=call.args.dry_run), call.out
+    _say_changed(out, report.removed, would=report.dry_run)
+    for one in report.kept:
+        out.note("dot", f"{one.name} is kept: {one.why}")
+    _say_left(out, report.failed)
+    total = count(sum(one.count for one in report.removed), "item")
+    said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
+    out.say(f"{out.mark('fail' if report.failed else 'ok')} {said}")
+    return Answer(unstructure(report), ok=not report.failed)
 
 
 def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Report], str], done: str) -> Answer:
@@ -280,40 +258,29 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
         _say_changed(Term(sys.stderr), found.changed, would=True)
         if not confirmed(f"{total(found)} will be {done} permanently. Go on?"):
             raise UsageError(f"Nothing was {done}.", next_step="Answer `y`, or pass --yes.")
-    report = act(call.args.dry_run)
-
-    def show(out: Term) -> None:
-        """The changes, what could not be cleared, and the files that holdfast does not touch."""
-        if isinstance(report, ScrubReport):
-            _say_rules(out, report)
-        _say_changed(out, report.changed, would=report.dry_run)
-        _say_left(out, report.left)
-        if report.elsewhere:
-            out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
-        for pointer in report.elsewhere:
-            out.fill(pointer, "  ", "    ")
-        searched = f"{count(report.files, 'file')}, {size(report.size)} searched"
-        if report.dry_run or (report.clean and not any(report.counts.values())):
-            would = any(report.counts.values())
-            said = f"{total(report)} would be {done}. Nothing was written." if would else f"nothing matches; {searched}"
-            out.say(f"{out.mark('dot')} {said}")
-            return
-        places = count(len(report.left), "place")
-        left = "nothing left in holdfast's files" if report.clean else f"{places} left; run the command again"
-        out.say(f"{out.mark('ok' if report.clean else 'fail')} {total(report)} {done}; {searched}, {left}")
-
+    report, out = act(call.args.dry_run), call.out
+    if isinstance(report, ScrubReport):
+        _say_rules(out, report)
+    _say_changed(out, report.changed, would=report.dry_run)
+    _say_left(out, report.left)
+    for pointer in report.elsewhere:
+        out.note("warn", f"not touched; edit or delete it yourself: {pointer}")
+    ok = report.dry_run or report.clean
+    left = (
+        "nothing left in holdfast's files" if ok else f"{count(len(report.left), 'place')} left; run the command again"
+    )
+    said = f"{done}; {count(report.files, 'file')}, {size(report.size)} searched, {left}"
+    said = f"would be {done}. Nothing was written." if report.dry_run else said
+    out.say(f"{out.mark('ok' if ok else 'fail')} {total(report)} {said}")
     table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
-    return Answer(table, show, ok=report.dry_run or report.clean)
+    return Answer(table, ok=ok)
 
 
 def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
     """Show one row per place; past a limit, only how many more there are."""
-    rows = []
-    for one in changed[:_SHOWN]:
-        verb = ("would go" if would else "removed") if one.removed else ("would change" if would else "changed")
-        rows.append((one.kind, verb if one.count == 1 else f"{one.count:,} {verb}", one.name))
-    if rows:
-        out.say(out.table(rows))
+    verbs = ("would change", "would go") if would else ("changed", "removed")
+    if changed:
+        out.say(out.table((one.kind, f"{one.count:,} {verbs[one.removed]}", one.name) for one in changed[:_SHOWN]))
     if len(changed) > _SHOWN:
         out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'more place')}; --json lists them all")
 

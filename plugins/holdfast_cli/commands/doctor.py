@@ -1,22 +1,19 @@
 """``doctor`` and ``validate`` check, and say what to do. ``plugins`` lists them. git runs ``merge-driver``."""
 
 import os
-from collections.abc import Sequence
-
-import attrs
 
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
-from holdfast.models import Check
 from holdfast.plugin.discovery import BACKENDS
 from holdfast.storage import snapshot
 from holdfast.text.humanize import count
 from holdfast_app.checkup import threeway
 from holdfast_app.checkup.examine import examine, inventory
 from holdfast_app.checkup.verify import TAMPERED, verify_all
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_app.view.project import Project
+from holdfast_cli.command import Answer, Call, Command, argument, flag, picked
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Cell, Term
+from holdfast_cli.terminal import Cell
 from holdfast_file import gitrun
 
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
@@ -30,8 +27,16 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 )
 def doctor(call: Call) -> Answer:
     """Every check. Exit code 1 when one fails."""
-    checks = examine(call.root, repair=call.args.repair)
-    return Answer({"checks": checks}, lambda out: _say(out, checks), ok=all(c.outcome != "fail" for c in checks))
+    checks, out = examine(call.root, repair=call.args.repair), call.out
+    width = max(len(c.name) for c in checks)
+    for check in checks:
+        message = f"{check.message} (repaired)" if check.repaired else check.message
+        out.fill(message, f"{out.mark(check.outcome.value)} {check.name.ljust(width)}  ", " " * (width + 4))
+        if check.next_step:
+            out.next_step(check.next_step, indent=" " * (width + 4))
+    failed, warned = (sum(c.outcome == outcome for c in checks) for outcome in ("fail", "warn"))
+    out.say(f"\n{count(failed, 'problem')} to solve, {count(warned, 'warning')}")
+    return Answer({"checks": checks}, ok=not failed)
 
 
 @Command(
@@ -44,38 +49,17 @@ def doctor(call: Call) -> Answer:
 )
 def verify(call: Call) -> Answer:
     """Everything that is not as it was written."""
+    out = call.out
     with snapshot():  # each receipt reads its documents
         done = verify_all(call.memory.services)
-    told = [text for one in done.findings for text in (one.name, one.what)]
-    mask = call.memory.services.gate.outgoing_all(told, surface="fact")
-    pairs = zip(done.findings, mask[::2], mask[1::2], strict=True)
-    findings = [attrs.evolve(one, name=name, what=what) for one, name, what in pairs]
-
-    def show(out: Term) -> None:
-        for one in findings:
-            mark = out.mark("fail" if one.state == TAMPERED else "dot")
-            out.fill(f"{one.state}: {one.what}", f"{mark} {one.name}  ", "    ")
-        compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'proof')} of receipts compared"
-        out.say(f"{out.mark('dot' if findings else 'ok')} {compared}; {count(len(findings), 'difference')}")
-
-    table = {"journals": done.journals, "proofs": done.proofs, "findings": findings}
-    return Answer(table, show, ok=not any(one.state == TAMPERED for one in findings))
-
-
-def _say(out: Term, checks: Sequence[Check]) -> None:
-    width = max(len(c.name) for c in checks)
-    indent = " " * (width + 4)
-    for check in checks:
-        message = f"{check.message} (repaired)" if check.repaired else check.message
-        out.fill(message, f"{out.mark(check.outcome.value)} {check.name.ljust(width)}  ", indent)
-        if check.next_step:
-            out.next_step(check.next_step, indent=indent)
-    failed, warned = (sum(c.outcome == outcome for c in checks) for outcome in ("fail", "warn"))
-    out.say()
-    if failed:
-        out.say(f"{out.red(count(failed, 'problem'), bold=True)} to solve")
-    else:
-        out.say(f"all works; {count(warned, 'warning')}" if warned else "no problems found")
+    found = Project(call.memory).cleaned(done.findings, "name", "what")
+    for one in found:
+        mark = out.mark("fail" if one.state == TAMPERED else "dot")
+        out.fill(f"{one.state}: {one.what}", f"{mark} {one.name}  ", "    ")
+    compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'proof')} of receipts compared"
+    out.say(f"{out.mark('dot' if found else 'ok')} {compared}; {count(len(found), 'difference')}")
+    table = {"journals": done.journals, "proofs": done.proofs, "findings": found}
+    return Answer(table, ok=not any(one.state == TAMPERED for one in found))
 
 
 @Command(
@@ -87,20 +71,16 @@ def _say(out: Term, checks: Sequence[Check]) -> None:
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
     found = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
-
-    def show(out: Term) -> None:
-        rows: list[tuple[Cell, ...]] = []
-        for s, kind in found:
-            origin, state = f"{s.distribution} {s.version}".strip() or "-", (s.status, _STYLES.get(s.status, ""))
-            rows.append(((s.name, "bold"), kind, origin, state, ", ".join(s.hooks) or "-"))
-        out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
-        for s, _ in found:
-            if s.status in ("failed", "missing"):
-                out.fill(s.reason, f"\n{out.mark('fail')} {out.plain(s.name)}: ", "  ")
-
+    out, rows = call.out, list[tuple[Cell, ...]]()
+    for s, kind in found:
+        state = s.status, _STYLES.get(s.status, "")
+        rows.append(((s.name, "bold"), kind, f"{s.distribution} {s.version}", state, ", ".join(s.hooks)))
+    out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
+    for s, _ in found:
+        if s.status in ("failed", "missing"):
+            out.fill(s.reason, f"\n{out.mark('fail')} {out.plain(s.name)}: ", "  ")
     keys = ("distribution", "version", "hooks", "status", "reason")
-    rows = [{"name": s.name, "kind": kind, **{key: getattr(s, key) for key in keys}} for s, kind in found]
-    return Answer({"plugins": rows}, show)
+    return Answer({"plugins": [{"name": s.name, "kind": kind, **picked(s, *keys)} for s, kind in found]})
 
 
 @Command(
@@ -165,20 +145,17 @@ def validate(call: Call) -> Answer:
     if args.fix and not {"document/missing", "anchors/missing"}.isdisjoint(one.rule for one in result.findings):
         fixed = memory.create_three_files()[0]
         result = memory.validate(names)
-    keys = ("line", "rule", "severity", "message", "fix")
-    rows = [{"file": where(one.name), **{key: getattr(one, key) for key in keys}} for one in result.findings]
-
-    def show(out: Term) -> None:
-        for row in rows:
-            place = f"{row['file']}:{row['line']}" if row["line"] else row["file"]
-            mark = out.mark("fail" if row["severity"] == "error" else "warn")
-            out.fill(f"{place}: {row['message']} ({row['rule']})", f"{mark} ", "    ")
-            if row["fix"]:
-                out.fill(str(row["fix"]), f"    {out.dim('next:')} ", "    ")
-        errors, warnings = len(result.errors), len(result.warnings)
-        mark = out.mark("fail" if errors else "warn" if warnings else "ok")
-        checked = count(len(result.checked), "document")
-        out.say(f"{mark} {checked} checked: {count(errors, 'error')}, {count(warnings, 'warning')}")
-
+    keys, out = ("line", "rule", "severity", "message", "fix"), call.out
+    rows = [{"file": where(one.name), **picked(one, *keys)} for one in result.findings]
+    for row in rows:
+        place = f"{row['file']}:{row['line']}" if row["line"] else row["file"]
+        out.note("fail" if row["severity"] == "error" else "warn", f"{place}: {row['message']} ({row['rule']})")
+        if row["fix"]:
+            out.next_step(row["fix"], indent="    ")
+    errors, warnings = len(result.errors), len(result.warnings)
+    checked = (
+        f"{count(len(result.checked), 'document')} checked: {count(errors, 'error')}, {count(warnings, 'warning')}"
+    )
+    out.say(f"{out.mark('fail' if errors else 'warn' if warnings else 'ok')} {checked}")
     ok = result.ok and not (args.strict and rows)
-    return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, show, ok=ok)
+    return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, ok=ok)
