@@ -18,7 +18,7 @@ from holdfast_app.brief.resume import Brief
 from holdfast_app.records import recalled
 from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command
+from holdfast_cli.command import Answer, Call, Command, picked
 from holdfast_cli.terminal import Cell, Term
 from holdfast_models import recall
 
@@ -161,8 +161,8 @@ def _plain(text: str) -> str:
 def explain(call: Call) -> Answer:
     """The next brief and its parts."""
     found = start(Project(call.memory))
-    keys = ("tokens", "text", "withheld", "parts", "left_out")
-    return Answer({key: getattr(found, key) for key in keys}, lambda out: _show(out, found))
+    _show(call.out, found)
+    return Answer(picked(found, "tokens", "text", "withheld", "parts", "left_out"))
 
 
 def _show(out: Term, found: Start) -> None:

@@ -110,8 +110,8 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     plugins = {f.name for f in every if (f.group, f.distribution) == (discovery.PLUGINS, distribution)}
     problem = ""
     if group == discovery.DEFAULTS:
-        return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
-    if group == discovery.COMMANDS and not _COMMAND.fullmatch(name):
+        problem = "never enabled, because only holdfast enables plugins by default"
+    elif group == discovery.COMMANDS and not _COMMAND.fullmatch(name):
         problem = "never runs: use lower-case letters, digits and hyphens"
     elif group == discovery.METHODS and (not name.isidentifier() or iskeyword(name) or name.startswith("_")):
         problem = "never runs: use a Python identifier without a leading underscore"
@@ -154,12 +154,12 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
         try:
             with open(answer, encoding="utf-8") as file:
                 rows = [(check, Outcome(outcome), message) for check, outcome, message in json.load(file)]
-            if done.stdout.strip():
-                rows.append(("stdout", Outcome.NOTE, "prints; commands send this to stderr, programs do not"))
-            return rows
         except (OSError, ValueError):
             last = (done.stderr.strip().splitlines() or ["without a message"])[-1]
             return [("call", Outcome.FAIL, f"ended the process with exit code {done.returncode}: {last}")]
+        if done.stdout.strip():
+            rows.append(("stdout", Outcome.NOTE, "prints; commands send this to stderr, programs do not"))
+        return rows
 
 
 # --- in the process of one entry point
@@ -267,9 +267,8 @@ def _backend(entry: Found, found: object, settings: Mapping[str, object]) -> Ite
 
 
 def _command(command: Any) -> Checked:
-    missing = [name for name in ("configure", "run") if not callable(getattr(command, name, None))]
-    if missing:
-        return "command", "fail", f"has no function {' and no function '.join(missing)}"
+    if not (callable(getattr(command, "configure", None)) and callable(getattr(command, "run", None))):
+        return "command", "fail", "has no functions configure(parser) and run(args)"
     parser = ArgumentParser()
     try:
         command.configure(parser)

@@ -10,11 +10,11 @@ from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
+from holdfast import Holdfast
 from holdfast.errors import Refused
 from holdfast.plugin import discovery
 from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Cell, Term
 from holdfast_memory import DISTRIBUTION
 
 #: The kinds of plugin: folders in ``templates``.
@@ -22,7 +22,7 @@ KINDS: Final = ("validator", "extractor", "dreamer", "publisher", "forge", "back
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _MAX_NAME = 40
 _SUFFIX = ".tmpl"
-_TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Made(NamedTuple):
@@ -62,12 +62,9 @@ def create(name: str, kind: str, folder: str = "") -> Made:
 def _short_name(name: str) -> str:
     """The name without ``holdfast-`` in front of it, with hyphens. Raises: UsageError."""
     short = re.sub(r"^holdfast[-_]", "", name)
-    if keyword.iskeyword(short):
-        raise UsageError(f"{short!r} is a word of Python.", next_step=f"Choose another name, like `acme-{short}`.")
-    if len(short) > _MAX_NAME or not _NAME.fullmatch(short):
-        shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."
+    if len(short) > _MAX_NAME or not _NAME.fullmatch(short) or keyword.iskeyword(short):
         raise UsageError(
-            f"{shown!a} is not a valid plugin name.",
+            f"{name[:_MAX_NAME]!a} is not a valid plugin name.",
             next_step=f"Use lower-case letters, digits and single hyphens, at most {_MAX_NAME}, like `acme-rules`.",
         )
     return short.replace("_", "-")
@@ -89,46 +86,40 @@ def _values(short: str, kind: str) -> dict[str, str]:
 
 def _check_free(values: Mapping[str, str], kind: str) -> None:
     """Raises: Refused when an installed module, plugin, method or command has the name."""
-    plugin = values["plugin"]
-    names = {(found.group, found.name) for found in discovery.scan()}
-    groups: tuple[str, ...] = (discovery.BACKENDS,) if kind == "backend" else (discovery.PLUGINS,)
+    plugin, groups = values["plugin"], {discovery.BACKENDS if kind == "backend" else discovery.PLUGINS}
+    taken = bool(importlib.util.find_spec(values["module"]))
     if kind == "feature":
-        groups += (discovery.METHODS, discovery.COMMANDS, discovery.CHECKS)
-    taken = [group for group in groups if {(group, plugin), (group, values["command"])} & names]
-    if kind == "feature":
-        from holdfast import Holdfast
-        from holdfast_cli import table
-
-        if hasattr(Holdfast, plugin) or values["command"] in table.known():
-            taken.append("Holdfast")
-    if taken or importlib.util.find_spec(values["module"]):
+        groups |= {discovery.METHODS, discovery.COMMANDS, discovery.CHECKS}
+        taken |= hasattr(Holdfast, plugin)
+    names = {found.name for found in discovery.scan() if found.group in groups}
+    if taken or {plugin, values["command"]} & names:
         raise Refused(f"The name {plugin!r} is taken by an installed package.", next_step="Choose another name.")
 
 
 def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Path and content of each file of the distribution."""
-    own = os.path.join(_TEMPLATES, kind)
-    parts = {"summary": Path(os.path.join(own, "summary.txt")).read_text("utf-8").strip()}
-    for part, file in (("entry_points", "entry_points.toml"), ("usage", "usage.md")):
-        parts[part] = Template(Path(os.path.join(own, file + _SUFFIX)).read_text("utf-8")).substitute(values)
-    every = {**values, **parts}
-    common = os.path.join(_TEMPLATES, "common")
-    for file in sorted(os.listdir(common)):
-        name = file.removesuffix(_SUFFIX).replace("gitignore", ".gitignore")
-        yield name, Template(Path(os.path.join(common, file)).read_text("utf-8")).substitute(every)
-    for folder, into in (("src", f"src/{values['module']}"), ("tests", "tests")):
-        for file in sorted(os.listdir(os.path.join(own, folder))):
-            if file.endswith(_SUFFIX):
-                text = Template(Path(os.path.join(own, folder, file)).read_text("utf-8")).substitute(every)
-                yield f"{into}/{file.removesuffix(_SUFFIX)}", text
+    own = _TEMPLATES / kind
+    parts = {
+        "summary": (own / "summary.txt").read_text("utf-8").strip(),
+        "entry_points": _filled(own / f"entry_points.toml{_SUFFIX}", values),
+        "usage": _filled(own / f"usage.md{_SUFFIX}", values),
+    }
+    folders = (_TEMPLATES / "common", ""), (own / "src", f"src/{values['module']}/"), (own / "tests", "tests/")
+    for folder, into in folders:
+        for file in folder.glob(f"*{_SUFFIX}"):
+            name = file.name.removesuffix(_SUFFIX).replace("gitignore", ".gitignore")
+            yield into + name, _filled(file, {**values, **parts})
     yield f"src/{values['module']}/py.typed", ""
 
 
+def _filled(file: Path, values: Mapping[str, str]) -> str:
+    return Template(file.read_text("utf-8")).substitute(values)
+
+
 def _write(target: str, path: str, text: str) -> str:
-    full = os.path.join(target, *path.split("/"))
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    with open(full, "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    full = Path(target, path)
+    full.parent.mkdir(parents=True, exist_ok=True)
+    full.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 
@@ -155,36 +146,24 @@ def _new(call: Call) -> Answer:
         raise UsageError(
             "`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and one of {', '.join(KINDS)}."
         )
-    made = create(call.names[0], call.args.kind, call.args.dir)
-
-    def show(out: Term) -> None:
-        out.say(f"{out.mark('ok')} {out.bold(made.distribution)} in {out.plain(made.folder)}")
-        for file in made.files:
-            out.say(f"    {file}")
-        out.say("\n  Go there, install it and run its tests:")
-        out.say("    python -m pip install -e '.[test]' && python -m pytest")
-
-    return Answer(made._asdict(), show)
+    made, out = create(call.names[0], call.args.kind, call.args.dir), call.out
+    out.say(f"{out.mark('ok')} {out.bold(made.distribution)} in {out.plain(made.folder)}")
+    for file in made.files:
+        out.say(f"    {file}")
+    out.next_step("go there, and run `python -m pip install -e '.[test]' && python -m pytest`")
+    return Answer(made._asdict())
 
 
 @plugin.action("check DISTRIBUTION", "settings")
 def _check(call: Call) -> Answer:
     from holdfast_authoring.inspection import Outcome, inspected
 
-    name = call.names[0]
+    name, out = call.names[0], call.out
     rows = inspected(name, settings_file=call.args.settings)
     failed = sum(row.outcome == Outcome.FAIL for row in rows)
-
-    def show(out: Term) -> None:
-        marks = {Outcome.OK: "ok", Outcome.NOTE: "dot", Outcome.FAIL: "fail"}
-        cells: list[tuple[Cell, ...]] = []
-        for before, row in zip(["", *(row.entry for row in rows)], rows, strict=False):
-            entry = (row.entry if before != row.entry else "", "bold")
-            cells.append((entry, out.mark_cell(marks[row.outcome]), row.check, row.message))
-        out.say(out.table(cells, head=("entry point", "", "check", "result")))
-        if failed:
-            out.say(f"\n{out.mark('fail')} {failed} of {len(rows)} checks failed")
-        else:
-            out.say(f"\n{out.mark('ok')} {name} follows the specifications")
-
-    return Answer({"distribution": name, "checks": [row._asdict() for row in rows]}, show, ok=not failed)
+    marks = {Outcome.OK: "ok", Outcome.NOTE: "dot", Outcome.FAIL: "fail"}
+    cells = [((row.entry, "bold"), out.mark_cell(marks[row.outcome]), row.check, row.message) for row in rows]
+    out.say(out.table(cells, head=("entry point", "", "check", "result")))
+    said = f"{failed} of {len(rows)} checks failed" if failed else f"{name} follows the specifications"
+    out.say(f"\n{out.mark('fail' if failed else 'ok')} {said}")
+    return Answer({"distribution": name, "checks": [row._asdict() for row in rows]}, ok=not failed)

@@ -64,10 +64,11 @@ def _stand_in() -> None:
 def _flush() -> None:
     try:
         sys.stdout.flush()
-    except OSError as error:
-        from holdfast_cli.terminal import lost
+    except OSError:
+        from holdfast_cli.terminal import writing
 
-        raise lost(error) from error
+        with writing():
+            raise
 
 
 def _dispatch(words: list[str]) -> int:

@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     Not ``ok`` is exit code 1. An ``error`` left a part undone and is reported after the rest."""
 
     data: Mapping[str, object]
-    text: Callable[[Term], object] | str = ""
+    text: str = ""
     ok: bool = True
     error: HoldfastError | None = None
 
@@ -340,8 +340,6 @@ class Call:
 
             problem = {"error": as_table(answer.error)} if answer.error else {}
             Term().json({"ok": ok, **unstructure(answer.data), **problem})
-        elif callable(answer.text):
-            answer.text(self.out)
         elif answer.text:
             self.out.say(answer.text)
         return 0 if ok else show_error(answer.error, as_json=False) if answer.error else 1

@@ -68,7 +68,8 @@ complete -c holdfast -n __holdfast_words -f -a '$__holdfast_found'
 )
 def completion(call: Call) -> Answer:
     """The script."""
-    return Answer({}, lambda out: out.exact(_SCRIPTS[call.args.shell]))
+    call.out.exact(_SCRIPTS[call.args.shell])
+    return Answer({})
 
 
 def offered(typed: list[str], current: str, root: str | None) -> list[str]:

@@ -293,13 +293,10 @@ def _remarks(out: Term, receipt: Receipt) -> None:
             "or `holdfast spool send`; until then only this machine has it."
         )
     if receipt.pending:
-        verb, which = ("waits", "it") if receipt.pending == 1 else ("wait", "them")
         remarks.append(
-            f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
-            f"(`holdfast outbox`); until then the daily summary lists {which}."
+            f"Degraded: {count(receipt.pending, 'item')} to be published later (`holdfast outbox`); until then the "
+            "daily summary lists them."
         )
-    if receipt.derived or receipt.not_found or remarks:
-        out.say()
     for label, names in (("derived from the messages", receipt.derived), ("nothing was said about", receipt.not_found)):
         if names:
             out.fill(", ".join(name.replace("_", " ") for name in names), f"  {label}: ", "    ")

@@ -9,6 +9,7 @@ from holdfast.text.humanize import ago, count
 from holdfast_app.base import Waiting
 from holdfast_app.records.lastbrief import Kept
 from holdfast_app.sessions.status import SessionStatus, Status
+from holdfast_cli.command import picked
 from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
@@ -44,22 +45,18 @@ def say_lost(out: Term, status: Status) -> None:
     """Missing data, except for the reasons of unsafe sessions. Each next step appears once."""
     reasons = {one.error for one in status.unsafe}
     lost = [one for one in status.lost if one.message not in reasons]
-    for number, one in enumerate(lost):
-        if not number:
-            out.say()
+    for one in lost:
         out.note("fail", one.message)
-        if one.next_step and (number + 1 == len(lost) or lost[number + 1].next_step != one.next_step):
-            out.next_step(one.next_step)
+    for step in dict.fromkeys(one.next_step for one in lost if one.next_step):
+        out.next_step(step)
 
 
 def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
     """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:
         return
-    out.say()
     oldest = "" if items[0].is_damaged else f", the oldest {ago(items[0].at, now)}"
-    verb = "waits" if len(items) == 1 else "wait"
-    out.say(f"{out.mark('warn')} {count(len(items), 'item')} {verb} to be published{oldest}: `holdfast outbox`")
+    out.say(f"\n{out.mark('warn')} {count(len(items), 'item')} to be published{oldest}: `holdfast outbox`")
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
         out.fill(error)
         out.next_step(step)
@@ -68,8 +65,7 @@ def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
 def kept_table(items: Sequence[Waiting]) -> list[dict[str, Any]]:
     """Flushes kept on this machine, for programs."""
     keys = ("id", "session", "server", "error", "next_step")
-    rows = ({key: getattr(one, key) for key in keys} for one in items)
-    return [{**row, "at": one.at.isoformat(), "damaged": one.is_damaged} for row, one in zip(rows, items, strict=True)]
+    return [{**picked(one, *keys), "at": one.at.isoformat(), "damaged": one.is_damaged} for one in items]
 
 
 def say_kept(out: Term, sentence: str) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from holdfast.errors import HoldfastError
@@ -40,11 +40,8 @@ class Term:
         self.stream = sys.stdout if stream is None else stream
         self.is_tty = bool(getattr(self.stream, "isatty", bool)())
         self.colour = _wants_colour(self.is_tty)
-        self.unicode = True
-        try:
-            "✓✗●·…█░▁▂▃▄▅▆▇".encode(getattr(self.stream, "encoding", None) or "ascii")
-        except (UnicodeEncodeError, LookupError):
-            self.unicode = False
+        marks, encoding = "✓✗●·…█", getattr(self.stream, "encoding", None) or "ascii"
+        self.unicode = marks.encode(encoding, "replace").decode(encoding) == marks
         self.width = min(max(_columns(self.stream) or DEFAULT_WIDTH, MIN_WIDTH), MAX_WIDTH)
 
     # output; printing raises OutputLost, or BrokenPipeError when the reader has left
@@ -92,12 +89,10 @@ class Term:
         if self.is_tty or raw is None:
             self._write(text)
             return
-        try:
+        with writing():
             self.stream.flush()
             raw.write(text.encode("utf-8", "replace"))
             raw.flush()
-        except OSError as error:
-            raise lost(error) from error
 
     def json(self, value: object) -> None:
         """Print ``value``, which is plain dicts, lists, strings and numbers, as JSON."""
@@ -107,13 +102,9 @@ class Term:
         self._write(json_safe(json.dumps(value, ensure_ascii=not utf8, indent=2)) + "\n")
 
     def _write(self, text: str) -> None:
-        try:
-            self.stream.write(text)
-        except UnicodeEncodeError:
-            encoding = self.stream.encoding or "ascii"
-            self._write(text.encode(encoding, "replace").decode(encoding))
-        except OSError as error:
-            raise lost(error) from error
+        encoding = getattr(self.stream, "encoding", None) or "utf-8"
+        with writing():
+            self.stream.write(text.encode(encoding, "replace").decode(encoding))
 
     # style
 
@@ -134,7 +125,7 @@ class Term:
 
     def mark(self, kind: str) -> str:
         """The mark for ok, warn, fail, dirty or dot, one cell wide."""
-        return self.style(_MARKS[kind][0 if self.unicode else 1], _MARK_STYLES[kind])
+        return self.style(*self.mark_cell(kind))
 
     def mark_cell(self, kind: str) -> Cell:
         """A mark for a table."""
@@ -285,11 +276,15 @@ class OutputLost(HoldfastError):
         )
 
 
-def lost(error: OSError) -> Exception:
-    """The error to raise when output cannot be written. A closed pipe ends the command quietly."""
-    if isinstance(error, BrokenPipeError):
-        return BrokenPipeError(*error.args)
-    return OutputLost(error)
+@contextmanager
+def writing() -> Iterator[None]:
+    """Raises: OutputLost when output cannot be written; BrokenPipeError, which ends a command quietly."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputLost(error) from error
 
 
 def _columns(stream: TextIO) -> int:

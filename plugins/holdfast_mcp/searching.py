@@ -62,11 +62,11 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
 
 def _joined(memory: Holdfast, strings: list[str], *, surface: str) -> str:
     masked = memory.services.gate.outgoing_all(strings, surface=surface)  # before a cut can go through a secret
-    return "\n".join(map(_cut, masked))
+    return "\n".join(cut(one, _WHOLE if one.startswith(_OPENED) else _LONG) for one in masked)
 
 
-def _cut(text: str) -> str:
-    most = _WHOLE if text.startswith(_OPENED) else _LONG
+def cut(text: str, most: int) -> str:
+    """At most ``most`` characters of ``text``, with the number of all."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 

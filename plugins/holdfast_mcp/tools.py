@@ -9,9 +9,9 @@ hooks can, and they leave a heartbeat whenever they run. A missing one is report
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from attrs import field, frozen
+from attrs import frozen
 
 from holdfast import Holdfast
 from holdfast.config.serde import payload_from
@@ -101,11 +101,9 @@ def latest(state: str, client: str, started: datetime) -> Beat | None:
 def unguarded(client: str) -> str:
     """The notice for a client without a heartbeat."""
     ours = hook_client(client)
-    how = (
-        f"To have it enforced, run `holdfast install {ours}`, then `holdfast doctor`."
-        if ours
-        else "holdfast has no hooks for this client, so nothing can enforce it."
-    )
+    how = "holdfast has no hooks for this client, so nothing can enforce it."
+    if ours:
+        how = f"To have it enforced, run `holdfast install {ours}`, then `holdfast doctor`."
     return (
         "Notice: no hook from this client was seen in this project during this session. MCP cannot block a compaction, "
         f"so call `flush` yourself before context is compacted, cleared or handed over. {how}"
@@ -128,33 +126,30 @@ class Caller:
     session: str = ""
 
 
-@frozen(kw_only=True)
-class Tool:
+class Tool(NamedTuple):
     """One tool. ``run`` gets the opened project, the checked arguments and the caller, and returns the reply. Its
     docstring is the description for clients."""
 
+    run: Run
     name: str
     title: str
-    description: str
     schema: schemas.Schema
-    run: Run = field(repr=False)
     read_only: bool = False
     destructive: bool = False
+
+    @property
+    def description(self) -> str:
+        """For clients."""
+        return " ".join((self.run.__doc__ or "").split())
 
 
 #: All tools by name, in listed order.
 TOOLS: Final[dict[str, Tool]] = {}
 
 
-def _tool(
-    name: str, title: str, schema: schemas.Schema, *, read_only: bool = False, destructive: bool = False
-) -> Callable[[Run], Run]:
+def _tool(name: str, title: str, schema: schemas.Schema, **hints: bool) -> Callable[[Run], Run]:
     def add(run: Run) -> Run:
-        description = " ".join((run.__doc__ or "").split())
-        TOOLS[name] = Tool(
-            name=name, title=title, description=description, schema=schema, run=run, read_only=read_only,
-            destructive=destructive,
-        )  # fmt: skip
+        TOOLS[name] = Tool(run, name, title, schema, **hints)
         return run
 
     return add
@@ -207,25 +202,21 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _receipt(receipt: Receipt) -> str:
-    done = (
-        "was flushed already and has no new turns"
-        if receipt.repeated
-        else f"is flushed ({receipt.reason}): everything was written and read back"
-    )
+    done = f"is flushed ({receipt.reason}): everything was written and read back"
+    done = "was flushed already and has no new turns" if receipt.repeated else done
     lines = [
         f"Session {receipt.session_id!r} {done}. Its context may be dropped.",
         f"{receipt.flush_id} at {receipt.at:%Y-%m-%d %H:%M %Z}".rstrip(),
         *(f"- {w.surface}: {w.name}" for w in receipt.written),
         *(f"- {e.target}: {e.pointer}" for e in receipt.evidence),
     ]
-    if receipt.derived:
-        lines.append(f"Not given, so derived from the conversation: {', '.join(receipt.derived)}.")
-    if receipt.not_found:
-        lines.append(f"Not found in the conversation: {', '.join(receipt.not_found)}.")
-    if receipt.pending:
-        lines.append(f"Stored and waiting to be published: {receipt.pending}.")
-    if receipt.spooled:
-        lines.append(f"Kept on this machine, not yet on {receipt.spooled}.")
+    more = {
+        "Not given, so derived from the conversation": ", ".join(receipt.derived),
+        "Not found in the conversation": ", ".join(receipt.not_found),
+        "Stored and waiting to be published": receipt.pending,
+        "Kept on this machine, not yet on": receipt.spooled,
+    }
+    lines += [f"{label}: {value}." for label, value in more.items() if value]
     return "\n".join([*lines, *(f"Note: {w}" for w in receipt.warnings)])
 
 
@@ -259,23 +250,20 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Store one lasting fact when you learn it: a preference, a correction, a goal, project knowledge. A newer value
     replaces the older one."""
-    if len(arguments["content"]) > _FACT_CHARS:
+    content = arguments["content"]
+    if len(content) > _FACT_CHARS:
         raise BadValue("`content`", f"is longer than {_FACT_CHARS:,} characters", next_step="Store one short sentence.")
-    if Witness(memory.services).is_hostile(arguments.get("content", "")):
+    if Witness(memory.services).is_hostile(content):
         return f"Not stored: {REASON}."
-    result: AddResult = memory.facts.remember(**{"content": "", **arguments})
+    result: AddResult = memory.facts.remember(**arguments)
+    told = f"Not stored: {result.reason}."
     if result.outcome is AddOutcome.ADDED and result.fact:
-        masked = result.fact.content != arguments.get("content", "").strip()
-        told = f"Remembered as {result.fact.id}{', with sensitive text masked' if masked else ''}."
+        masked = ", with sensitive text masked" if result.fact.content != content.strip() else ""
+        told = f"Remembered as {result.fact.id}{masked}."
     elif result.duplicate_of:
         told = f"Already stored as {result.duplicate_of}. Nothing was changed."
-    else:
-        told = f"Not stored: {result.reason}."
-    if result.replaced:
-        told += f"\nIt replaces {', '.join(result.replaced)}."
-    if result.evicted:
-        told += f"\nThe store was full, so it evicted {', '.join(result.evicted)}."
-    return told
+    gone = (("It replaces", result.replaced), ("The store was full, so it evicted", result.evicted))
+    return "\n".join([told, *(f"{label} {', '.join(ids)}." for label, ids in gone if ids)])
 
 
 @_tool("search_facts", "Search the facts", schemas.SEARCH_FACTS, read_only=True)
@@ -291,14 +279,13 @@ def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str
     if not shown:
         return (f"No fact matches ({len(facts)} searched)." if facts else "No such fact is stored.") + warning
     head = f"{len(shown)} of {len(found)} facts, most confident first. `forget` takes the id.{warning}"
-    masked = memory.services.gate.outgoing_all([f"{f.id} {_line(f)}" for f in shown], surface="fact")
+    masked = memory.services.gate.outgoing_all([_line(f) for f in shown], surface="fact")
     return f"{head}\n" + recall.fence("\n".join(masked))
 
 
 def _line(fact: Fact) -> str:
-    content = " ".join(fact.content.split())
-    shown = content if len(content) <= _LINE_CHARS else f"{content[:_LINE_CHARS]}… ({len(content):,} characters)"
-    return f"[{fact.category} | {fact.confidence:.2f}] {shown}"
+    content = searching.cut(" ".join(fact.content.split()), _LINE_CHARS)
+    return f"{fact.id} [{fact.category} | {fact.confidence:.2f}] {content}"
 
 
 # search

@@ -29,7 +29,7 @@ from holdfast_app.settings import project
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import can_ask
-from holdfast_cli.terminal import Term, home_short
+from holdfast_cli.terminal import home_short
 from holdfast_memory import extra
 
 _SCOPE = argument(
@@ -78,16 +78,10 @@ def install(call: Call) -> Answer:
     answers = []
     for name in _picked(call):
         call.args.client = name
+        call.out.say()
         answers.append(_install(call))
         call.args.no_model = call.args.no_model or name in LOGINS  # asked and told once
-
-    def show(out: Term) -> None:
-        for number, one in enumerate(answers):
-            out.say("\n" if number else "")
-            assert callable(one.text)
-            one.text(out)
-
-    return Answer({"clients": [one.data for one in answers]}, show)
+    return Answer({"clients": [one.data for one in answers]})
 
 
 def _picked(call: Call) -> list[str]:
@@ -122,7 +116,7 @@ def _install(call: Call) -> Answer:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
     wanted = _plugin(call, where) if as_plugin else client.needed(where)
     if args.print:
-        return _printed(args.client, wanted, args.model)
+        return _printed(call, args.client, wanted, args.model)
     sets_up = where.in_project and not as_plugin
     if sets_up:
         ownership_mark.secret(make=True)  # without the user's key no hook could store anything
@@ -141,26 +135,24 @@ def _install(call: Call) -> Answer:
         if client.holds != AGREED:
             by_hand += [_CHECK, *([_model_step(args.client)] if not login and _lacks(call) else [])]
     files = [*_rows(done), *((file, "made", "", "") for file in made)]
-
-    def show(out: Term) -> None:
-        place = out.bold(home_short(where.root) if where.in_project else "all your projects")
-        changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-        headline = f"{client.shown} {'is' if changed else 'was already'} {_state(client)} in {place}"
-        out.say(f"{out.mark('ok')} {f'a plugin for {client.shown} is in {place}' if as_plugin else headline}")
-        out.say(out.table([(home_short(path), fate, content) for path, fate, content, _ in files]))
-        if model:
-            setting = f"`{model['key']} = true` in {model['file']}"
-            sentence = f"{CLIENTS[login].shown} is the model in all your projects: {setting}."
-            out.note("ok", f"{sentence} It uses your login and its quota.")
-        for message, step in notices:
-            out.note("warn", f"{message} {step}")
-        out.say("\nremaining manual steps:")
-        for number, text in enumerate(by_hand, start=1):
-            out.fill(text, f"  {number}. ")
-
+    out = call.out
+    place = out.bold(home_short(where.root) if where.in_project else "all your projects")
+    changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
+    headline = f"{client.shown} {'is' if changed else 'was already'} {_state(client)} in {place}"
+    out.say(f"{out.mark('ok')} {f'a plugin for {client.shown} is in {place}' if as_plugin else headline}")
+    out.say(out.table([(home_short(path), fate, content) for path, fate, content, _ in files]))
+    if model:
+        setting = f"`{model['key']} = true` in {model['file']}"
+        sentence = f"{CLIENTS[login].shown} is the model in all your projects: {setting}."
+        out.note("ok", f"{sentence} It uses your login and its quota.")
+    for message, step in notices:
+        out.note("warn", f"{message} {step}")
+    out.say("\nremaining manual steps:")
+    for number, text in enumerate(by_hand, start=1):
+        out.fill(text, f"  {number}. ")
     told = [{"message": message, "next_step": step} for message, step in notices]
     table = {**_table(call, where, files), "by_hand": by_hand, "notices": told}
-    return Answer(table | ({"model": model} if model else {}), show)
+    return Answer(table | ({"model": model} if model else {}))
 
 
 @Command(
@@ -179,19 +171,17 @@ def uninstall(call: Call) -> Answer:
     places = [place for place in CLIENTS[call.args.client].needed(where).places if place.path not in shared]
     done = placing.take_out(places)
     files = _rows(done)
-
-    def show(out: Term) -> None:
-        gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
-        place = home_short(where.root) if where.in_project else "your own settings"
-        client = CLIENTS[call.args.client]
-        state = f"no longer {_state(client)}" if gone else f"not {_state(client)}, so nothing was changed"
-        out.say(f"{out.mark('ok' if gone else 'dot')} {client.shown} is {state} in {out.bold(place)}")
-        shown = [(home_short(path), fate, content) for path, fate, content, _ in files if fate != placing.Fate.ABSENT]
-        out.say(out.table(shown))
-        if gone:
-            out.say("\n  The memory is still there. From now on this client drops context without a flush.")
-
-    return Answer({**_table(call, where, files), "by_hand": []}, show)
+    out = call.out
+    gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
+    place = home_short(where.root) if where.in_project else "your own settings"
+    client = CLIENTS[call.args.client]
+    state = f"no longer {_state(client)}" if gone else f"not {_state(client)}, so nothing was changed"
+    out.say(f"{out.mark('ok' if gone else 'dot')} {client.shown} is {state} in {out.bold(place)}")
+    shown = [(home_short(path), fate, content) for path, fate, content, _ in files if fate != placing.Fate.ABSENT]
+    out.say(out.table(shown))
+    if gone:
+        out.say("\n  The memory is still there. From now on this client drops context without a flush.")
+    return Answer({**_table(call, where, files), "by_hand": []})
 
 
 def _rows(done: Sequence[Done]) -> list[tuple[str, str, str, str]]:
@@ -246,19 +236,17 @@ _NO_SERVER = (
 )
 
 
-def _printed(client: str, wanted: Needed, model: str | None) -> Answer:
+def _printed(call: Call, client: str, wanted: Needed, model: str | None) -> Answer:
     files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model:
         text = f"[plugins.{LOGINS[model]}]\nenabled = true\n"
         files.append((user_file_shown(), "your own settings", text))
-
-    def show(out: Term) -> None:
-        for shown, what, text in files:
-            out.say(f"{out.bold(home_short(shown))}  {out.dim(what)}")
-            out.exact(f"\n{text.rstrip()}\n\n")
-
+    out = call.out
+    for shown, what, text in files:
+        out.say(f"{out.bold(home_short(shown))}  {out.dim(what)}")
+        out.exact(f"\n{text.rstrip()}\n\n")
     tables = [{"path": shown, "text": text} for shown, _, text in files]
-    return Answer({"client": client, "files": tables, "by_hand": wanted.by_hand}, show)
+    return Answer({"client": client, "files": tables, "by_hand": wanted.by_hand})
 
 
 def _plugin(call: Call, where: Where) -> Needed:

@@ -61,17 +61,6 @@ def migrate_project(services: Services, to: str) -> Migration:
             return migrate(services.store.backend, target, prefixes=services.layout.prefixes())
 
 
-def is_migrated(services: Services, to: str) -> bool:
-    """Whether the backend ``to`` has all documents and facts of the project's store. Raises: PluginNotFound; Corrupt,
-    Unavailable."""
-    source, prefixes = services.store.backend, services.layout.prefixes()
-    with closing(_opened(services, to)) as target:
-        there = {fact.id: fact for fact in target.facts()}
-        return all(there.get(fact.id) == fact for fact in _distinct(source)[0]) and all(
-            (_text(target, name) or "").startswith(_text(source, name) or "") for name in _names(source, prefixes)
-        )
-
-
 def _opened(services: Services, to: str) -> StorageBackend:
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
     manager = PluginManager()

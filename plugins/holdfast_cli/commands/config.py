@@ -12,9 +12,8 @@ from attrs import evolve
 from holdfast import Holdfast
 from holdfast.config import settings
 from holdfast.config.layout import PRESETS
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError
 from holdfast.fs import durable
-from holdfast.plugin import discovery
 from holdfast.text.humanize import nearest
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
@@ -23,7 +22,6 @@ from holdfast_app.curated.layers import route as surface_of
 from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
-from holdfast_app.transfer.migrate import is_migrated
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
@@ -84,15 +82,14 @@ def _set(call: Call) -> Answer:
             next_step="Leave it out. `holdfast auth set NAME` or the variable HOLDFAST_<NAME>_KEY gives it.",
         )
     before = resolved.load(root, lenient=True).storage.backend
-    stays = key == "storage.backend" and value != before and not _is_migrated(call, str(value))
     name = project.change(root, key, value, user=call.args.user)
     now = next((s for s in reversed(project.effective(root)) if s.key == key), None)
     in_force = now is not None and now.in_force and now.value == value
     warnings = []
-    if stays:
+    if key == "storage.backend" and value != before:
         warnings.append(
-            f"What is stored stays in the {before} store. To take it along: `holdfast config storage.backend {before}`,"
-            f" then `holdfast migrate --to {value}`."
+            f"What was not migrated stays in the {before} store. To take it along: `holdfast config storage.backend "
+            f"{before}`, then `holdfast migrate --to {value}`."
         )
     if now is not None and not in_force:
         because = f"{now.source} overrides it here" if now.in_force else "other settings came with this project"
@@ -102,14 +99,6 @@ def _set(call: Call) -> Answer:
     for warning in warnings:
         out.note("warn", warning)
     return Answer({"key": key, "value": shown, "file": name, "in_force": in_force, "warnings": warnings})
-
-
-def _is_migrated(call: Call, to: str) -> bool:
-    """Whether the other store has everything already. False where the stores cannot be compared."""
-    with suppress(HoldfastError):
-        discovery.choose(discovery.scan(), discovery.BACKENDS, to)  # a project with a wrong name is not opened
-        return is_migrated(call.memory.services, to)
-    return False
 
 
 #: In an address.

@@ -3,12 +3,11 @@
 import faulthandler
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from datetime import datetime
 from typing import Final
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
-from holdfast.text.humanize import ago, count
+from holdfast.text.humanize import count
 from holdfast_app import upkeep
 from holdfast_app.dream import when, write
 from holdfast_app.dream.dreamlog import DreamResult, Status
@@ -62,7 +61,7 @@ def show_run(out: Term, result: DreamResult) -> None:
         out.next_step(result.next_step)
 
 
-def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
+def show_log(out: Term, runs: Sequence[DreamResult]) -> None:
     """Show every run on a line, newest last."""
     rows = [
         (
@@ -70,15 +69,12 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
             f"{run.at:%Y-%m-%d %H:%M}",
             str(run.status) + (" (trial)" if run.dry_run else ""),
             run.plugin or "-",
-            counts(run) + (f" ({run.reason})" if run.reason and counts(run) else run.reason),
+            " ".join(filter(None, (counts(run), run.reason))),
         )
         for run in runs
     ]
-    if not rows:
-        out.say(f"{out.mark('dot')} no dream yet; `holdfast dream` is the first")
-        return
     out.say(out.table(rows, head=("", "at", "what", "by", "outcome")))
-    out.say(f"\n  {count(len(rows), 'run')}, the last {ago(runs[-1].at, now)}")
+    out.say(f"\n  {count(len(rows), 'run')}")
 
 
 _RUN = ("lookback_days", "dry_run", "if_due", "force", "undo", "log")
@@ -102,12 +98,12 @@ dream = Command(
 def _dream(call: Call) -> Answer:
     """Dream, or show or undo a dream."""
     args = call.args
-    if args.log:
-        runs = call.memory.dreams()
-        table = {"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]}
-        return Answer(table, lambda out: show_log(out, runs, call.memory.services.now()))
-    days = ... if args.lookback_days is None else args.lookback_days
     memory = call.memory
+    if args.log:
+        runs = memory.dreams()
+        show_log(call.out, runs)
+        return Answer({"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]})
+    days = ... if args.lookback_days is None else args.lookback_days
     if args.undo:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
     else:
@@ -126,19 +122,17 @@ def _dream(call: Call) -> Answer:
                 with suppress(HoldfastError):
                     index.complete(memory)  # so that no question waits for it
                     memory.store.withheld(remember=True)  # nor `status`
-    lacks = upkeep.lacks_model(memory.services)
-    return _answer(result, diff=args.dry_run or args.undo, step=f"{lacks} {upkeep.model_step()}" if lacks else "")
+    answer = _answer(call.out, result, diff=args.dry_run or args.undo)
+    if lacks := upkeep.lacks_model(memory.services):
+        call.out.next_step(f"{lacks} {upkeep.model_step()}")
+    return answer
 
 
-def _answer(result: DreamResult, *, diff: bool = False, step: str = "") -> Answer:
-    def show(out: Term) -> None:
-        show_run(out, result)
-        if diff:
-            out.diff(result.diff, indent="  ")
-        if step:
-            out.next_step(step)
-
-    return Answer(unstructure(result), show, ok=result.ok)
+def _answer(out: Term, result: DreamResult, *, diff: bool = False) -> Answer:
+    show_run(out, result)
+    if diff:
+        out.diff(result.diff, indent="  ")
+    return Answer(unstructure(result), ok=result.ok)
 
 
 @dream.action("review [accept|reject]")
@@ -146,10 +140,10 @@ def _review(call: Call) -> Answer:
     """Show the waiting dream, or decide on it."""
     services, decided = call.memory.services, {"accept": write.accept, "reject": write.reject}
     if not call.names:
-        return _answer(write.waiting(services).result, diff=True, step="holdfast dream review accept, or reject")
+        return _answer(call.out, write.waiting(services).result, diff=True)
     if call.names[0] not in decided:
         raise UsageError(f"`holdfast dream review` takes accept or reject, not {call.names[0]!a}.")
-    return _answer(decided[call.names[0]](services))
+    return _answer(call.out, decided[call.names[0]](services))
 
 
 @Command(
@@ -161,17 +155,13 @@ def _review(call: Call) -> Answer:
 def diff(call: Call) -> Answer:
     """The last run's changes."""
     memory, out = call.memory, call.out
-    runs = [one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE]
-    changed = [one for one in runs if one.diff.strip()]
+    done = (one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE)
+    changed = [one for one in done if one.diff.strip()]
     if not changed:
-        why = "has changed anything yet" if runs else "has run yet"
-        step = f"  {out.dim('next:')} holdfast dream --dry-run shows what one would change"
-        return Answer({"run": None}, f"{out.mark('dot')} No dream {why}.\n{step}")
+        out.note("dot", "No dream has changed anything yet.")
+        out.next_step("holdfast dream --dry-run shows what one would change")
+        return Answer({"run": None})
     result = Project(memory).masked_run(changed[-1])
-
-    def show(out: Term) -> None:
-        at = f"{result.at.astimezone(memory.config.tz):%Y-%m-%d %H:%M}"
-        out.say(f"{out.bold(f'Dream of {at}')}  {out.dim(ago(result.at, memory.services.now()))}\n")
-        show_run(out, result)
-
-    return Answer({"run": result}, show)
+    out.say(f"{out.bold(f'Dream of {result.at.astimezone(memory.config.tz):%Y-%m-%d %H:%M}')}\n")
+    show_run(out, result)
+    return Answer({"run": result})

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from holdfast import Holdfast
 from holdfast.config.serde import fact_out
@@ -12,11 +12,11 @@ from holdfast.models import Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast_app.facts.store import origins
-from holdfast_app.facts.store.factfile import ImportReport, read_rows
+from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.printable import json_safe
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, argument, positive
+from holdfast_cli.command import Answer, Call, Command, argument, picked, positive
 from holdfast_cli.commands.remember import confidence, kind
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of
@@ -61,23 +61,15 @@ def _list(call: Call) -> Answer:
         found = memory.facts.shown(found)
         total = memory.facts.count()
         _say_provenance(memory)
-
-    def show(out: Term) -> None:
-        if not found:
-            nothing = 'No fact is stored yet. `holdfast remember "..."` stores one.'
-            out.say("No stored fact matches." if total else nothing)
-            return
-        by = [((origins.of(f.source), "dim"),) for f in found]
-        signed = any(name for ((name, _),) in by)
-        rows = [
-            (f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *(who if signed else ()), f.content)
-            for f, who in zip(found, by, strict=True)
-        ]
-        out.say(out.table(rows, right=(2,)))
-        most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
-        out.say(out.dim(f"  {most}" if len(found) == total else f"  {len(found):,} shown, {most} stored"))
-
-    return Answer({"count": total, "facts": [_row(f) for f in found]}, show)
+    out = call.out
+    if not total:
+        out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
+    by = {fact.id: (origins.of(fact.source), "dim") for fact in found}
+    rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", by[f.id], f.content) for f in found]
+    out.say(out.table(rows, right=(2,)))
+    most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts stored"
+    out.say(out.dim(f"  {len(found):,} shown, {most}"))
+    return Answer({"count": total, "facts": [_row(f) for f in found]})
 
 
 def _row(fact: Fact) -> dict[str, object]:
@@ -97,7 +89,8 @@ def _show(call: Call) -> Answer:
     memory = call.memory
     found = memory.facts.shown([memory.facts.get(name) for name in call.names])
     _say_provenance(memory)
-    return Answer({"facts": [fact_out(f) for f in found]}, lambda out: _print(out, found, memory))
+    _print(call.out, found, memory)
+    return Answer({"facts": [fact_out(f) for f in found]})
 
 
 def _print(out: Term, found: Iterable[Fact], memory: Holdfast) -> None:
@@ -120,12 +113,9 @@ def _edit(call: Call) -> Answer:
     call.check_words(content)
     fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
     found = memory.facts.shown([fact])
-
-    def show(out: Term) -> None:
-        out.say(f"{out.mark('ok')} changed")
-        _print(out, found, memory)
-
-    return Answer({"fact": fact_out(found[0])}, show)
+    call.out.note("ok", "changed")
+    _print(call.out, found, memory)
+    return Answer({"fact": fact_out(found[0])})
 
 
 @facts.action("forget ID ...")
@@ -134,9 +124,13 @@ def _forget(call: Call) -> Answer:
     for name in call.names:  # all of them are known before the first one goes
         memory.facts.get(name)
     gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(call.names)])
-    out = call.out
-    said = [f"{out.mark('ok')} forgotten: {out.bold(f.id)}  {out.dim(out.clip(f.content, 60))}" for f in gone]
-    return Answer({"forgotten": [f.id for f in gone]}, "\n".join(said), error=_leave_nothing(memory))
+    _say_gone(call.out, "forgotten", gone)
+    return Answer({"forgotten": [f.id for f in gone]}, error=_leave_nothing(memory))
+
+
+def _say_gone(out: Term, done: str, gone: Iterable[Fact]) -> None:
+    for fact in gone:
+        out.say(f"{out.mark('ok')} {done}: {out.bold(fact.id)}  {out.dim(out.clip(fact.content, 60))}")
 
 
 @facts.action("conflicts")
@@ -144,27 +138,20 @@ def _conflicts(call: Call) -> Answer:
     memory = call.memory
     found = list(map(memory.facts.shown, memory.facts.conflicts()))
     _say_provenance(memory)
-
-    def show(out: Term) -> None:
-        for disputed in found:
-            _print(out, disputed, memory)
-            out.say()
-        if found:
-            out.fill("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.")
-        else:
-            out.say("No two machines disagree on a fact.")
-
-    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in found]}, show)
+    for disputed in found:
+        _print(call.out, disputed, memory)
+        call.out.next_step("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.")
+    said = "" if found else "No two machines disagree on a fact."
+    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in found]}, said)
 
 
 @facts.action("keep ID")
 def _keep(call: Call) -> Answer:
     kept, out, memory = call.names[0], call.out, call.memory
     gone = memory.facts.shown(memory.facts.keep(kept))
-    said = [f"{out.mark('ok')} kept: {out.bold(out.plain(kept))}"]
-    said += [f"  replaced: {fact.id}  {out.dim(out.clip(fact.content, 60))}" for fact in gone]
-    table = {"kept": kept, "replaced": [_row(fact) for fact in gone]}
-    return Answer(table, "\n".join(said), error=_leave_nothing(memory))
+    out.say(f"{out.mark('ok')} kept: {out.bold(out.plain(kept))}")
+    _say_gone(out, "replaced", gone)
+    return Answer({"kept": kept, "replaced": [_row(fact) for fact in gone]}, error=_leave_nothing(memory))
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
@@ -181,30 +168,21 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
 @facts.action("import FILE")
 def _import(call: Call) -> Answer:
     """Store rows from a file. Exit code 1 when rows were skipped."""
-    name, memory = call.names[0], call.memory
+    name, out = call.names[0], call.out
     rows = list(read_rows(read_file(name), name))
-    report = memory.facts.import_(rows)
-    problem = None
-    if report.bad:
-        problem = RowsLeftOut(
-            f"{len(report.bad):,} of {count(len(rows), 'row')} {'was' if len(report.bad) == 1 else 'were'} left out.",
-            next_step="Correct them, then import the file again. Facts already stored count as known.",
-        )
-    table: dict[str, Any] = {key: getattr(report, key) for key in ("added", "duplicates", "evicted")}
-    table["bad"] = [{"row": row.number, "why": row.why} for row in report.bad]
-    what = "Standard input" if name == "-" else call.out.plain(name)
-    nothing = f"{call.out.mark('dot')} {what} holds no facts, so nothing was imported"
-    return Answer(table, (lambda out: _say_imported(out, report)) if rows else nothing, error=problem)
-
-
-def _say_imported(out: Term, report: ImportReport) -> None:
+    report = call.memory.facts.import_(rows)
     known = f", {report.duplicates:,} known already" if report.duplicates else ""
     left = f", {report.evicted:,} evicted because the store was full" if report.evicted else ""
     out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
     for row in report.bad[:_SHOWN]:
         out.fill(row.why, f"  {out.mark('fail')} row {row.number}: ", "      ")
-    if len(report.bad) > _SHOWN:
-        out.say(f"    and {len(report.bad) - _SHOWN:,} more; `--json` lists all")
+    problem = RowsLeftOut(
+        f"{len(report.bad):,} of {count(len(rows), 'row')} were left out.",
+        next_step="Correct them (`--json` lists all), then import the file again. Stored facts count as known.",
+    )
+    table = picked(report, "added", "duplicates", "evicted")
+    table["bad"] = [{"row": row.number, "why": row.why} for row in report.bad]
+    return Answer(table, error=problem if report.bad else None)
 
 
 @facts.action("export")
@@ -221,10 +199,5 @@ def _export(call: Call) -> Answer:
 def _log(call: Call) -> Answer:
     memory = call.memory
     entries = Project(memory).masked_trail(memory.facts.trail.entries())
-
-    rows = []
-    for e in entries:
-        why = f"{e.why}, for {e.by}" if e.by else e.why
-        what = f"{why}: {e.content}" if e.content else why
-        rows.append(((ago(e.at, memory.services.now()), "dim"), e.event, e.id, what))
+    rows = [((ago(e.at, memory.services.now()), "dim"), e.event, e.id, e.by, e.why, e.content or "") for e in entries]
     return Answer({"events": entries}, call.out.table(rows) or "No fact has left the store or was changed.")

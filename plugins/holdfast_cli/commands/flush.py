@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -24,7 +25,6 @@ from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session import Session
 
@@ -48,8 +48,6 @@ def add(call: Call) -> Answer | int:
         raise UsageError(
             "The message to add is missing.", next_step="Pass it as the second argument, or pass `-` and pipe it in."
         )
-    if message_id is not None and not message_id.strip():
-        raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     if call.args.role == "user" and is_agent():
         raise UsageError(
             "An agent may not speak for the user. The client's hooks journal the user's input.",
@@ -62,11 +60,9 @@ def add(call: Call) -> Answer | int:
         caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
     if not call.json and not sys.stdout.isatty():
         return 0
-    session = stored_id(call.root, call.session)
-    return Answer(
-        {"session": session, "id": record["id"], "at": record["at"]},
-        lambda out: out.say(f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"),
-    )
+    session, out = stored_id(call.root, call.session), call.out
+    said = f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"
+    return Answer({"session": session, "id": record["id"], "at": record["at"]}, said)
 
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
@@ -125,7 +121,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
         got = session.flush(payload, reason=reason)
     except NothingToFlush as nothing:
         if call.args.session is None:
-            nothing.next_step = _others(memory) or nothing.next_step
+            nothing.next_step = "`holdfast status` lists the sessions. Name one with --session."
         raise
     except FlushRefused as refused:
         err, what = Term(sys.stderr), reason if reason != "manual" else "dropping context"
@@ -135,16 +131,8 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
             refused.next_step = how_to_give(refused.missing)
         raise
     memory.end_idle(but=session.id)
-    return Answer(saving.receipt_table(got), lambda out: saving.show_receipt(out, got, now=memory.services.now()))
-
-
-def _others(memory: Holdfast) -> str:
-    """The default session is empty: perhaps another one was meant."""
-    from holdfast.journal.safety import State
-    from holdfast_app.sessions.status import status
-
-    others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
-    return f"Not flushed yet: {', '.join(others)} (name a session with --session)." if others else ""
+    saving.show_receipt(call.out, got, now=memory.services.now())
+    return Answer(saving.receipt_table(got))
 
 
 def _imported(call: Call) -> Session:
@@ -156,10 +144,9 @@ def _imported(call: Call) -> Session:
         chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
         session = call.memory.import_transcript(chunk, session_id)
         report(min(start + _CHUNK, total), total, "messages journalled")
-    if not call.json or transcript.truncated:
-        cut = "; the file ends inside a row" if transcript.truncated else ""
-        text = f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}"
-        (Term(sys.stderr) if call.json else call.out).note("ok", text)
+    cut = "; the file ends inside a row" if transcript.truncated else ""
+    out = Term(sys.stderr) if call.json and cut else call.out
+    out.note("ok", f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}")
     return session
 
 
@@ -182,22 +169,15 @@ def end(call: Call) -> Answer:
             refused.next_step = f"Run `{command}`, or with text instead of `none`. Then end the session."
         raise
     memory.end_idle(but=session.id)
-
-    def show(out: Term) -> None:
-        if got is None:
-            out.say(f"{out.mark('dot')} session {out.bold(session.id)} holds nothing, so there was nothing to flush")
-        else:
-            saving.show_receipt(out, got, now=memory.services.now())
-            out.say(f"\n  session {out.plain(session.id)} is closed. A later `holdfast add` opens it again")
-        try:
-            due = memory.dream_due()
-        except HoldfastError:
-            due = False  # the session is safe, and the dream itself reports unreadable documents
-        if due:
+    out = call.out
+    if got is not None:
+        saving.show_receipt(out, got, now=memory.services.now())
+    out.say(f"\n  session {out.plain(session.id)} is closed. A later `holdfast add` opens it again")
+    with suppress(HoldfastError):  # the session is safe, and the dream itself reports unreadable documents
+        if memory.dream_due():
             out.next_step("the notes have new content; `holdfast dream` adds it to MEMORY.md")
-
     empty: dict[str, object] = {"session_id": session.id, "flush_id": "", "written": []}
-    return Answer(empty if got is None else saving.receipt_table(got), show)
+    return Answer(empty if got is None else saving.receipt_table(got))
 
 
 @Command(
@@ -212,8 +192,8 @@ def override(call: Call) -> Answer:
     """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
     call.check_words(reason)
-    session, out = call.memory.session(require_session(call.memory, call.session)), call.out
+    session = call.memory.session(require_session(call.memory, call.session))
     session.override(reason)
-    said = f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails\n"
-    rest = "Messages that the flush cannot save stay in the journal. The reason goes into the next daily note."
-    return Answer({"session": session.id, "reason": reason}, said + out.wrapped(rest, first="  "))
+    call.out.note("warn", f"context of {session.id} may go once even though its flush fails")
+    call.out.fill("Messages that it cannot save stay in the journal. The reason goes into the next daily note.")
+    return Answer({"session": session.id, "reason": reason})

@@ -15,7 +15,7 @@ from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, argument, flag, positive, session_id
+from holdfast_cli.command import Answer, Call, Command, argument, flag, picked, positive, session_id
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
@@ -50,7 +50,8 @@ def load(call: Call) -> Answer:
             f"A brief does not fit into {call.args.max_chars} characters.",
             next_step="Allow more, such as --max-chars 4000.",
         )
-    return Answer(as_table(brief), lambda out: out.exact(f"{brief}\n"), ok=not brief.damaged)
+    call.out.exact(f"{brief}\n")
+    return Answer(as_table(brief), ok=not brief.damaged)
 
 
 def _without_store(call: Call, error: Unavailable) -> Answer:
@@ -59,19 +60,15 @@ def _without_store(call: Call, error: Unavailable) -> Answer:
     kept = lastbrief.read(call.memory.services)
     copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
     parts = [spool.sentence, spool.text(), state.copy_age(kept, call.memory.services.now()), kept.text if kept else ""]
-    return Answer(
-        {"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()},
-        lambda out: out.exact("\n\n".join(filter(None, parts)) + "\n"),
-        error=error,
-    )
+    call.out.exact("\n\n".join(filter(None, parts)) + "\n")
+    return Answer({"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()}, error=error)
 
 
 def as_table(brief: Brief) -> dict[str, Any]:
     """The brief for programs."""
-    table = {key: getattr(brief, key) for key in _KEYS}
-    shown = {"unsafe": ("session", "error", "next_step", "at"), "damaged": ("name", "message", "next_step")}
-    for name, keys in shown.items():
-        table[name] = [{key: getattr(one, key) for key in keys} for one in table[name]]
+    table = picked(brief, *_KEYS)
+    table["unsafe"] = [picked(one, "session", "error", "next_step", "at") for one in brief.unsafe]
+    table["damaged"] = [picked(one, "name", "message", "next_step") for one in brief.damaged]
     for name in ("files", "notes"):
         table[name] = [{"name": one, "text": text} for one, text in table[name]]
     return {**table, "text": str(brief)}
@@ -102,16 +99,12 @@ def show(call: Call) -> Answer:
     if withheld := {row["name"]: row["withheld"] for row in rows if row["withheld"]}:
         err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
         err.stream.flush()
-    table = [{**row, "text": document.text} for row, document in zip(rows, documents, strict=True)]
-
-    def show(out: Term) -> None:
-        for document in documents:
-            if len(documents) > 1:
-                err.say(err.dim(f"== {document.name}"))
-                err.stream.flush()
-            (out.raw if raw else out.exact)(document.text)
-
-    return Answer({"documents": table}, show)
+    for document in documents:
+        if len(documents) > 1 and not call.json:
+            err.say(err.dim(f"== {document.name}"))
+            err.stream.flush()
+        (call.out.raw if raw else call.out.exact)(document.text)
+    return Answer({"documents": [{**row, "text": one.text} for row, one in zip(rows, documents, strict=True)]})
 
 
 def _listed(out: Term, rows: Sequence[dict[str, Any]]) -> str:
@@ -178,8 +171,8 @@ def report(call: Call) -> Answer:
     if args.write:
         extra["written"] = write(memory.services, made.last_day, text).name
     tables = {
-        title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]
+        title.lower().replace(" ", "_"): [picked(line, "text", "pointer") for line in lines]
         for title, lines in made.sections.items()
     }
-    days = {"first_day": made.first_day.isoformat(), "last_day": made.last_day.isoformat()}
-    return Answer({**days, **tables, **extra}, lambda out: out.exact(text))
+    call.out.exact(text)
+    return Answer({"first_day": str(made.first_day), "last_day": str(made.last_day), **tables, **extra})

@@ -13,7 +13,7 @@ from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_app.facts.store.values import check_confidence
 from holdfast_app.printable import some
-from holdfast_cli.command import Answer, Call, Command, argument, flag, positive
+from holdfast_cli.command import Answer, Call, Command, argument, flag, picked, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import text_of
 from holdfast_cli.terminal import Cell, Term
@@ -61,22 +61,18 @@ def remember(call: Call) -> Answer:
     content = text_of(args.content)
     call.check_words(content, args.source)
     result = memory.facts.remember(content, args.category, args.confidence, args.source)
-    if result.fact is not None:
-        result = evolve(result, fact=memory.facts.shown([result.fact])[0])
-
-    def show(out: Term) -> None:
-        if result.fact is None:
-            out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
-        else:
-            added = result.outcome is AddOutcome.ADDED
-            said = f"{out.mark('ok')} remembered" if added else f"{out.mark('dot')} known already"
-            out.say(f"{said} as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
-        if result.replaced:
-            out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
-        if result.evicted:
-            out.say(f"  the store was full. Evicted: {some(result.evicted)}")
-
-    return Answer(outcome_table(result), show, ok=result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE))
+    out = call.out
+    if result.fact is None:
+        out.note("fail", f"not stored: {result.reason}")
+    else:
+        (fact,) = memory.facts.shown([result.fact])
+        result = evolve(result, fact=fact)
+        said = "remembered" if result.outcome is AddOutcome.ADDED else "known already"
+        out.say(f"{out.mark('ok')} {said} as {out.bold(fact.id)}  {out.dim(kind(fact))}")
+    for label, ids in (("it replaces ", result.replaced), ("the store was full. Evicted: ", result.evicted)):
+        if ids:
+            out.say(f"  {label}{some(ids)}; `holdfast facts log` has the content")
+    return Answer(outcome_table(result), ok=result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE))
 
 
 def kind(fact: Fact) -> str:
@@ -86,8 +82,8 @@ def kind(fact: Fact) -> str:
 
 def outcome_table(result: AddResult) -> dict[str, object]:
     """The outcome of storing a fact, as JSON data."""
-    keys = ("outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
-    return {key: getattr(result, key) for key in keys} | {"fact": fact_out(result.fact) if result.fact else None}
+    table = picked(result, "outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
+    return table | {"fact": fact_out(result.fact) if result.fact else None}
 
 
 @Command(
@@ -105,15 +101,9 @@ def prompt(call: Call) -> Answer:
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
         left_out = memory.facts.count() - shown
     budget = memory.config.prompt.max_tokens if call.args.max_tokens is None else call.args.max_tokens
-
-    def show(out: Term) -> None:
-        if text:
-            out.exact(text + "\n")
-        elif out.is_tty and not left_out:
-            out.say("There is nothing to put into a prompt yet.")
-
-    spent = tokens(text) if call.json else 0
-    return Answer({"text": text, "tokens": spent, "max_tokens": budget, "facts": shown, "left_out": left_out}, show)
+    if text:
+        call.out.exact(text + "\n")
+    return Answer({"text": text, "tokens": tokens(text), "max_tokens": budget, "facts": shown, "left_out": left_out})
 
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
@@ -135,10 +125,9 @@ def extract(call: Call) -> Answer:
     from holdfast_app.facts.extraction.extract import ExtractResult
 
     args = call.args
-    if args.log and (args.transcript or args.queued or args.turns):
-        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
-    if not (args.transcript or args.queued or args.turns or args.log):
-        raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
+    if bool(args.log) is bool(args.transcript or args.queued or args.turns):
+        step = "Give --transcript FILE, --turns or --queued, or --log alone."
+        raise UsageError("There is nothing to extract from.", next_step=step)
     memory = call.memory
     if args.log:
         entries, now = memory.turns_given_up(), memory.services.now()
@@ -152,35 +141,26 @@ def extract(call: Call) -> Answer:
         result += memory.extract_turns()
     if args.queued:
         result += memory.extract_queued()
-    failed = bool(result.failures or result.given_up)
-    idle = not args.transcript and not failed and not result.retried
-    text = "Nothing waits to be extracted." if idle else lambda out: _say_extracted(out, result)
-    keys = ("added", "evicted", "failures", "queued", "retried", "given_up", "profile")
+    _say_extracted(call.out, result)
     # Refused candidates give only the reason, because their text did not pass the gate.
     candidates = [{"plugin": judged.plugin, **outcome_table(judged.result)} for judged in result.judged]
-    return Answer({"candidates": candidates, **{key: getattr(result, key) for key in keys}}, text, ok=not failed)
+    table = picked(result, "added", "evicted", "failures", "queued", "retried", "given_up", "profile")
+    return Answer({"candidates": candidates, **table}, ok=not (result.failures or result.given_up))
 
 
 def _say_extracted(out: Term, result: ExtractResult) -> None:
-    if result.judged:
-        out.say(out.table([_row(out, judged) for judged in result.judged]))
-        rest = len(result.judged) - len(result.added)
-        out.say(f"{count(len(result.added), 'fact')} added{f', {rest:,} not stored' if rest else ''}.")
-    elif not result.failures and not result.given_up:
-        out.say("Nothing was proposed.")
-    if result.profile:
-        out.say("The profile was updated.")
+    out.say(out.table([_row(out, judged) for judged in result.judged]) or "Nothing was proposed.")
+    rest = len(result.judged) - len(result.added)
+    profile = " The profile was updated." if result.profile else ""
+    out.say(f"{count(len(result.added), 'fact')} added, {rest:,} not stored.{profile}")
     if result.evicted:
         out.say(f"The store was full. Evicted: {some(result.evicted)}")
     for failure in result.failures:
         out.note("fail", failure)
     for gone in result.given_up:
-        error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
-        out.note("fail", f"given up: {_sentence(gone)} {error}")
+        out.note("fail", f"given up: {_sentence(gone)} {gone.error}")
     if result.queued:
-        out.say("Failed turns will be retried. `holdfast extract --queued` retries them now.")
-    if result.given_up:
-        out.say("Abandoned turns are not retried. `holdfast extract --log` lists them.")
+        out.next_step("Failed turns will be retried. `holdfast extract --queued` retries them now.")
 
 
 def _sentence(gone: GivenUp) -> str:

@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from holdfast.text.humanize import ago, count
+from holdfast_app.printable import some
 from holdfast_app.search import KINDS, index
 from holdfast_app.search.answer import in_short, said, when
 from holdfast_app.search.hits import Hits, SearchHit
 from holdfast_app.sessions.lookup import resolve, short
-from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, positive, session_id
+from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, picked, positive, session_id
 from holdfast_cli.terminal import Term, home_short
 
 #: Maximum places shown for a sentence that occurs in several.
@@ -54,18 +55,23 @@ def search(call: Call) -> Answer:
         found = everywhere(memory, question, **options)
     else:
         found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
-    table = {key: getattr(found, key) for key in ("unread", "corrected", "warning", "days", "outside")}
+    table = picked(found, "unread", "corrected", "warning", "days", "outside")
     table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
     kept = memory.config.retention.of_turns
     if args.short:
         return Answer(table, in_short(found, kept))
-    return Answer(table, lambda out: _show(out, found, now, kept))
+    if not call.json:
+        _show(call.out, found, now, kept)
+    return Answer(table)
 
 
 def as_table(hit: SearchHit) -> dict[str, Any]:
     """A hit as JSON data. ``at`` is an ISO time, or null when no date is known."""
-    table = {key: getattr(hit, key) for key in _KEYS}
-    return {**table, "at": hit.at.isoformat() if hit.at else None, "also": [place.where for place in hit.also]}
+    return {
+        **picked(hit, *_KEYS),
+        "at": hit.at.isoformat() if hit.at else None,
+        "also": [place.where for place in hit.also],
+    }
 
 
 def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
@@ -78,16 +84,10 @@ def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
         if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):
             out.say(out.bold("Holds now" if hit.holds else "Where it was said"))
         _show_hit(out, hit, now)
-    if found:
-        out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
-    elif found.entries or found.unread:
-        out.say(f"Nothing found in {searched}. {kept}")
-    else:
-        out.say("Nothing is stored yet, so nothing was searched.")
-    if found.warning:
-        err.note("warn", found.warning)
-    if found.unread:
-        err.note("warn", found.damage)
+    said = f"{count(len(found), 'hit')} in {searched}, best first" if found else f"Nothing found in {searched}"
+    out.say(out.dim(f"{said}. {kept}"))
+    for warning in filter(None, (found.warning, found.damage if found.unread else "")):
+        err.note("warn", warning)
 
 
 def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
@@ -108,6 +108,4 @@ def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
     if hit.replaced_by:
         out.fill(f"Replaced by: {hit.replaced_by}")
     if hit.also:
-        more = len(hit.also) - _ALSO
-        places = ", ".join(place.where for place in hit.also[:_ALSO])
-        out.fill(f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}.")
+        out.fill(f"Also in {some([place.where for place in hit.also], _ALSO)}.")

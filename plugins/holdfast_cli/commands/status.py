@@ -8,10 +8,10 @@ from holdfast import Holdfast
 from holdfast.clock import local_now
 from holdfast.config.serde import moment, unstructure
 from holdfast.errors import HoldfastError
+from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
 from holdfast_app import upkeep
-from holdfast_app.brief.resume import Brief
 from holdfast_app.project_settings import files
 from holdfast_app.records import lastbrief
 from holdfast_app.report.cost import Cost
@@ -21,7 +21,7 @@ from holdfast_app.sessions.status import Status
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, argument, flag, picked
 from holdfast_cli.problem import show_error
 from holdfast_cli.terminal import Cell, Term, home_short
 
@@ -49,27 +49,25 @@ def status(call: Call) -> Answer:
     memory = call.memory
     if call.args.cost:
         spent = cost_of(memory.services)
+        _show_cost(call.out, spent)
         refused = [
             {"session": one.session, "at": one.at.isoformat(), "reason": one.reason, "target": one.why}
             for one in spent.refusals
         ]
-        return Answer(unstructure(spent) | {"refusals": refused}, lambda out: _show_cost(out, spent))
+        return Answer(unstructure(spent) | {"refusals": refused})
     now, told = _look(memory)
+    _show(call.out, now, told)
     table = {
-        "root": now.root,
-        "layout": now.layout,
-        "backend": now.backend,
-        "sessions": now.sessions,
-        "packed": now.packed,
+        **picked(now, "root", "layout", "backend", "sessions", "packed"),
         "unsafe": [s.id for s in now.unsafe],
         "pending": len(now.waiting),
         "spooled": state.kept_table(now.spooled),
         "withheld": told["withheld"],
-        "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
+        "lost": [picked(one, "name", "message", "next_step") for one in now.lost],
         "notices": now.notices,
         **{key: told[key] for key in ("copy", "background", "model")},
     }
-    return Answer(table, lambda out: _show(out, now, told), ok=now.ok)
+    return Answer(table, ok=now.ok)
 
 
 def _look(memory: Holdfast) -> tuple[Status, dict[str, str]]:
@@ -99,20 +97,16 @@ def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
         out.say(out.table(rows, head=head, clipped=1))
     hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown) + now.packed
     more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []
-    flushes = [one.last_flush_at for one in now.sessions if one.last_flush_at]
-    last = f", the last flush {ago(max(flushes), now.at)}" if flushes else ""
-    more += [f"{count(ended, 'session')} ended and safe{last}"] if ended else []
+    more += [f"{count(ended, 'session')} ended and safe"] if ended else []
     if more:
-        out.say(("\n" if shown else "") + f"  {out.dim('; '.join(more))}")
+        out.say(f"  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
     state.say_lost(out, now)
     state.say_kept(out, told["kept"])
-    if told["copy"]:
-        out.fill(told["copy"], "\n  ", "  ")
     state.say_pending(out, now.waiting, now.at)
-    for text in (told["background"], f"{told['model']} {upkeep.model_step()}" if told["model"] else ""):
-        if text and now.sessions:
-            out.fill(text, f"\n{out.mark('dot')} ", "  ")
+    step = told["model"] and f"{told['model']} {upkeep.model_step()}"
+    for text in filter(None, (told["copy"], *((told["background"], step) if now.sessions else ()))):
+        out.fill(text, f"\n{out.mark('dot')} ", "  ")
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
@@ -125,14 +119,11 @@ def _show_cost(out: Term, spent: Cost) -> None:
         (one.client, one.event, f"{one.times:,}", f"{one.seconds / one.times:.2f} s", f"{one.tokens:,}")
         for one in spent.events
     ]
-    if rows:
-        out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
-        tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
-        share = f", {tokens / spent.said:.1%} of about {spent.said:,} in the journals" if spent.said else ""
-        since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
-        out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
-    else:
-        out.say("No client's hook has run.")
+    out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
+    tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
+    share = f", {tokens / max(spent.said, 1):.1%} of about {spent.said:,} in the journals"
+    since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
+    out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
     out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
     zone = local_now().tzinfo
     for one in spent.refusals[-5:]:
@@ -154,20 +145,15 @@ def _list(call: Call) -> Answer:
     now = status_of(call.memory.services, packed=True)
     newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
     begun = titles(call.memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
-
-    def show(out: Term) -> None:
-        if not now.sessions:
-            out.say("No session has begun. `holdfast add user TEXT --session ID` begins one.")
-            return
-        rows: list[tuple[Cell, ...]] = []
-        for one in now.sessions:
-            size = "ended" if one.ended else count(one.context_tokens, "token")
-            last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
-            mark, _, word = state.cells(out, one)
-            rows.append((mark, (short(one.id), "bold"), word, size, last, out.plain(begun.get(one.id, ""))))
-        out.say(out.table(rows, head=("", "session", "state", "in context", "last turn", "began with"), clipped=5))
-
-    return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]}, show)
+    rows: list[tuple[Cell, ...]] = []
+    for one in now.sessions:
+        size = "ended" if one.ended else count(one.context_tokens, "token")
+        last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
+        mark, _, word = state.cells(call.out, one)
+        rows.append((mark, (short(one.id), "bold"), word, size, last, begun.get(one.id, "")))
+    head = ("", "session", "state", "in context", "last turn", "began with")
+    call.out.say(call.out.table(rows, head=head, clipped=5) if rows else "No session has begun.")
+    return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]})
 
 
 @sessions.action("show ID", "around", "dropped")
@@ -177,16 +163,14 @@ def _messages(call: Call) -> Answer:
     found = messages(memory, session, around=call.args.around, span=_AROUND, dropped=call.args.dropped)
     masked = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
     rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, masked, strict=True)]
-
-    def show(out: Term) -> None:
-        for row in rows:
-            at = moment(row["at"]).astimezone(memory.config.tz)
-            out.say(f"{out.bold(row['role'])} {out.dim(f'{at:%Y-%m-%d %H:%M:%S}')} {out.dim(row['id'])}")
-            for line in row["text"].split("\n"):
-                out.say(f"  {out.plain(line)}".rstrip())
-            out.say()
-
-    return Answer({"session": session, "messages": rows}, show)
+    out = call.out
+    for row in rows:
+        at = moment(row["at"]).astimezone(memory.config.tz)
+        out.say(f"{out.bold(row['role'])} {out.dim(f'{at:%Y-%m-%d %H:%M:%S}')} {out.dim(row['id'])}")
+        for line in row["text"].split("\n"):
+            out.say(f"  {out.plain(line)}".rstrip())
+        out.say()
+    return Answer({"session": session, "messages": rows})
 
 
 #: Maximum number of due items, and of open tasks, to show.
@@ -211,38 +195,35 @@ def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     out = Term()
     folder = files.find_root(root)
-    found = files.config_file(folder) is not None
     out.say(f"{out.bold('holdfast')}  {out.dim('nothing is dropped until it is durable')}\n")
-    brief: Brief | None = None
+    open_work: Sequence[Work] = ()
     problem: HoldfastError | None = None
     with Holdfast.open(folder) as memory:
         now, told = _look(memory)
-        plugins = memory.plugin_statuses()
+        begun = files.config_file(folder) is not None or bool(now.sessions)
+        broken = [p for p in memory.plugin_statuses() if p.status in ("failed", "missing")]
         try:
-            brief = memory.load()
+            open_work = memory.load().work
         except HoldfastError as error:
             problem = error
-        begun = found or bool(now.sessions)
-        due = list(_due(memory, brief)) if begun else []
+        due = list(_due(memory, open_work)) if begun else []
     _show(out, now, told)
-    broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
         reason = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
         out.fill(reason, f"\n{out.mark('fail')} ", "  ")
-    work = [(one.active_task or one.objective, one.next_action) for one in brief.work] if brief is not None else []
-    _say_list(out, "Where to resume", "dot", work, most=3)
-    _say_list(out, "To do", "dirty", due, most=_MOST)
+    work = [(one.active_task or one.objective, one.next_action) for one in open_work]
+    _say_list(out, "Where to resume", "dot", work)
+    _say_list(out, "To do", "dirty", due)
     if problem is not None:
-        out.stream.flush()
         show_error(problem, as_json=False)
     out.say()
     out.say(out.table([((command, "cyan"), text) for command, text in (_DAILY if begun else _FIRST)]))
     return 0 if now.ok and problem is None and not broken else 1
 
 
-def _due(memory: Holdfast, brief: Brief | None) -> Iterator[tuple[str, str]]:
+def _due(memory: Holdfast, open_work: Sequence[Work]) -> Iterator[tuple[str, str]]:
     """Tasks for the user, each a sentence and the command that settles it."""
-    for work in brief.work[:_MOST] if brief is not None else ():
+    for work in open_work[:_MOST]:
         for needed in work.needs_operator:
             if needed.strip().casefold() != "none":
                 yield f"needed from you: {needed}", f"holdfast work show {work.session}"
@@ -251,13 +232,12 @@ def _due(memory: Holdfast, brief: Brief | None) -> Iterator[tuple[str, str]]:
             yield "A dream is due, because the notes have new blocks", "holdfast dream"
 
 
-def _say_list(out: Term, title: str, mark: str, items: Sequence[tuple[str, str]], *, most: int) -> None:
+def _say_list(out: Term, title: str, mark: str, items: Sequence[tuple[str, str]]) -> None:
     """Show the first items, each with its next step."""
     if items:
         out.say(f"\n  {out.bold(title)}")
-    for text, step in items[:most]:
+    for text, step in items[:_MOST]:
         out.say(f"  {out.mark(mark)} {out.clip(text, out.width - 4)}")
-        if step:
-            out.say(f"    {out.dim('next:')} {out.clip(step, out.width - 10)}")
-    if len(items) > most:
-        out.say(f"    {out.dim(f'and {len(items) - most} more')}")
+        out.say(f"    {out.dim('next:')} {out.clip(step, out.width - 10)}")
+    if len(items) > _MOST:
+        out.say(f"    {out.dim(f'and {len(items) - _MOST} more')}")

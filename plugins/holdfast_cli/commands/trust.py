@@ -1,9 +1,9 @@
 """``holdfast trust``: settings, stored memory and private state that came with a project and need the user's word."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from attrs import asdict, frozen
 
@@ -26,9 +26,6 @@ from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
-
-#: Characters that the review shows in all.
-_MOST_SHOWN: Final = 1_000_000
 
 
 def _meaning(key: str) -> str:
@@ -62,7 +59,6 @@ class Withheld:
         facts = tuple(store.withheld_facts())
         listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
         listed += [("facts", fact.id, fact.content) for fact in facts]
-        listed = list(_within(listed))
         masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
         rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
         return cls(passages, facts, rows)
@@ -83,25 +79,16 @@ class Withheld:
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
 
 
-def _within(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """The rows, with the number of lines in place of texts that a person would not read either."""
-    left = _MOST_SHOWN
-    for name, place, text in rows:
-        left -= len(text)
-        lines = f"({count(text.count(chr(10)) + 1, 'line')}, too long to be shown: open the file)"
-        yield name, place, text if left >= 0 else lines
-
-
 def _adopt(call: Call) -> Answer:
     """Exit code 0 when nothing is left aside, else 1."""
     root, out = call.root, call.out
     state = settings.state_folder(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
-    for one in [] if call.json else held:
+    for one in held:
         _say_held(out, root, one)
     lost = checkout.is_lost(state, [one.path for one in held])
-    if lost and not call.json:
+    if lost:
         out.say("This checkout's former private folder is gone.")
     agreed = bool(held or lost) and call.agrees("Take it over?" if held else "Go on without it?")
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
@@ -109,20 +96,18 @@ def _adopt(call: Call) -> Answer:
         private.make(state)
         checkout.note(state, anew=True)
     ok = len(done) == len(held) and not any(adopted.left for adopted in done.values()) and (agreed or not lost)
-
-    def show(out: Term) -> None:
-        if not (held or lost):
-            out.say("No state of another user, machine or layout, or of a copied project, is here.")
-        for adopted in done.values():
-            out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")
-            for name, why in adopted.left:
-                out.note("warn", f"{name} stays: {why}.")
-        if step:
-            out.say(f"\n  next: {step}")
-
-    rows = [_held_row(root, one, done.get(one.path)) for one in held]
-    step = "" if ok or agreed else "Look at it, then run `holdfast trust --adopt-state --yes`."
-    return Answer({"root": root, "state": rows, **({"next_step": step} if step else {})}, show, ok=ok)
+    if not (held or lost):
+        out.say("No state of another user, machine or layout, or of a copied project, is here.")
+    for adopted in done.values():
+        out.note("ok", f"{count(len(adopted.taken), 'file')} taken over")
+        for name, why in adopted.left:
+            out.note("warn", f"{name} stays: {why}.")
+    table = {"root": root, "state": [_held_row(root, one, done.get(one.path)) for one in held]}
+    if ok or agreed:
+        return Answer(table, ok=ok)
+    step = "Look at it, then run `holdfast trust --adopt-state --yes`."
+    out.next_step(step)
+    return Answer({**table, "next_step": step}, ok=False)
 
 
 def _say_held(out: Term, root: str, held: Held) -> None:
@@ -190,8 +175,7 @@ def _trust(call: Call) -> Answer:
         raise error.for_people() from None
     rows = {**found.withheld, **found.trusted}
     has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
-    if not call.json:
-        _say_settings(out, root, found, rows, has_asked=has_asked)
+    _say_settings(out, root, found, rows)
     is_given = not has_asked or call.agrees(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
@@ -202,8 +186,7 @@ def _trust(call: Call) -> Answer:
     withheld = Withheld.of(call.memory) if is_given else None
     is_seen = withheld is not None and not withheld.rows
     if withheld is not None and withheld.rows:
-        if not call.json:
-            withheld.say(out)
+        withheld.say(out)
         is_seen = call.agrees("Give this memory to your agents?")
         if is_seen:
             withheld.accept(call.memory)
@@ -222,28 +205,24 @@ def _trust(call: Call) -> Answer:
     return Answer(table, error=problem)
 
 
-def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object], *, has_asked: bool) -> None:
+def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object]) -> None:
     if found.foreign:
         out.note("warn", f"{home_short(found.foreign)} belongs to another user")
-    if rows:
-        verb = "is" if len(rows) == 1 else "are"
-        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
-        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
-        table = [(key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()]
-        out.say(out.table(table, head=("setting", "value", "meaning")))
-    elif has_asked:
-        out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
+    state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+    out.say(f"{count(len(rows), 'setting')} of {out.plain(found.source or home_short(root))}, {state}:")
+    table = [(key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()]
+    out.say(out.table(table))
 
 
 def _list(call: Call) -> Answer:
     found = trust.records().values()
-    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found]
-    text = call.out.table(rows, head=("project", "since", "settings")) if rows else "No project is trusted."
-    return Answer({"projects": [one._asdict() for one in found]}, text)
+    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in found]
+    call.out.say(call.out.table(rows, head=("project", "since", "settings")))
+    return Answer({"projects": [one._asdict() for one in found]})
 
 
 def _revoke(root: str) -> Answer:
     was = trusting.revoke(root)
     was = Seen(root).forget_trust() or was
-    mark, what = ("ok", "is no longer trusted") if was else ("dot", "was not trusted")
-    return Answer({"root": root, "revoked": was}, lambda out: out.note(mark, f"{home_short(root)} {what}"))
+    what = "is no longer trusted" if was else "was not trusted"
+    return Answer({"root": root, "revoked": was}, f"{home_short(root)} {what}")

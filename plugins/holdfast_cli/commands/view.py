@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, must_be_whole
-from holdfast.text.humanize import ago, count
+from holdfast.text.humanize import count
 from holdfast_app.history.audit import Repeated, repeated
 from holdfast_app.history.sessions import Past, found
 from holdfast_app.message_formats.reading import SUMMARY
@@ -16,7 +16,7 @@ from holdfast_app.printable import in_one_line
 from holdfast_app.progress import each
 from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
-from holdfast_cli.command import Answer, Call, Command, argument, positive
+from holdfast_cli.command import Answer, Call, Command, argument, picked, positive
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
@@ -41,36 +41,22 @@ _LISTED: Final = 5
 )
 def timeline(call: Call) -> Answer:
     """The days, and the newest refused flushes."""
-    project = Project(call.memory)
+    project, out = Project(call.memory), call.out
     days = history(project, min(call.args.days or _DAYS, _MOST_DAYS))
     stopped = interruptions(project, project.status(), days[0].day)
-    titles = project.titles({one.session for one in stopped[:_LISTED]})
-
-    def show(out: Term) -> None:
-        whole = totals(days)
-        if whole.is_quiet:
-            out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
-            out.next_step("holdfast timeline --days 365, or holdfast install CLIENT to begin")
-            return
-        rows = [
-            (name, *(f"{number:,}" if (number := getattr(day, at)) else "" for at, _ in _COLUMNS))
-            for name, day in (*((f"{day.day}", day) for day in days if not day.is_quiet), ("in all", whole))
-        ]
-        out.say(out.table(rows, head=("", *(label for _, label in _COLUMNS)), right=range(1, len(_COLUMNS))))
-        _say_stopped(out, stopped, titles)
-        if whole.failed:
-            out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed")
-            out.next_step("holdfast dream --log")
-        if project.facts_withheld:
-            out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.")
-            out.next_step("holdfast trust")
-
-    table = [
-        {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note} for day in days
+    whole = totals(days)
+    rows = [
+        (name, *(f"{number:,}" if (number := getattr(day, at)) else "" for at, _ in _COLUMNS))
+        for name, day in (*((f"{day.day}", day) for day in days if not day.is_quiet), ("in all", whole))
     ]
-    return Answer(
-        {"days": table, "interruptions": [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]}, show
-    )
+    out.say(out.table(rows, head=("", *(label for _, label in _COLUMNS)), right=range(1, len(_COLUMNS))))
+    _say_stopped(out, stopped, project.titles({one.session for one in stopped[:_LISTED]}))
+    if whole.failed:
+        out.note("warn", f"{count(whole.failed, 'dream')} failed: `holdfast dream --log`")
+    if project.facts_withheld:
+        out.note("warn", "Facts are withheld, because they came with a clone: `holdfast trust`")
+    table = [{"day": str(day.day), **picked(day, *COUNTS, "note")} for day in days]
+    return Answer({"days": table, "interruptions": [{**one._asdict(), "day": str(one.day)} for one in stopped]})
 
 
 def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
@@ -81,9 +67,8 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         if one.overridden:
             out.note("warn", f"{one.day}: an operator let context go unsaved: {one.why}")
         else:
-            flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
             where = f" at the {one.why}" if one.why else ""
-            out.note("fail", f"{one.day}: {flushes} refused{where}, nothing was dropped")
+            out.note("fail", f"{one.day}: flush refused {count(one.times, 'time')}{where}, nothing was dropped")
         out.say(f"  {out.dim(out.clip('  '.join((one.session, titles.get(one.session, ''))), out.width - 2))}")
     if len(stopped) > _LISTED:
         out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
@@ -101,34 +86,25 @@ def why(call: Call) -> Answer:
     what = " ".join(call.args.what).strip()
     if not what:
         raise UsageError("`holdfast why` needs a line, a fact or words.", next_step="Write it like `MEMORY.md:12`.")
-    project = Project(call.memory)
+    project, out = Project(call.memory), call.out
     found = find(project, what)
-
-    def show(out: Term) -> None:
-        if len(found) > 1 and not any(one.sources or one.history or one.first for one in found):
-            out.say(f"{count(len(found), 'line')} and facts contain these words:\n")
-            out.say(out.table([(one.place, one.text) for one in found]))
-            out.say(f"\n  {out.dim('next:')} holdfast why {out.plain(found[0].place)}")
-            return
-        for number, one in enumerate(found):
-            if number:
-                out.say()
-            _show(out, one, project.services.now(), project.zone)
-
-    return Answer({"found": found}, show)
+    if len(found) > 1 and not any(one.sources or one.history or one.first for one in found):
+        out.say(out.table([(one.place, one.text) for one in found]))
+        out.next_step(f"holdfast why {found[0].place}")
+    else:
+        for one in found:
+            _show(out, one, project.zone)
+    return Answer({"found": found})
 
 
-def _show(out: Term, one: Trace, now: datetime, zone: tzinfo | None) -> None:
+def _show(out: Term, one: Trace, zone: tzinfo | None) -> None:
     kind = f"  {out.dim(f'{one.category}, confidence {one.confidence:.2f}')}" if one.confidence is not None else ""
     out.say(f"{out.bold(out.plain(one.place))}{kind}")
     out.fill(one.text or "(its text is gone)")
     if one.first and one.last:
-        said = f"first said {one.first.astimezone(zone):%Y-%m-%d}"
-        if one.days > 1:
-            said += f", last {one.last.astimezone(zone):%Y-%m-%d} ({ago(one.last, now)}), on {one.days} days"
-        else:
-            said += f" ({ago(one.first, now)})"
-        out.say(f"\n  {said}{'; written by a dream' if one.dream else ''}")
+        first, last = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (one.first, one.last))
+        dream = "; written by a dream" if one.dream else ""
+        out.say(f"\n  first said {first}, last {last}, on {count(one.days, 'day')}{dream}")
     for source in one.sources:
         _source(out, source, zone)
     for event in one.history:
@@ -199,22 +175,19 @@ def audit(call: Call) -> Answer:
         ],
     }  # fmt: skip
 
-    def show(out: Term) -> None:
-        named = ", ".join(f"{client} {number}" for client, number in sorted(clients.items())) or "none"
-        out.say(f"Sessions of the last {count(call.args.days, 'day')}: {named}; {count(compactions, 'compaction')}.")
-        if unread:
-            out.say(f"  {count(unread, 'session')} could not be read")
-        if not rows:
-            out.say("\nNothing was read, requested or demanded again after a compaction.")
-            return
-        tokens = {kind: [one.tokens for _, _, one in rows if one.kind == kind] for kind in _REPEATED}
-        table = [(_REPEATED[kind], f"{len(some):,}", f"{sum(some):,}") for kind, some in tokens.items()]
-        out.say("\n" + out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)) + "\n")
-        newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
-        out.say(out.table([
-            (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
-            for (past, session, one), text in newest
-        ], head=("newest", "client", "session", "", "")))  # fmt: skip
-        out.say(f"\n  {out.dim('next:')} holdfast install")
-
-    return Answer(data, show)
+    out = call.out
+    named = ", ".join(f"{client} {number}" for client, number in sorted(clients.items())) or "none"
+    out.say(f"Sessions of the last {count(call.args.days, 'day')}: {named}; {count(compactions, 'compaction')}.")
+    if unread:
+        out.say(f"  {count(unread, 'session')} could not be read")
+    tokens = {kind: [one.tokens for _, _, one in rows if one.kind == kind] for kind in _REPEATED}
+    table = [(_REPEATED[kind], f"{len(some):,}", f"{sum(some):,}") for kind, some in tokens.items()]
+    out.say("\n" + out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)) + "\n")
+    newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
+    shown = [
+        (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
+        for (past, session, one), text in newest
+    ]
+    out.say(out.table(shown, head=("newest", "client", "session", "", "")))
+    out.next_step("holdfast install")
+    return Answer(data)

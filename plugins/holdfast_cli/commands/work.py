@@ -1,9 +1,9 @@
 """``work``: the open work of all sessions. ``outbox`` and ``spool``: what waits to leave this machine."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any
 
+from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
 from holdfast.flush.handoff import Work
@@ -38,42 +38,34 @@ def _list(call: Call) -> Answer:
     name = memory.services.layout.name(Surface.HANDOFF)
     number = memory.store.withheld_in(name)
     withheld = sentence({name: number} if number else {})
-    number = sum(w.is_open for w in entries)
-
-    def show(out: Term) -> None:
-        if withheld:
-            out.note("warn", f"{withheld} {NEXT_STEP}")
-        if not entries:
-            out.say(f"{out.mark('ok')} no work is open")
-            _say_rules(out, rules)
-            return
-        now = memory.services.now()
-        flushed = [ago(w.when, now) if w.when else "unknown" for w in entries]
+    number, out = sum(w.is_open for w in entries), call.out
+    if withheld:
+        out.note("warn", f"{withheld} {NEXT_STEP}")
+    if entries:
         rows = [
-            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, at, _title_and_step(w))
-            for w, at in zip(entries, flushed, strict=True)
+            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, _flushed(memory, w), _title_and_step(w))
+            for w in entries
         ]
-        out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
-        ended = f", {len(entries) - number:,} ended" if call.args.all else ""
-        out.say(f"\n  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
-        _say_rules(out, rules)
-
-    listed = [{"id": rule_id, "text": text} for rule_id, text in rules.items()]
-    return Answer({"open": number, "work": [_table(w) for w in entries], "rules": listed, "withheld": withheld}, show)
-
-
-def _say_rules(out: Term, rules: Mapping[str, str]) -> None:
+        out.say(out.table(rows, head=("", "id", "state", "flushed", "work")) + "\n")
+    ended = f", {len(entries) - number:,} ended" if call.args.all else ""
+    out.say(f"  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
     if rules:
-        out.say(f"\n  {out.bold('Rules of the user')}")
-        for rule_id, text in rules.items():
-            out.fill(text, f"  {rule_id}  ")
-        out.say(f"\n  {out.dim('`holdfast work close RULE` removes one')}")
+        out.say(f"\n  {out.bold('Rules of the user')}  {out.dim('`holdfast work close RULE` removes one')}")
+    for rule_id, text in rules.items():
+        out.fill(text, f"  {rule_id}  ")
+    listed = [{"id": rule_id, "text": text} for rule_id, text in rules.items()]
+    return Answer({"open": number, "work": [_table(w) for w in entries], "rules": listed, "withheld": withheld})
+
+
+def _flushed(memory: Holdfast, entry: Work) -> str:
+    return ago(entry.when, memory.services.now()) if entry.when else "unknown"
 
 
 @work.action("show ID")
 def _show(call: Call) -> Answer:
     entry = call.memory.work.get(call.names[0])
-    return Answer({"work": _table(entry)}, lambda out: _print(out, entry, call.memory.services.now()))
+    _print(call.out, entry, _flushed(call.memory, entry))
+    return Answer({"work": _table(entry)})
 
 
 @work.action("reopen ID", "because")
@@ -87,18 +79,9 @@ def _decided(call: Call) -> Answer:
     before = all_work.get(call.names[0])
     now = (all_work.close if close else all_work.reopen)(before.session, call.args.because or "")
     changed = before.is_open is not now.is_open
-
-    def show(out: Term) -> None:
-        name = out.bold(out.plain(now.session))
-        if not changed:
-            out.say(f"{out.mark('ok')} the work of {name} is {now.status} already. Nothing was changed")
-            return
-        done, back = ("open again", "close") if now.is_open else ("closed", "reopen")
-        out.say(f"{out.mark('ok')} the work of {name} is {done}; the daily note says so")
-        left = count(len(all_work.list()), "session")
-        out.say(f"  {out.dim(f'{left} with open work; `holdfast work {back} ID` takes it back')}")
-
-    return Answer({"changed": changed, "work": _table(now)}, show)
+    said = "the daily note says so" if changed else "nothing was changed"
+    call.out.note("ok", f"the work of {now.session} is {now.status}; {said}")
+    return Answer({"changed": changed, "work": _table(now)})
 
 
 def _table(entry: Work) -> dict[str, Any]:
@@ -116,13 +99,13 @@ def _title_and_step(entry: Work) -> str:
     return f"{entry.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
 
-def _print(out: Term, entry: Work, now: datetime) -> None:
+def _print(out: Term, entry: Work, flushed: str) -> None:
     out.say(f"{out.mark(_MARKS[entry.status])} {out.bold(out.plain(entry.title))}")
     for label, value in (
         ("session", entry.session),
         ("state", entry.status),
         ("because", entry.because),
-        ("flushed", ago(entry.when, now) if entry.when else "unknown"),
+        ("flushed", flushed),
         ("next action", entry.next_action),
         ("objective", entry.objective),
         ("branch", entry.branch),
@@ -165,10 +148,8 @@ outbox = Command(
 @outbox.action("list", default=True)
 def _waiting(call: Call) -> Answer:
     items = call.memory.outbox.items()
-    return Answer(
-        {"pending": len(items), "items": items},
-        lambda out: _show_items(out, items, call.memory.services.now(), "; `holdfast outbox send` tries now"),
-    )
+    _show_items(call, items, "waiting; `holdfast outbox send` tries now")
+    return Answer({"pending": len(items), "items": items})
 
 
 @outbox.action("send")
@@ -180,14 +161,10 @@ def _send(call: Call) -> Answer:
         pointer, error, step = (evidence.pointer, "", "") if evidence else ("", item.error, item.next_step)
         row = {"id": item.id, "target": item.target, "sent": evidence is not None, "pointer": pointer}
         rows.append({**row, "error": error, "next_step": step})
-
-    def show(out: Term) -> None:
-        for item, evidence in results:
-            if evidence is not None:
-                out.say(f"{out.mark('ok')} {out.bold(out.plain(item.target))}  {out.plain(evidence.pointer)}")
-        _show_items(out, left, call.memory.services.now(), f" still wait{'s' if len(left) == 1 else ''}")
-
-    return Answer({"pending": len(left), "results": rows}, show, ok=not left)
+        if evidence is not None:
+            call.out.note("ok", f"{item.target}  {pointer}")
+    _show_items(call, left, "still waiting")
+    return Answer({"pending": len(left), "results": rows}, ok=not left)
 
 
 @outbox.action("drop ID", "reason")
@@ -195,34 +172,28 @@ def _drop(call: Call) -> Answer:
     reason = call.args.reason or ""
     call.check_words(reason)
     item = call.memory.outbox.drop(call.names[0], reason)
-    what = call.out.bold(call.out.plain(item.target or item.id))
-    return Answer(
-        {"id": item.id, "target": item.target, "reason": reason},
-        f"{call.out.mark('ok')} {what} will not be published. The reason is in the daily note",
-    )
+    call.out.note("ok", f"{item.target or item.id} will not be published. The reason is in the daily note")
+    return Answer({"id": item.id, "target": item.target, "reason": reason})
 
 
 @outbox.action("retarget OLD NEW")
 def _retarget(call: Call) -> Answer:
     moved = call.memory.outbox.retarget(*call.names)
-    end = " retargeted; `holdfast outbox send` tries now"
-    return Answer({"items": moved}, lambda out: _show_items(out, moved, call.memory.services.now(), end))
+    _show_items(call, moved, "retargeted; `holdfast outbox send` tries now")
+    return Answer({"items": moved})
 
 
-def _show_items(out: Term, items: Sequence[Item], now: datetime, end: str) -> None:
+def _show_items(call: Call, items: Sequence[Item], end: str) -> None:
     for item in items:
-        tried = f", tried {count(item.attempts, 'time')}" if item.attempts else ""
-        since = "" if item.is_damaged else f"  {ago(item.at, now)}{tried}"
-        _show_one(out, item, f"{out.bold(out.plain(item.target or '?'))}  {out.plain(item.id[:_ID_CHARS])}", since)
-    if items:
-        out.say(f"\n{count(len(items), 'item')}{end}")
-    else:
-        out.say(f"{out.mark('ok')} nothing waits to be published")
+        _show_one(call, item, f"{item.target or '?'}  {item.id[:_ID_CHARS]}")
+    call.out.note("warn" if items else "ok", f"{count(len(items), 'item')} {end}")
 
 
-def _show_one(out: Term, item: Item | Kept, what: str, since: str) -> None:
+def _show_one(call: Call, item: Item | Kept, what: str) -> None:
     """What waits, the last try's outcome, and the next step."""
-    out.say(f"{out.mark('warn')} {what}{out.dim(since)}")
+    out = call.out
+    since = "" if item.is_damaged else f"  {ago(item.at, call.memory.services.now())}"
+    out.say(f"{out.mark('warn')} {out.bold(out.plain(what))}{out.dim(since)}")
     if item.error:
         out.fill(item.error, "    ")
     if item.next_step:
@@ -245,17 +216,11 @@ def _spooled(call: Call) -> Answer:
     memory = call.memory
     sent = len(memory.spool.send().written) if call.args.action == "send" else 0
     items = memory.spool.items()
-
-    def show(out: Term) -> None:
-        if sent:
-            out.say(f"{out.mark('ok')} {sent:,} kept {'flush' if sent == 1 else 'flushes'} written and read back")
-        for one in items:
-            since = "" if one.is_damaged else f"  {ago(one.at, memory.services.now())}"
-            _show_one(out, one, f"{out.bold(out.plain(one.session or '?'))}  {out.plain(one.id)}", since)
-        if items:
-            state.say_kept(out, memory.spool.sentence)
-        elif not sent:
-            out.say(f"{out.mark('ok')} nothing waits on this machine")
-
+    for one in items:
+        _show_one(call, one, f"{one.session or '?'}  {one.id}")
+    call.out.note(
+        "warn" if items else "ok", f"written and read back: {sent:,}; waiting on this machine: {len(items):,}"
+    )
+    state.say_kept(call.out, memory.spool.sentence if items else "")
     ok = not items or call.args.action != "send"
-    return Answer({"sent": sent, "waiting": len(items), "items": state.kept_table(items)}, show, ok=ok)
+    return Answer({"sent": sent, "waiting": len(items), "items": state.kept_table(items)}, ok=ok)

@@ -9,7 +9,7 @@ from attrs import evolve
 from holdfast import Holdfast
 from holdfast.config.serde import moment, unstructure
 from holdfast.models import CuratedEntry, turns_of
-from holdfast.text.humanize import ago
+from holdfast.text.humanize import ago, count
 from holdfast.text.plain import clip
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import MAX_CHARS, line_of
@@ -148,14 +148,16 @@ def _start(call: Call) -> Answer:
     name = call.names[0]
     loaded = call.memory.workflow(name).start()
     files = [{"file": file, "name": one.name, "text": one.text} for file, one in zip(FILES, loaded.files, strict=True)]
-    return Answer({"workflow": name, "files": files}, lambda out: out.exact(f"{loaded}\n"))
+    call.out.exact(f"{loaded}\n")
+    return Answer({"workflow": name, "files": files})
 
 
 @workflow.action("end NAME", "confirmed", *_OPTIONS)
 def _end(call: Call) -> Answer:
     name, given = call.names[0], _given(call.args)
     done = call.memory.workflow(name).end(given, confirmed=call.args.confirmed or ())
-    return Answer(unstructure(done), lambda out: _show_update(out, done, f"workflow {name} has ended"))
+    _show_update(call.out, done, f"workflow {name} has ended")
+    return Answer(unstructure(done))
 
 
 @workflow.action("status")
@@ -165,10 +167,7 @@ def _status(call: Call) -> Answer:
     times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
     rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
     text = call.out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`."
-    if waiting:
-        number = "1 entry" if len(waiting) == 1 else f"{len(waiting)} entries"
-        text += f"\n\n  {number} noticed on the way\n  wait for the next update"
-    return Answer({"workflows": found, "waiting": waiting}, text)
+    return Answer({"workflows": found, "waiting": waiting}, f"{text}\n  waiting for the next update: {len(waiting):,}")
 
 
 @Command(
@@ -188,11 +187,11 @@ def capture(call: Call) -> Answer:
     call.check_words(args.text)
     done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
     seen = done.sighting
-    times = "once" if seen.count == 1 else f"{seen.count} times"
     state = f"waiting to be written ({seen.trigger}) with the next update" if seen.trigger else "counted"
     if seen.written:
         state = f"written to patterns.md ({seen.trigger})"
-    return Answer(unstructure(done), lambda out: out.note("ok", f"seen {times}: {state}"))
+    call.out.note("ok", f"seen {count(seen.count, 'time')}: {state}")
+    return Answer(unstructure(done))
 
 
 @Command(
@@ -219,7 +218,8 @@ def update(call: Call) -> Answer | int:
     if call.args.session is not None:
         given = _with_session(call.memory, call.args.session, given)
     done = call.memory.update(given)
-    return Answer(unstructure(done), lambda out: _show_update(out, done, "the memory is up to date"))
+    _show_update(call.out, done, "the memory is up to date")
+    return Answer(unstructure(done))
 
 
 def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:

@@ -117,8 +117,7 @@ def _resumed(out: Term, memory: Holdfast) -> bool:
     rules, title, rest = brief.partition("# Where to resume")
     bar = out.dim("│" if out.unicode else "|")
     for line in filter(None, [*rules.splitlines()[2:], title, *rest.partition("\n\n<!-- ")[0].splitlines()]):
-        long = len(line) > out.width - 6  # a printed table keeps its layout
-        out.say(out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}".rstrip())
+        out.fill(line, f"    {bar} ", f"    {bar}   ")
     return "Next action: " in brief
 
 

@@ -122,7 +122,7 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
         "✗ row 3: category is missing",
         "✗ row 4: content is not a string",
     ]
-    told = "holdfast: 3 of 4 rows were left out.\n  next: Correct them, then import the file again"
+    told = "holdfast: 3 of 4 rows were left out.\n  next: Correct them (`--json` lists all), then import the file again"
     assert done.err.startswith(told)
     table = run("facts", "import", str(path), "--json")
     assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)

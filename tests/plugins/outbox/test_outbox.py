@@ -299,7 +299,7 @@ def test_command__list_and_send__show_what_waits_and_why(waiting, project, capsy
     assert main(["--root", str(project), "outbox"]) == 0
     shown = capsys.readouterr().out
     assert "o/r#1" in shown
-    assert "2 items; `holdfast outbox send` tries now" in shown
+    assert "2 items waiting; `holdfast outbox send` tries now" in shown
     assert main(["--root", str(project), "outbox", "list", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert (table["pending"], [i["target"] for i in table["items"]]) == (2, ["o/r#1", "o/r#2"])

@@ -36,7 +36,7 @@ def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_bl
     assert all(number > 3 for name, number in total.items() if name != "blocked"), total
     blocked = next(day["day"] for day in days if day["blocked"])
     text = look("timeline", *EVER).out
-    assert f"{blocked}: 1 flush refused at the daily note, nothing was dropped" in text
+    assert f"{blocked}: flush refused 1 time at the daily note, nothing was dropped" in text
     assert re.search(rf"in all +{total['sessions']} +{total['flushes']} +1 ", text)
     assert re.search(rf"{blocked} +1 +1 +1 ", text)
 
