@@ -5,10 +5,11 @@ Reporting never raises. When neither stream can be written, the exit code still 
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from holdfast.errors import HoldfastError, PluginLoadFailed
+from holdfast.text.humanize import nearest
 from holdfast_app.printable import printable
 from holdfast_cli.terminal import OutputLost, Term
 from holdfast_memory import extra
@@ -24,6 +25,12 @@ class Interrupted(HoldfastError):
     """The user pressed Ctrl-C."""
 
     exit_code = 130
+
+
+def did_you_mean(word: str, known: Sequence[str], form: str = "{}", *, otherwise: str) -> str:
+    """The next step for a word that is not known: the nearest known one in ``form``, or ``otherwise``."""
+    near = nearest(word, known)
+    return f"Did you mean `{form.format(near)}`?" if near else otherwise
 
 
 def check_utf8(words: list[str]) -> None:

@@ -23,7 +23,7 @@ from holdfast_app.project_settings import files
 from holdfast_app.sessions.lookup import begun, short
 from holdfast_app.trust import statefolders
 from holdfast_cli.command import argument, one_of
-from holdfast_cli.problem import UsageError
+from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
@@ -229,11 +229,11 @@ def require_session(memory: Holdfast, session_id: str, payload: Payload | None =
 def no_session(memory: Holdfast, session_id: str) -> NotFound:
     """The error for an unknown session, with the id that was probably meant."""
     session_id, known = memory.services.gate.identifier(session_id), memory.sessions()
-    near = nearest(session_id, [*known, *map(short, known)])
-    which = f"Did you mean `--session {near}`?" if near else "`holdfast sessions` lists the sessions."
-    if not near and statefolders.apart(memory.services.root, memory.services.state):
-        which = "It may be in state that was put aside: `holdfast trust --adopt-state` shows it."
-    return NotFound(f"There is no session {session_id!r}.", next_step=which)
+    step = "`holdfast sessions` lists the sessions."
+    if statefolders.apart(memory.services.root, memory.services.state):
+        step = "It may be in state that was put aside: `holdfast trust --adopt-state` shows it."
+    step = did_you_mean(session_id, [*known, *map(short, known)], "--session {}", otherwise=step)
+    return NotFound(f"There is no session {session_id!r}.", next_step=step)
 
 
 def how_to_give(missing: tuple[str, ...]) -> str:

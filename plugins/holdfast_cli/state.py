@@ -32,32 +32,23 @@ def since(one: SessionStatus) -> str:
     return f"{count(one.unflushed_turns, 'turn')}, {count(one.unflushed_tokens, 'token')}"
 
 
-def say_unsafe(out: Term, status: Status) -> None:
-    """Each unsafe session with why and what to do."""
-    for one in status.unsafe:
-        out.say()
-        out.say(f"{out.mark('fail')} {out.red('session ' + out.plain(one.id) + ' is UNSAFE', bold=True)}")
+def say_alarms(out: Term, now: Status, kept: str) -> None:
+    """Print unsafe sessions, missing data, and what waits to be published or written, each with why and what to do.
+    ``kept`` is the sentence about flushes that only this machine has."""
+    for one in now.unsafe:
+        out.say(f"\n{out.mark('fail')} {out.red(f'session {one.id} is UNSAFE', bold=True)}")
         out.fill(one.error or "A flush has begun and has not succeeded.")
         out.next_step(one.next_step or f"holdfast flush --session {one.id}")
-
-
-def say_lost(out: Term, status: Status) -> None:
-    """Missing data, except for the reasons of unsafe sessions. Each next step appears once."""
-    reasons = {one.error for one in status.unsafe}
-    lost = [one for one in status.lost if one.message not in reasons]
-    for one in lost:
-        out.note("fail", one.message)
-    for step in dict.fromkeys(one.next_step for one in lost if one.next_step):
+    reasons = {one.error for one in now.unsafe}
+    lost = [one for one in now.lost if one.message not in reasons]
+    for loss in lost:
+        out.note("fail", loss.message)
+    for step in dict.fromkeys(loss.next_step for loss in lost if loss.next_step):
         out.next_step(step)
-
-
-def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
-    """Print one line with the reason for waiting; print nothing when the outbox is empty."""
-    if not items:
-        return
-    oldest = "" if items[0].is_damaged else f", the oldest {ago(items[0].at, now)}"
-    out.say(f"\n{out.mark('warn')} {count(len(items), 'item')} to be published{oldest}: `holdfast outbox`")
-    for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
+    say_kept(out, kept)
+    if now.waiting:
+        out.say(f"\n{out.mark('warn')} {count(len(now.waiting), 'item')} to be published: `holdfast outbox`")
+    for error, step in dict.fromkeys((item.error, item.next_step) for item in now.waiting if item.error):
         out.fill(error)
         out.next_step(step)
 

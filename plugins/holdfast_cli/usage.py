@@ -10,9 +10,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from holdfast.errors import PluginError
-from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
-from holdfast_cli.problem import UsageError
+from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.table import OTHERS, described, known, load, summary
 from holdfast_cli.terminal import Term
 
@@ -87,16 +86,14 @@ class Parser(argparse.ArgumentParser):
             name, value, choices = wrong[1], wrong[2].strip("'"), [one.strip(" '") for one in wrong[3].split(",")]
             subject = name if name.startswith("-") else f"`holdfast {self._command}`"
             message = f"{subject} takes one of {', '.join(choices)}, not {value!a}"
-            near = nearest(value, choices)
+            step = did_you_mean(value, choices, otherwise=step)
         elif unknown := _UNKNOWN.match(message):
             # Compared without the dashes, which alone would make short names similar.
-            found = nearest(unknown[1][2:], [name[2:] for name in self._option_string_actions if name[:2] == "--"])
-            near = found and f"--{found}"
+            known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+            step = did_you_mean(unknown[1][2:], known, "--{}", otherwise=step)
         else:
-            near = ""
             message = message.replace(_MISSING, f"`holdfast {self._command}` needs ").removeprefix("argument ")
-        message = f"{message[:1].upper()}{message[1:].rstrip('.')}."
-        raise UsageError(message, next_step=f"Did you mean `{near}`?" if near else step)
+        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", next_step=step)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -169,6 +166,5 @@ def _sentence(text: str) -> str:
 def _unknown(command: str) -> UsageError:
     if command == "--root":
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
-    near = nearest(command, known())
-    step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
+    step = did_you_mean(command, known(), "holdfast {}", otherwise="See `holdfast --help`.")
     return UsageError(f"There is no command {command!r}.", next_step=step)

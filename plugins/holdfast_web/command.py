@@ -1,21 +1,15 @@
 """``holdfast web``: look at the memory in a browser."""
 
-from __future__ import annotations
-
 import contextlib
 import os
-import signal
 import threading
 import webbrowser
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast_cli.command import Call, Command, argument, flag, positive
 from holdfast_cli.problem import UsageError, not_installed
 from holdfast_cli.terminal import home_short
 from holdfast_file import gitrun
-
-if TYPE_CHECKING:
-    from holdfast_web.server import Server
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535
@@ -59,26 +53,10 @@ def web(call: Call) -> int:
         if not args.no_open:
             os.environ["PATH"] = os.pathsep.join(gitrun.search_path(memory.services.root))  # no browser of the clone
             _open(server.site.access.link_once())
-        out.say("\nStopped." if _serve(server) else "Stopped, because nothing was requested.")
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+        out.say("\nStopped.")
     return 0
-
-
-def _serve(server: Server) -> bool:
-    """Serve until idle or until Ctrl-C; returns whether it was Ctrl-C.
-
-    The handler only sets a flag. Python drops a KeyboardInterrupt that arrives while a finalizer runs, and each
-    finished request has some.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:  # started in the background by a shell
-        server.run()
-        return False
-    signal.signal(signal.SIGINT, lambda *_: server.interrupt())
-    try:
-        server.run()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return server.interrupted
 
 
 def _open(link: str) -> None:

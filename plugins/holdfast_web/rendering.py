@@ -122,8 +122,6 @@ _CAUSES: Final = {
     "overflow": "flush of a full context",
     "daily": "daily flush",
 }
-#: Pages that do not renew themselves.
-_FIXED: Final = ("search", "error")
 #: The menu: path and label, in order.
 MENU: Final[tuple[tuple[str, str], ...]] = (
     ("", "Overview"),
@@ -170,7 +168,7 @@ class Renderer:
             "size": size,
             "when": self._when,
         }
-        self._environment.globals |= {"url": self.url, "address": self.document, "query": _fields}
+        self._environment.globals |= {"url": self.url, "address": self.document, "query": _query}
         self._environment.tests["nothing"] = is_none
 
     def page(self, name: str, *, here: str | None = None, title: str = "", **values: Any) -> str:
@@ -179,7 +177,11 @@ class Renderer:
         project, here = self._project, name if here is None else here
         values |= {"here": here, "title": title or dict(MENU)[here], "project_name": project.name, "root": project.root}
         menu = [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()]
-        values |= {"menu": menu, "alarms": project.alarms(), "version": "" if here in _FIXED else self.version}
+        values |= {
+            "menu": menu,
+            "alarms": project.alarms(),
+            "version": "" if here in ("search", "error") else self.version,
+        }
         return self._environment.get_template(f"{name}.html").render(**values)
 
     def part(self, template: str, **values: Any) -> Markup:
@@ -188,17 +190,15 @@ class Renderer:
 
     def error(self, status: HTTPStatus, message: str, next_step: str, *, home: str = "") -> str:
         """An error page. Without ``home`` it shows nothing of the project, because the reader is not known."""
-        values: dict[str, Any] = {"status": status.value, "phrase": status.phrase, "home": home}
+        values: dict[str, Any] = {"status": status.value, "phrase": status.phrase, "title": status.phrase, "home": home}
         values |= {"message": message, "next_step": next_step}
         if home and status is not HTTPStatus.INTERNAL_SERVER_ERROR:
-            return self.page("error", title=status.phrase, **values)
-        return self._environment.get_template("error.html").render(title=status.phrase, **values)
+            return self.page("error", **values)
+        return self._environment.get_template("error.html").render(**values)
 
     def url(self, *parts: str, **query: object) -> str:
         """A page's address, with one segment for each part. Empty values are left out of the query."""
-        path = self._prefix + "/".join(quote(part, safe="") for part in parts)
-        given = {name: value for name, value in query.items() if value not in ("", None)}
-        return f"{path}?{urlencode(given)}" if given else path
+        return self._prefix + "/".join(quote(part, safe="") for part in parts) + (_query(query) if query else "")
 
     def document(self, pointer: str) -> str:
         """The address of ``NAME`` or ``NAME:LINE``."""
@@ -225,10 +225,9 @@ class Renderer:
         return Markup('<time datetime="{}">{}</time>').format(second, minute)
 
 
-def _fields(fields: Mapping[str, object], name: str, value: object) -> str:
-    """The same page with other fields: ``fields``, and ``name`` set to ``value``. Empty values are left out."""
-    given = {key: one for key, one in {**fields, name: value}.items() if one not in ("", None)}
-    return f"?{urlencode(given)}"
+def _query(fields: Mapping[str, object], name: str = "", value: object = "") -> str:
+    """A page's fields, and ``name`` set to ``value``. Empty values are left out."""
+    return "?" + urlencode({key: one for key, one in {**fields, name: value}.items() if one not in ("", None)})
 
 
 def _visible(value: Any) -> Any:

@@ -32,8 +32,6 @@ class Server(ThreadingHTTPServer):
         self.site: Site | None = None
         self._idle_s = idle_s
         self._last = time.monotonic()
-        #: Whether :meth:`interrupt` was called.
-        self.interrupted = False
         try:
             super().__init__((_HOST, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -53,13 +51,9 @@ class Server(ThreadingHTTPServer):
         self._last = time.monotonic()
         self.serve_forever(poll_interval=_CHECK_S)
 
-    def interrupt(self) -> None:
-        """Make :meth:`run` return soon. May be called from a signal handler."""
-        self.interrupted = True
-
     def service_actions(self) -> None:
         """Called between requests by the serving thread, which must not wait for itself."""
-        if self.interrupted or time.monotonic() - self._last > self._idle_s:
+        if time.monotonic() - self._last > self._idle_s:
             threading.Thread(target=self.shutdown, daemon=True).start()
             self._last = float("inf")
 

@@ -14,7 +14,6 @@ from holdfast.config import settings
 from holdfast.config.layout import PRESETS
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
-from holdfast.text.humanize import nearest
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon
 from holdfast_app.curated.layers import layers as all_layers
@@ -23,7 +22,7 @@ from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.problem import UsageError
+from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term, home_short
 from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION
@@ -54,8 +53,7 @@ def _listed(call: Call) -> Answer:
     found = [evolve(one, value=masked(one.key, one.value)) for one in project.effective(call.root)]
     chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
-        near = nearest(args.key, [s.key for s in found])
-        step = f"Did you mean `{near}`?" if near else "`holdfast config` lists the keys."
+        step = did_you_mean(args.key, [s.key for s in found], otherwise="`holdfast config` lists the keys.")
         raise ConfigError(f"There is no setting {args.key!r}.", next_step=step)
     out, valid, withheld = call.out, [s for s in chosen if s.in_force], [s for s in chosen if not s.in_force]
     if [s.key for s in valid] == [args.key]:

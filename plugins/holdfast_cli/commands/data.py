@@ -175,14 +175,9 @@ def _day(text: str) -> date:
 )
 def purge(call: Call) -> Answer:
     """Forget it. Exit code 1 when something is left."""
-    args, subject = call.args, call.args.subject
-    if subject == "-":
-        if not (args.yes or args.dry_run):
-            raise UsageError(
-                "Stdin cannot supply both the subject and the answer.", next_step="Pass --dry-run or --yes."
-            )
-        subject = read_text().strip()
+    args = call.args
     call.require_person("A purge")
+    subject = read_text().strip() if args.subject == "-" else args.subject
     known = begun(call.memory, args.session, printed=True) if args.session else ""
 
     def purged(dry_run: bool) -> PurgeReport:

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast import Holdfast
 from holdfast.errors import Corrupt, NotFound, Unavailable
 from holdfast.storage import Document
-from holdfast.text.humanize import count, nearest
+from holdfast.text.humanize import count
 from holdfast_app.brief.resume import Brief
 from holdfast_app.printable import size
 from holdfast_app.records import lastbrief
@@ -16,7 +16,7 @@ from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag, picked, positive, session_id
-from holdfast_cli.problem import UsageError
+from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term
 
 _KEYS = (
@@ -127,11 +127,8 @@ def _read(memory: Holdfast, name: str) -> Document:
     if inside := [one for one in names if one.startswith(f"{name.rstrip('/')}/")]:
         step = f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all."
         raise NotFound(f"{name!r} is a folder with {count(len(inside), 'document')}.", next_step=step)
-    is_ours = memory.store.layout.surface_of(name) is not None
-    near = "" if is_ours else nearest(name, names)
-    step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
-    missing = f"Nothing is stored in {name!r} yet." if is_ours else f"There is no document {name!r}."
-    raise problem or NotFound(missing, next_step=step)
+    step = did_you_mean(name, names, "holdfast show {}", otherwise="`holdfast show` lists all documents.")
+    raise problem or NotFound(f"There is no document {name!r}.", next_step=step)
 
 
 def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:

@@ -100,10 +100,7 @@ def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
     more += [f"{count(ended, 'session')} ended and safe"] if ended else []
     if more:
         out.say(f"  {out.dim('; '.join(more))}")
-    state.say_unsafe(out, now)
-    state.say_lost(out, now)
-    state.say_kept(out, told["kept"])
-    state.say_pending(out, now.waiting, now.at)
+    state.say_alarms(out, now, told["kept"])
     step = told["model"] and f"{told['model']} {upkeep.model_step()}"
     for text in filter(None, (told["copy"], *((told["background"], step) if now.sessions else ()))):
         out.fill(text, f"\n{out.mark('dot')} ", "  ")

@@ -5,6 +5,7 @@ really cannot be written to. No model, no key, no server.
 """
 
 import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -50,32 +51,28 @@ def demo(call: Call) -> int:
         held = _kept(out, session, messages[:first]) and _refused(out, memory, session, messages[first:], payload)
         held = held and _resumed(out, memory)
     out.say()
-    rows = [
-        (f'cd "{folder}"' if " " in str(folder) else f"cd {folder}", "plain files, nothing else"),
-        ("holdfast search 'unique index'", "every message stays searchable"),
-        ("holdfast install", "guard your own agent"),
-    ]
-    out.say(out.table(rows))
+    steps = (f"cd {shlex.quote(str(folder))}", "holdfast search 'unique index'", "holdfast install")
+    for step in steps:
+        out.next_step(step)
     return 0 if held else 1
 
 
 def _folder(wanted: str | None) -> Path:
-    if wanted is None:
-        return Path(tempfile.mkdtemp(prefix="holdfast-demo-"))
+    folder = Path(wanted).resolve() if wanted else Path(tempfile.mkdtemp(), "holdfast-demo")
     try:
-        Path(wanted).mkdir(parents=True)
+        folder.mkdir(parents=True)
     except OSError as error:
         step = "Name a folder that does not exist."
         raise ConfigError(f"{wanted!r} cannot be made: {error.strerror}.", next_step=step) from error
-    return Path(wanted).resolve()
+    return folder
 
 
 def _kept(out: Term, session: Session, messages: Sequence[Message]) -> bool:
     """Journal the messages and compact. True when the session is safe and the context small."""
     out.say(f"\n{out.bold('1. Kept')}")
     _capture(out, session, messages)
-    masked = [line for m in session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
-    _step(out, f"Secrets are masked before they are written: {masked[0].partition('=')[2]}")
+    masked = next(line for m in session.messages for line in m.text.splitlines() if "[REDACTED:" in line)
+    _step(out, f"Secrets are masked before they are written: {masked.partition('=')[2]}")
     _compact(out, session)
     return not session.unsafe and len(session.messages) < len(messages)
 
@@ -97,8 +94,7 @@ def _refused(out: Term, memory: Holdfast, session: Session, messages: Sequence[M
         out.fill(refused.message, "      ")
         out.fill(refused.next_step, "      next: ")
     kept = len(session.messages)
-    state = out.red("UNSAFE", bold=True) if session.unsafe else out.bold(session.state.upper())
-    _step(out, f"{kept} of {before} messages are still in context. The session is {state}.")
+    _step(out, f"{kept} of {before} messages are still in context. The session is {session.state.upper()}.")
     notes.unlink()
     aside.rename(notes)
     _step(out, "The folder is repaired. The agent asks again.")
@@ -123,9 +119,8 @@ def _resumed(out: Term, memory: Holdfast) -> bool:
 
 def _capture(out: Term, session: Session, messages: Sequence[Message]) -> None:
     """Journal the messages one by one."""
-    for message in messages:
-        said = message.role, message.text
-        session.add(*said, message_id=message.id, at=message.at, tool=message.tool, failed=message.failed)
+    for one in messages:
+        session.add(one.role, one.text, message_id=one.id, at=one.at, tool=one.tool, failed=one.failed)
     _step(out, f"{len(messages)} messages captured, each on disk before the next one.")
 
 

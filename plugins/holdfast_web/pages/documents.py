@@ -112,19 +112,14 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
     category = request.choice("category", ("", *Category))
     least = request.choice("least", _LEAST)
     facts = project.facts()
-    counts = Counter(fact.category for fact in facts)
-    chosen = [
-        fact for fact in facts if (not category or fact.category == category) and fact.confidence >= float(least or 0)
-    ]
-    if order == "oldest":
-        chosen.reverse()
-    elif order == "confidence":
+    chosen = [one for one in facts if category in ("", one.category) and one.confidence >= float(least or 0)]
+    if order == "confidence":
         chosen.sort(key=lambda fact: -fact.confidence)
-    shown = page(chosen, request.text("page"))
+    shown = page(chosen[::-1] if order == "oldest" else chosen, request.text("page"))
     return renderer.page(
         "facts",
         page=evolve(shown, items=project.memory.facts.shown(shown.items)),
-        counts=counts,
+        counts=Counter(fact.category for fact in facts),
         total=len(facts),
         categories=list(Category),
         category=category,
