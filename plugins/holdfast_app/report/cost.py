@@ -5,7 +5,6 @@ refusals, and extraction its calls. Tokens are estimated as a quarter of the cha
 """
 
 import os
-from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -46,17 +45,16 @@ class Cost:
 
 
 def cost(services: Services) -> Cost:
-    """The cost in the records. Unreadable ones are omitted. Raises: Unavailable."""
+    """The cost in the records. Raises: Unavailable."""
     folder = services.private("heartbeats")
     since: list[datetime] = []
     events: list[Event] = []
     for name in private.names(folder):
         row = private.table(os.path.join(folder, name))
-        with suppress(ValueError, TypeError, KeyError, AttributeError):  # of an earlier holdfast, or edited
-            since.append(moment(str(row["since"])))
+        if "since" in row:
+            since.append(moment(row["since"]))
             for event, (times, seconds, chars) in row["spent"].items():
-                tokens = int(chars) // _CHARS_PER_TOKEN
-                events.append(Event(name.removesuffix(".json"), str(event), int(times), float(seconds), tokens))
+                events.append(Event(name.removesuffix(".json"), event, times, seconds, chars // _CHARS_PER_TOKEN))
     refused: list[Incident] = []
     chars = 0
     for one in journal.every(services.state, packed=True):
