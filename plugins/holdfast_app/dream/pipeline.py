@@ -66,15 +66,13 @@ def deep_dream(
     must_be(bool, dry_run, "dry_run")
     result = DreamResult(id=new_id(), at=services.now(), status=Status.BEGUN, lookback_days=days, dry_run=dry_run)
     run = _Run(services=services, result=result, days=days, dry_run=dry_run, force=force, if_due=if_due)
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(lock(services, timeout_s=WAIT_S))
-        except Unavailable as error:
-            run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
-        else:
-            run.go()
+    try:
+        with lock(services, timeout_s=WAIT_S):
+            run.go()  # raises nothing
             if not dry_run and when.mark(services.state).id == run.result.id:
                 repeated.propose(services)
+    except Unavailable as error:
+        run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
     dreamlog.record(services.state, run.result)
     try:
         for conflict in Facts(services).conflicts() if run.result.ok and not dry_run else ():  # the fact log has them

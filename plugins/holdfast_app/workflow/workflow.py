@@ -12,15 +12,13 @@ The condition and the evidence are the caller's statements. holdfast does not ju
 
 import hashlib
 import json
-import os
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Literal
 
 from attrs import evolve, frozen
 
 from holdfast.config.serde import stamp, unstructure
-from holdfast.errors import BadValue, Corrupt, Refused
+from holdfast.errors import BadValue, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
@@ -69,7 +67,7 @@ class Workflow:
     @property
     def record(self) -> Record | None:
         """The stored record. Raises: Corrupt when the record is damaged; Unavailable."""
-        return _read(self._path, self.name)
+        return json_file.load(self._path, Record)
 
     @property
     def is_open(self) -> bool:
@@ -144,22 +142,10 @@ class Workflow:
 
 def records(services: Services) -> list[Record]:
     """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
-    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
+    found = (json_file.load(services.private(_FOLDER, f"{name}.json"), Record) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 
 
 def unfinished(services: Services) -> tuple[str, ...]:
     """Names of open workflows. Raises: Corrupt for a damaged record; Unavailable."""
     return tuple(record.name for record in records(services) if record.state == "open")
-
-
-def _read(path: str, name: str) -> Record | None:
-    """Raises: Corrupt for a damaged record, and for one of another workflow; Unavailable."""
-    with suppress(Corrupt):
-        record = json_file.load(path, Record)
-        if record is None or record.name == name:
-            return record
-    raise Corrupt(
-        f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
-        next_step=f"Run `holdfast workflow start {name}` to replace the record.",
-    )
