@@ -9,7 +9,6 @@ missing ones count. Notes only grow, so missing blocks count, too.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -53,8 +52,6 @@ _LIST_STEP = (
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 #: The beginnings of a journal's lines with receipts.
 _PROOFS = (records.beginning("checkpoint"), records.beginning("shipped"))
-_KIND = min(map(len, _PROOFS))
-_FLUSH = re.compile(rb'"receipt":\{"flush_id":"([^"]*)"')
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
@@ -334,15 +331,10 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
         hot.add(one.stem)
         with suppress(Corrupt):  # the check of journals reports it
             yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
-    for packed, data in packs.contents(services.state):  # years of them
+    for packed, data in packs.contents(services.state):
         lines = data.splitlines() if packed.stem not in hot else ()
-        newest: dict[tuple[bytes, bytes], bytes] = {}
-        for line in lines:
-            if line.startswith(_PROOFS) and (found := _FLUSH.search(line)):
-                key = (line[:_KIND], found[1])
-                newest.pop(key, None)  # a session's end repeats the record of its last flush
-                newest[key] = line
-        yield from filter(None, map(records.decode, newest.values()))
+        rows = filter(None, map(records.decode, (line for line in lines if line.startswith(_PROOFS))))
+        yield from (row for row in rows if row.get("receipt"))
 
 
 def flushes(services: Services) -> list[tuple[models.Receipt, models.Payload]]:

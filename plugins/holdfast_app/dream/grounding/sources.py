@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from holdfast.text.plain import lines, normalized, same_key
@@ -153,7 +154,7 @@ class Near(NamedTuple):
 
 
 class _Block(NamedTuple):
-    document: int
+    document: str
     line: int
     text: str
 
@@ -166,16 +167,10 @@ class Sources:
         self.bodies = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in documents]
         self._blocks: list[_Block] = []
         self._with: dict[str, array[int]] = {}
-        self._starts, self._documents, self._lines = array("Q"), array("I"), array("I")
-        flow: list[str] = []
-        size = 0
-        for document, line, said in self._sentences(documents):
-            self._starts.append(size)
-            self._documents.append(document)
-            self._lines.append(line)
-            flow.append(said)
-            size += len(said)
-        self._flow = "".join(flow)
+        rows = list(self._sentences(documents))
+        self._flow = "".join(said for _, _, said in rows)
+        self._places = [(document, line) for document, line, _ in rows]
+        self._ends = list(accumulate(len(said) for _, _, said in rows))
 
     def quoted(self, text: str, most: int) -> list[tuple[str, int]]:
         """The first places, as (document, line), with a row of whole sentences, or a line, that is ``text``."""
@@ -186,8 +181,7 @@ class Sources:
             wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in map(_key, row) if key)
             at = self._flow.find(wanted)
             while wanted and at >= 0 and len(found) < most:
-                place = bisect_right(self._starts, at) - 1
-                found[self.names[self._documents[place]], self._lines[place]] = None
+                found[self._places[bisect_right(self._ends, at)]] = None
                 at = self._flow.find(wanted, at + len(wanted))
         return sorted(found)
 
@@ -206,12 +200,12 @@ class Sources:
             block = self._blocks[at]
             said = [len(words(line) & wanted) for line in block.text.split("\n")]
             line = block.line + said.index(max(said))  # the block's line with most of the words
-            found.append(Near(self.names[block.document], line, round(shared[at] / total, 3), block.text))
+            found.append(Near(block.document, line, round(shared[at] / total, 3), block.text))
         return found
 
-    def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
+    def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, int, str]]:
         """Document, line and key of each sentence, and of each whole line."""
-        for document, (_, text) in enumerate(documents):
+        for document, text in documents:
             for number, (_, line) in enumerate(lines(text), 1):
                 if key := _key(statement(line)):
                     yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
