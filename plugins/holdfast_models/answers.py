@@ -31,28 +31,11 @@ _PROFILE = {
 
 
 def text_of(content: object) -> str:
-    """An answer's text, which is the string itself, or the text in a list of blocks (type ``text``, and plain strings).
-
-    Consecutive strings are chunks of one string and may split a word. Each block starts on a new line.
-    """
+    """An answer's text, which is the string itself, or the text in a list of blocks, each from a new line."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
-        content = [content]
-    if not isinstance(content, list | tuple):
-        return ""
-    parts: list[str] = []
-    chunks = False
-    for block in content:
-        if isinstance(block, str):
-            if chunks:
-                parts[-1] += block
-            else:
-                parts.append(block)
-        elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
-            parts.append(str(block.get("text") or ""))
-        chunks = isinstance(block, str)
-    return "\n".join(filter(None, parts))
+    blocks = (block for block in _list(content) if isinstance(block, Mapping) and block.get("type", "text") == "text")
+    return "\n".join(filter(None, (str(block.get("text") or "") for block in blocks)))
 
 
 def extraction(text: str) -> Extraction:

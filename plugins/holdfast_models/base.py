@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
@@ -37,6 +37,8 @@ from holdfast_models.retry import Completion
 if TYPE_CHECKING:
     from holdfast.api import PluginContext
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
+
+T = TypeVar("T")
 
 logger = log(__name__)
 
@@ -265,10 +267,11 @@ class ModelPlugin(Endpoint, ABC):
         sent, received = (value if isinstance(value, int) else 0 for value in (sent, received))
         return Completion(text=text_of(content), input_tokens=sent, output_tokens=received, stop=str(stop or ""))
 
-    def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:
-        """:meth:`complete` with retries (a dream's limits for a dream), recording the token usage.
+    def ask(self, system: str, user: str, read: Callable[[str], T], *, dream: bool = False) -> T:
+        """What ``read`` makes of the answer to :meth:`complete` with retries (a dream's limits for a dream).
 
-        Raises: ModelFailed; AnswerUnusable when the answer was cut off.
+        Records the token usage, and an answer that turns out to be unusable. Raises: ModelFailed; AnswerUnusable, also
+        when the answer was cut off.
         """
         settings = self.settings
         start = time.monotonic()
@@ -280,28 +283,18 @@ class ModelPlugin(Endpoint, ABC):
                 max_retries=settings.max_retries,
                 budget_s=settings.dream_budget_s if dream else settings.budget_s,
             )
-        except ModelFailed as error:
+            self._record(completion, start)
+            if completion.stop in CUT_OFF:
+                step = f"Raise `[plugins.{self._name}] {'dream_max_tokens' if dream else 'max_tokens'}`."
+                raise AnswerUnusable("The model's answer was cut off.", next_step=step)
+            return read(completion.text)
+        except (ModelFailed, AnswerUnusable) as error:
             self._record(error, start)
             raise
-        self._record(completion, start)
-        if completion.stop in CUT_OFF:
-            key = "dream_max_tokens" if dream else "max_tokens"
-            raise AnswerUnusable("The model's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] {key}`.")
-        return completion
 
     def _record(self, outcome: Completion | HoldfastError, start: float) -> None:
         took_s = time.monotonic() - start
         retry.record(self._state, plugin=self._name, model=self.settings.model, took_s=took_s, outcome=outcome)
-
-    @contextmanager
-    def _recording_unusable(self) -> Iterator[None]:
-        """Records an answer that turns out to be unusable."""
-        start = time.monotonic()
-        try:
-            yield
-        except AnswerUnusable as error:
-            self._record(error, start)
-            raise
 
     @hookimpl
     def on_extract(self, turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:
@@ -314,18 +307,15 @@ class ModelPlugin(Endpoint, ABC):
             return Empty()
         from holdfast_models import answers
 
-        with self._recording_unusable():
-            return answers.extraction(self.ask(SYSTEM, stored(known) + text).text)
+        return self.ask(SYSTEM, stored(known) + text, answers.extraction)
 
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """Send one request with all sources. Raises: ModelFailed; AnswerUnusable. On an error nothing changes."""
         from holdfast_models import answers
 
-        with self._recording_unusable():
-            return answers.dream(self.ask(answers.DREAM, answers.dream_question(sources), dream=True).text)
+        return self.ask(answers.DREAM, answers.dream_question(sources), answers.dream, dream=True)
 
     def judge(self, system: str, question: str) -> str:
         """The model's answer to a judge request. Raises: ModelFailed; AnswerUnusable."""
-        with self._recording_unusable():
-            return self.ask(system, question).text
+        return self.ask(system, question, str)

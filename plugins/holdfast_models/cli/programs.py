@@ -47,7 +47,31 @@ _PASSING = re.compile(
     r"ECONN|unavailable|empty response",
     re.IGNORECASE,
 )
-_PATTERNS: Final = ((429, _QUOTA), (401, _LOGIN), (404, _MODEL), (503, _PASSING))
+
+
+class _Cause(NamedTuple):
+    """Why a program failed: HTTP statuses and words that show it, what to say of it, and whether it passes."""
+
+    statuses: Sequence[int]
+    words: re.Pattern[str]
+    problem: str
+    step: str
+    passes: bool = False
+
+
+_CAUSES: Final = (
+    _Cause((429,), _QUOTA, "is over its quota or rate limit", "Wait until the quota is renewed.", True),
+    _Cause((401, 403), _LOGIN, "is not logged in, or its login is not valid", "Start `{0}` in a terminal and log in."),
+    _Cause(
+        (404,),
+        _MODEL,
+        "does not know the model, or has no access to it",
+        "Set another one: `holdfast config --user plugins.{1}.model MODEL`.",
+    ),
+    _Cause(
+        (503, 408, 409, *range(500, 600)), _PASSING, "asks a server that is not available", "It will be retried.", True
+    ),
+)
 
 
 def find(name: str, plugin: str, root: str) -> str:
@@ -60,14 +84,12 @@ def find(name: str, plugin: str, root: str) -> str:
     if named is None:
         named = string(settings.user_raw()[0], "plugins", plugin, "program")
     if named:
-        step = f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`."
-        if not os.path.isabs(named):
-            raise ModelFailed(f"plugins.{plugin}.program is not an absolute path.", next_step=step)
-        if inside(named, root):
-            raise ModelFailed(f"plugins.{plugin}.program is inside the project, so it is not run.", next_step=step)
-        if not (os.path.isfile(named) and os.access(named, os.X_OK)):
-            raise ModelFailed(f"plugins.{plugin}.program is not an executable file.", next_step=step)
-        return named
+        if os.path.isabs(named) and os.access(named, os.X_OK) and os.path.isfile(named) and not inside(named, root):
+            return named
+        raise ModelFailed(
+            f"plugins.{plugin}.program is not the absolute path of a program outside of the project.",
+            next_step=f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`.",
+        )
     found = shutil.which(name, path=safe_path(root))
     if found is None or inside(found, root):
         raise ModelFailed(
@@ -200,20 +222,11 @@ def rows(text: str) -> list[dict[str, object]]:
 
 def whole(text: str) -> dict[str, object] | None:
     """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
-    decoder = json.JSONDecoder()
-    found = None
-    at = 0
-    while at >= 0:
-        if text.startswith("{", at):
-            try:
-                value, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError):
-                end = at + 1
-            else:
-                found = value if isinstance(value, dict) else found
-            at = end
-        at = text.find("\n{", at)
-        at = at + 1 if at >= 0 else at
+    decoder, found, end = json.JSONDecoder(), None, 0
+    for brace in re.finditer(r"^\{", text, re.MULTILINE):
+        if brace.start() >= end:
+            with contextlib.suppress(ValueError, RecursionError):
+                found, end = decoder.raw_decode(text, brace.start())
     return found
 
 
@@ -242,22 +255,18 @@ def string(value: object, *keys: str) -> str:
 def failed(program: str, plugin: str, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
     """The error for what ``program`` reports: ``said`` in its own words, ``status`` its HTTP status, ``code`` its exit
     status."""
-    if status is None or not 400 <= status < 600:
-        status = next((number for number, pattern in _PATTERNS if pattern.search(said)), None)
-    passes = status is not None and (status in (408, 409, 429) or status >= 500)
-    if status == 429:
-        problem, step = "is over its quota or rate limit", "Wait until the quota is renewed."
-    elif status in (401, 403):
-        problem, step = "is not logged in, or its login is not valid", f"Start `{program}` in a terminal and log in."
-    elif status == 404:
-        problem = "does not know the model, or has no access to it"
-        step = f"Set another one: `holdfast config --user plugins.{plugin}.model MODEL`."
-    elif passes:
-        problem, step = "asks a server that is not available", "It will be retried."
-    else:
-        problem = "gave no answer" + (f" and ended with exit status {code}" if code else "")
+    is_named = status is not None and 400 <= status < 600
+    cause = next((one for one in _CAUSES if (status in one.statuses if is_named else one.words.search(said))), None)
+    if cause is None:
+        ended = f" and ended with exit status {code}" if code else ""
         step = f"Run `{program}` in a terminal to see the cause. It may need an update."
-    return ModelFailed(f"`{program}` {problem}.", next_step=step, status=status, retryable=passes)
+        return ModelFailed(f"`{program}` gave no answer{ended}.", next_step=step, status=status if is_named else None)
+    return ModelFailed(
+        f"`{program}` {cause.problem}.",
+        next_step=cause.step.format(program, plugin),
+        status=status if is_named else cause.statuses[0],
+        retryable=cause.passes,
+    )
 
 
 def killed(program: str, timeout_s: float, ended: Ended) -> ModelFailed:
