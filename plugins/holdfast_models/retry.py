@@ -41,15 +41,13 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
 
     ``origin`` is the responding address's origin, empty for the provider's own.
     """
-    if 300 <= status < 400:
-        return ModelFailed(
-            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which holdfast does not follow, "
-            "because the key belongs to this address alone.",
-            next_step="Set `base_url` to the final address yourself, and a key for it with "
-            f"`holdfast auth set {provider} --origin URL`.",
-            status=status,
-        )
     steps = {
+        # The key belongs to this address alone, so no redirect is followed.
+        **dict.fromkeys(
+            range(300, 400),
+            "It redirects elsewhere. Set `base_url` to the final address yourself, and a key for it with "
+            f"`holdfast auth set {provider} --origin URL`.",
+        ),
         400: "Check `model` and `base_url`, and that the model takes this many tokens.",
         401: f"Set a valid key: {command(provider, origin)}.",
         403: f"Set a key that may use this model: {command(provider, origin)}, or choose another model.",

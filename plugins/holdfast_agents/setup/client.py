@@ -70,8 +70,7 @@ class Needed:
 class Client:
     """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
     cannot act, after :attr:`elsewhere`. ``seen`` is the version whose real program was run. ``reads_parents``: it also
-    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults. ``remark`` is
-    about the installed version."""
+    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults."""
 
     name: str
     shown: str
@@ -80,7 +79,6 @@ class Client:
     needed: Callable[[Where], Needed]
     seen: str
     problems: Callable[[Where], Iterator[Problem]] = lambda _: iter(())
-    remark: Callable[[Where], str] = lambda _: ""
     holds: str = GUARDED
     reads_parents: bool = False
 

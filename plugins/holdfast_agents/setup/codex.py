@@ -44,7 +44,7 @@ _TABLE = (f"# holdfast: begin. {program.MARK}; `holdfast uninstall` takes it out
 def _needed(where: Where) -> Needed:
     update = program.memory_update("the words after this name", name="memory-update")
     words = where.program
-    gate = {"command": guarded(words), "timeout": 60, "commandWindows": program.command(_GUARDED_WINDOWS, words)}
+    gate = {"command": guarded(words), "timeout": 60, "commandWindows": _GUARDED_WINDOWS}
     groups = hooks(NAME, words, {"PreCompact": gate, **EVENTS})
     server = {"command": words[0], "args": [*words[1:], "mcp"]}
     files: Files = {
@@ -60,7 +60,7 @@ def _needed(where: Where) -> Needed:
 
 def guarded(words: tuple[str, ...]) -> str:
     """The command at compaction. It blocks when the program gives no answer."""
-    return f"sh -c {shlex.quote(program.command(_GUARDED, words))}"
+    return f"sh -c {shlex.quote(_GUARDED.replace('{program}', program.spelled(words)))}"
 
 
 def in_toml(head: str, *tables: Mapping[str, object]) -> Section:

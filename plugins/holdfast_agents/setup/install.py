@@ -127,7 +127,7 @@ def _install(call: Call) -> Answer:
         key = f"plugins.{LOGINS[login]}.enabled"
         model = {"key": key, "file": home_short(project.change(call.root, key, True, user=True))}
     made, notices = _set_up(where) if sets_up else ((), ())
-    by_hand = [*filter(None, [client.remark(where)]), *wanted.by_hand, *_left_alone(done)]
+    by_hand = [*wanted.by_hand, *_left_alone(done)]
     by_hand += [] if where.server else [_NO_SERVER]
     if not as_plugin:
         lost = where.program == program.PLAIN and not program.on_path()

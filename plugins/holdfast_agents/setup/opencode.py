@@ -28,10 +28,6 @@ _SERVER = ("mcp", "holdfast")
 _TRUST = (
     "Open `pi` in this folder once and trust it, or run it with `--approve`. Before that it loads no extension here."
 )
-_NOT_RUN = (
-    "opencode 2 was not run with holdfast: its part of the plugin follows the published types. Check `holdfast status` "
-    "after the first compaction."
-)
 _WISHED = (
     "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
     "off. To enable it with the guard, remove that entry and install again."
@@ -109,10 +105,6 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
 
 
-def _remark(name: str, where: Where) -> str:
-    return _NOT_RUN if name == "opencode" and _is_2(where.root) else ""
-
-
 def _is_2(root: str) -> bool:
     """Whether opencode 2 is installed. No program in the clone is run for it."""
     found = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
@@ -134,7 +126,6 @@ CLIENTS = tuple(
         around="a project that it does not trust, and `--no-extensions`" if name == "pi" else _OFF,
         needed=_pi if name == "pi" else partial(_needed, name),
         problems=partial(_problems, name),
-        remark=partial(_remark, name),
     )
     for (name, shown), seen in zip(_SHOWN.items(), ("1.18.33", "7.7.9", "1.5.2"), strict=True)
 )

@@ -64,11 +64,6 @@ def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:
     return " ".join([f'"{path}"' if re.search(r"[^\w./:+-]", path) else path, *rest])
 
 
-def command(template: str, program: tuple[str, ...], platform: str = sys.platform) -> str:
-    """``template`` with ``{program}`` replaced by the quoted program."""
-    return template.replace("{program}", spelled(program, platform))
-
-
 def filled(text: str) -> str:
     """A guard's source with the commands in its messages."""
     return re.sub(r"@(\w+)@", lambda found: _TEXTS[found[1]], text)

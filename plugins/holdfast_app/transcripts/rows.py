@@ -20,7 +20,7 @@ _HEAD: Final = 2_000
 class Row(NamedTuple):
     """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
     ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
-    is a BAD line's text; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
+    is a BAD line's text; for a line over :data:`MAX_ROW_BYTES` its beginning and length."""
 
     value: object
     position: int
@@ -42,18 +42,11 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
     while line := stream.readline(MAX_ROW_BYTES):
         size = len(line)
         whole = line.endswith(b"\n")
-        digest = None
         while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(_CHUNK)):
-            if digest is None:
-                from hashlib import sha256  # rare, and loading OpenSSL takes milliseconds
-
-                digest = sha256(line)
-            digest.update(more)
             size += len(more)
             whole = more.endswith(b"\n")
-        if digest is not None:
-            head = line[:_HEAD].decode("utf-8", "replace")
-            raw = f"{head}\n[… a row of {size:,} bytes, too long to be read; sha256 {digest.hexdigest()} …]"
+        if size > MAX_ROW_BYTES:
+            raw = line[:_HEAD].decode("utf-8", "replace") + f"\n[… a row of {size:,} bytes, too long to be read …]"
             yield Row(BAD, start, start + size if whole else start, cut=not whole, raw=raw)
         elif line.strip():
             text = line.decode("utf-8", "replace").removeprefix("\ufeff")

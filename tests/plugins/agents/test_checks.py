@@ -222,7 +222,6 @@ def test_checks__opencode_2_and_a_plugin_for_version_1__is_reported_as_unguarded
     tool.write_text("#!/bin/sh\necho 2.2.7\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-    assert "opencode 2 was not run" in command("install", "opencode").out
     plugin = project / ".opencode/plugins/holdfast.js"
     plugin.write_text(plugin.read_text().partition("// opencode 2")[0])
     assert outcome(lines(command, "opencode"), "so it is unguarded") == "fail"
