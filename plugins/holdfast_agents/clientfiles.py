@@ -56,11 +56,7 @@ def read_or_empty(path: str) -> bytes:
 
 def table(path: str) -> dict[str, Any]:
     """The JSON object in a file. Empty for anything else."""
-    try:
-        value = untrusted.from_json(read_or_empty(path).decode("utf-8-sig"))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return _settings(path) or {}
 
 
 def at(settings: object, path: tuple[str, ...]) -> object:
@@ -118,10 +114,10 @@ def _refused(event: Event, why: str) -> Reply:
     )
 
 
-def _settings(path: str) -> dict[str, object] | None:
-    """The file's settings. Empty when it is missing, None when it cannot be read."""
+def _settings(path: str) -> dict[str, Any] | None:
+    """The JSON object in a file. Empty when it is missing, None when it cannot be read."""
     try:
-        settings = untrusted.from_json(read(path).decode("utf-8"))
+        settings = untrusted.from_json(read(path).decode("utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
@@ -129,7 +125,7 @@ def _settings(path: str) -> dict[str, object] | None:
     return settings if isinstance(settings, dict) else None
 
 
-def _holds_hook(settings: dict[str, object] | None) -> bool:
+def _holds_hook(settings: dict[str, Any] | None) -> bool:
     """Whether a hook before a compaction starts holdfast, as a command or as a program with arguments."""
     groups = at(settings, ("hooks", "PreCompact"))
     return any(

@@ -81,16 +81,16 @@ def _brief(memory: Holdfast, event: Event, session: Session, receipt: Receipt | 
     """The brief in place of the client's summary, if the settings and the client want it. Otherwise, and when it cannot
     be made, nothing. A sub-agent's brief would be its parent's."""
     services = memory.services
-    reply, flush = NO_REPLY, receipt.flush_id if receipt else ""
+    flush = receipt.flush_id if receipt else ""
     wanted = event.answers and not event.agent and services.config.agents.compact == "holdfast"
     try:
         answered = restore.summary(memory, event) if wanted and flush else NO_REPLY
         if (old := memo.read(services.state, session.id)).answered != (new := flush if answered.context else ""):
             memo.write(services.state, evolve(old, answered=new))
-        reply = answered
+        return answered
     except HoldfastError as error:
         log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
-    return reply
+        return NO_REPLY
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
@@ -257,11 +257,8 @@ def _last_summary(event: Event) -> str:
 
 
 def _newest(rows: Iterable[object]) -> str:
-    found = ""
-    for row in rows:
-        if isinstance(row, dict):
-            found = _summary(row) or found
-    return found
+    found = [_summary(row) for row in rows if isinstance(row, dict)]
+    return next(filter(None, reversed(found)), "")
 
 
 def _summary(row: Mapping[str, Any]) -> str:

@@ -251,11 +251,10 @@ class _Call:
         from holdfast import Holdfast, Session
         from holdfast.fs import durable, private
         from holdfast.storage import deadline
-        from holdfast_agents import restore
+        from holdfast_agents import gated, restore
+        from holdfast_agents.records import follow
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
-            from holdfast_agents.records import follow
-
             event = self.event = follow.owner(event)
         with Holdfast.open(root, lenient=True) as memory, deadline(self.limit_s * _STORES_SHARE):
             self.state = memory.services.state
@@ -265,8 +264,6 @@ class _Call:
                 durable.replace(turns.brief_due(self.state, event.session), b"", flush=False)
             if event.kind == events.START:
                 if event.source == "compact":
-                    from holdfast_agents import gated
-
                     self.past = gated.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_brief(memory, event)
@@ -276,9 +273,6 @@ class _Call:
             if event.kind == events.PROMPT:
                 durable.remove(turns.brief_due(self.state, event.session))
                 return restore.opening(memory, event)
-            from holdfast_agents import gated
-            from holdfast_agents.records import follow
-
             if event.kind == events.COMPACTING:
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]

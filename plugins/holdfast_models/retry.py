@@ -83,8 +83,6 @@ def persist(
     timeout_s: float,
     max_retries: int,
     budget_s: float,
-    sleep: Callable[[float], object] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Completion:
     """Call ``attempt`` with its time limit in seconds, and retry temporary failures. ``timeout_s`` bounds one attempt,
     ``budget_s`` all attempts and the pauses between them.
@@ -92,10 +90,10 @@ def persist(
     Pauses double and are jittered, or follow the server's request. If a pause would exceed the budget, there is no
     further attempt. Raises: ModelFailed, the last one.
     """
-    end = clock() + budget_s
+    end = time.monotonic() + budget_s
     for number in range(max_retries + 1):
         try:
-            return attempt(max(0.1, min(timeout_s, end - clock())))
+            return attempt(max(0.1, min(timeout_s, end - time.monotonic())))
         except ModelFailed as error:
             pause = error.retry_after_s
             if pause is None:
@@ -103,10 +101,10 @@ def persist(
 
                 longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
                 pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-            if not error.retryable or number == max_retries or clock() + pause >= end:
+            if not error.retryable or number == max_retries or time.monotonic() + pause >= end:
                 raise
             logger.info("asking again in %.1f s: %s", pause, error.message)
-            sleep(pause)
+            time.sleep(pause)
     raise AssertionError("the loop returns or raises")
 
 

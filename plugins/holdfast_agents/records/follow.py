@@ -9,7 +9,6 @@ messages. A message that only the transcript has gets a time between those of it
 
 import os
 import re
-import stat
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
@@ -72,7 +71,7 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
             transcript, head = _settled(path, memo, event, patience_s)
         except (ConfigError, Corrupt) as error:
             problem = error.message
-            unread = unread or _holds_something(path)
+            unread = unread or memos.size(path) > 0
             continue
         services.recordings[path] = None
         if event.kind == events.COMPACTING:  # what a result says further than its journal is evidence in later sessions
@@ -83,15 +82,6 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)
     return Followed(problem, unread=unread)
-
-
-def _holds_something(path: str) -> bool:
-    """Whether ``path`` exists and is not an empty file."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return not stat.S_ISREG(status.st_mode) or status.st_size > 0
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:

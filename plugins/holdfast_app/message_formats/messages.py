@@ -191,8 +191,6 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         take_content(reading, _SAYING[role], content, key=key)
     _take_calls(row, key, reading)
     rest = {name: value for name, value in row.items() if name not in _READ and not _is_made(name, value)}
-    if isinstance(row.get("function_call"), dict):
-        del rest["function_call"]
     if role not in {"tool", "function"} and "name" in row:
         rest["name"] = row["name"]
     for name in [name for name in rest if "reasoning" in name or "thinking" in name]:
@@ -209,11 +207,8 @@ def _is_made(name: str, value: object) -> bool:
 
 
 def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
-    given = row.get("tool_calls")
-    calls = list(given) if isinstance(given, list | tuple) else [given]
-    if isinstance(row.get("function_call"), dict):  # before there were several
-        calls.append({"function": row["function_call"]})
-    for number, call in enumerate(calls):
+    calls = row.get("tool_calls")
+    for number, call in enumerate(calls if isinstance(calls, list | tuple) else [calls]):
         own = f"{key}#call{number}"
         if not isinstance(call, dict):
             reading.say("assistant", readable(call), key=own)
