@@ -197,8 +197,11 @@ def may_hold(plain: str, said: Sentence, share: float) -> bool:
     return True
 
 
-def stems_shared(plain: str, said: Sentence) -> int:
-    """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has."""
+def stems_shared(plain: str, said: Sentence, least: float = 0) -> int:
+    """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has. 0 when it
+    has fewer than ``least`` of them."""
+    if len(said.stems & _stems_of(plain)) < least:
+        return 0
     size, windows = said.size, defaultdict[int, set[str]](set)
     for at, stem in enumerate(_row(plain)):
         if stem in said.stems:
@@ -222,7 +225,13 @@ def _foreign(plain: str) -> list[str]:
 @lru_cache(_KEPT)
 def _row(plain: str) -> list[str]:
     """The words' stems in order, empty for a word without content."""
-    return list(map(_stem, _UNIT.findall(_undressed(plain))))
+    words = _undressed(plain)  # with spaces in place of signs
+    return list(map(_stem, words.split() if words.isascii() else _UNIT.findall(words)))
+
+
+@lru_cache(_KEPT)
+def _stems_of(plain: str) -> frozenset[str]:
+    return frozenset(_row(plain))
 
 
 @lru_cache(_KEPT)  # a journal's messages are compared with several sentences

@@ -48,9 +48,9 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
         if kind == "assistant" or not (kind == "user" or is_sentence):
             continue
         known = min(user, found["outside"][0]) if kind == "user" else found[kind][0]
-        if not strangers.may_hold(one.plain, said, max(_LEAST, known)):  # no larger share than known
+        share = strangers.stems_shared(one.plain, said, max(_LEAST, known) * len(said.stems)) / len(said.stems)
+        if not share:
             continue
-        share = strangers.stems_shared(one.plain, said) / len(said.stems)
         if kind == "user":
             own = strangers.stems_shared(_own(one.message.text), said) / len(said.stems)
             user, kind = max(user, own), "outside"
@@ -72,13 +72,8 @@ def _kind(one: strangers.Heard) -> str:
 def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, share: float) -> bool:
     """Whether the agent's own words, which come back in results, hold this ``share`` of the sentence's stems. Asked
     only of a message that holds most so far, because most of what is heard is the agent's."""
-    least = share - 0.5 / len(said.stems)  # between two numbers of stems
-    return any(
-        _kind(one) == "assistant"
-        and strangers.may_hold(one.plain, said, max(_LEAST, least))
-        and strangers.stems_shared(one.plain, said) > least * len(said.stems)
-        for one in heard
-    )
+    least = share * len(said.stems) - 0.5  # between two numbers of stems
+    return any(_kind(one) == "assistant" and strangers.stems_shared(one.plain, said, least) > least for one in heard)
 
 
 def clauses(text: str) -> list[str]:
