@@ -181,7 +181,7 @@ def _typed(text: str) -> str:
         return described[1].strip()
     lines = (line.strip() for line in rest.partition("\n")[2].splitlines())
     said = next((line for line in lines if line and not line.startswith("#")), "")
-    return said.removeprefix("Goal:").strip() if said[:1].isalpha() else ""
+    return said.removeprefix("Goal:").strip().partition(". ")[0] if said[:1].isalpha() else ""
 
 
 def outside(text: str) -> Iterator[str]:

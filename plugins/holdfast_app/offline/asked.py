@@ -28,7 +28,7 @@ _PASTED: Final = Lazy(
     r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
     r"|/[\w.-]+/[\w./-]+\s*\Z|\w+ '[^']{1,200}' (?:is|does|has|was) not? "
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
-    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌⎿⏺●✔✓✗❌✅]|\.\.\.|\.\w+\s+= )|[^=(]*[=(].*[;{]\s*\Z"
 )
 #: Beginnings of requests that correct the previous request, add to it or answer the agent's question.
 _REPLIES: Final = Lazy(
