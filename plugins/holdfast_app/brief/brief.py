@@ -132,7 +132,8 @@ def _text(
     commits = _commits(days, next((one.flush for one in (*work, closed) if one), ""))
     first, shown = resume(services, brief, closed, commits, facts.lines, session=session, max_chars=max_chars)
     lacks = ""
-    if not reading.facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
+    has_facts = reading.facts or brief.withheld
+    if not has_facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start
         lacks = upkeep.lacks_model(services, brief.memory)
     hints = (f"{lacks} {upkeep.model_step()}" if lacks else "", upkeep.proposed(services))
     first = "\n\n".join(filter(None, (first, *hints)))

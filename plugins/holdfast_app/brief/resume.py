@@ -103,7 +103,8 @@ def resume(
         lines += ["", notice]
     if not brief.work:
         unflushed = [one.is_unflushed() for one in journal.every(services.state)]
-        nothing = "No work is open." if unflushed else "No work is open. This memory is new and still empty."
+        is_new = not (unflushed or brief.memory or brief.user or brief.notes or brief.facts or brief.withheld)
+        nothing = "No work is open. This memory is new and still empty." if is_new else "No work is open."
         if waiting := sum(unflushed):
             many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
             nothing = (

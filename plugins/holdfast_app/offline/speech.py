@@ -22,9 +22,17 @@ from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
 from holdfast_app.records import ownlines
 
-#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.
+#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind, and a
+#: day of a month, as German writes it.
+_SHORTENED: Final = (
+    "e.g i.e etc vs approx Dr Mr Mrs Ms Prof St Inc Ltd Nr Fa Hr Hrn Fr z.B d.h bzw ca vgl usw"
+    " Jan Feb Aug Sept Oct Nov Dec"
+)
+_MONTHS: Final = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]"
 _SENTENCE_END: Final = Lazy(
-    r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)(?<!^\d.)(?<!^\d\d.)[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
+    r"[.!?](?<!^\d.)(?<!^\d\d.)(?<!\b[a-z].)(?<!\bz. B.)"
+    + "".join(rf"(?<!\b{re.escape(word)}.)" for word in _SHORTENED.split())
+    + rf"(?!(?:(?<=\b\d.)|(?<=\b\d\d.)) (?:{_MONTHS}))[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
 )
 #: A longer list item is read by sentence.
 MAX_ITEM_CHARS: Final = 320

@@ -139,9 +139,9 @@ def _overtakes(new: Statement, old: Statement) -> bool:
         return True
     # "We are not using Mollie after all" ends "We use Mollie for payments".
     used = [{*map(stem, slot.value)} for slot in old.slots if slot.kind == "with"]
-    if new.changes and "not" in new.states and new.words in used:
+    if new.changes and "not" in new.states and new.words in used and not _says_more(old, new):
         return True
-    if common < 2 or not new.moves:
+    if common < 2 or not new.moves or _says_more(old, new):
         return False
     if new.done and not old.done:
         return added <= new.verbs
@@ -155,6 +155,11 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
     said = ((frozenset(map(stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
     return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
+
+
+def _says_more(old: Statement, new: Statement) -> bool:
+    """Whether ``old`` has three names more than ``new``, as a list of tools has, so that it does not end with one."""
+    return len(old.names - new.words) > 2
 
 
 class Known(Generic[K]):
@@ -380,13 +385,12 @@ _ONE_AT_A_TIME: Final = ("zone", "units")
 #: What stands after it no longer holds.
 _INSTEAD: Final = Lazy(
     r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"
-    r"|nicht mehr|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
+    r"|nicht mehr|nicht(?= [\w.:/]*\d)|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
     r"|e non più|вместо|а не|больше не))\b"
     r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
     r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
     re.IGNORECASE,
 )
-_WORD: Final = Lazy(r"[a-z0-9]{3,}")
 _TOKEN: Final = Lazy(r"[a-z0-9][\w./-]*[a-z0-9]|[^\W_]{2,}|\d", re.IGNORECASE)
 
 
@@ -402,15 +406,17 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
         The budget cap is $800 total            From now on keep the budget under five hundred dollars
         The launch deadline is 2027-03-01       The launch moved to April 4
     """
-    old = [one for one in known if relation(new, one) is not Relation.DIFFERENT] or _named_by(new, known)
-    if old or not known:
+    old = [one for one in known if relation(new, one) is not Relation.DIFFERENT]
+    known = [one for one in known if not _says_more(read(one), read(new))]
+    if old := old or _named_by(new, known):
         return old
     values = _values(new)
     changes = read(new).changes or not {"new", "rather"}.isdisjoint(new.casefold().split())
     kinds = {kind for kind in values if changes or kind in _ONE_AT_A_TIME}
     rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
-    often = Counter(word for one in rivals for word in _words(one))
-    scores = [fsum(1 / often[word] for word in _words(new) & _words(one)) for one in rivals]
+    said = {one: {*map(stem, _named(one))} for one in (*rivals, new)}
+    often = Counter(word for one in rivals for word in said[one])
+    scores = [fsum(1 / often[word] for word in said[new] & said[one]) for one in rivals]
     best = max(scores, default=0.0)
     if (best or (len(rivals) == 1 and not kinds.isdisjoint(_ONE_AT_A_TIME))) and scores.count(best) == 1:
         return [rivals[scores.index(best)]]
@@ -439,7 +445,3 @@ def _values(text: str) -> dict[str, set[str]]:
         kind = hit.lastgroup or ""
         found.setdefault(kind, set()).add((text[hit.start() :] if kind == "answers" else hit[0]).casefold())
     return found
-
-
-def _words(text: str) -> set[str]:
-    return {stem(word) for word in _WORD.findall(text.casefold()) if word not in v.UNSAID}

@@ -29,6 +29,8 @@ _RULE: Final = (
     rf"{_FORGET}(.*?){_NOUN}(.*)",
     rf"(.*?\b|.*?){_NOUN}(.*?){_OVER}[了吧]*(.*)",
     rf"(?:ab \w+ )?gilt\b(.*?){_NOUN}(.*?)\bnicht mehr(.*)",
+    r"i(?:['’]ve| have)? changed my mind (?:about|on)\b(.+)",
+    rf"{_FORGET},? (?:what i (?:said|told you) about|was ich (?:über|zu)|lo que dije sobre)\b(.+?)(?: gesagt habe)?",
 )
 #: A sentence about what need not be done any more. The group is what.
 _NO_NEED: Final = (
@@ -69,7 +71,7 @@ _LANGUAGE: Final = Lazy(
 )
 _MARK: Final = "#"
 _WORD: Final = Lazy(r"#\d|[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
-_CLAUSE: Final = Lazy(r"\s*(?:[,;:(—，；：。]|[.!](?!\w))\s*")
+_CLAUSE: Final = Lazy(r"\s*(?:[,;:(—，；：。](?! was ich )|[.!](?!\w))\s*")
 _LEAD: Final = Lazy(r"^(?:(?:ok(?:ay)?|so|and|also|please|bitte|und|et|y|por favor)\b\W*|请)+", re.IGNORECASE)
 _SEVERAL: Final = Lazy(r"[.!?] +\S|[。！？].")
 _MORE: Final = (

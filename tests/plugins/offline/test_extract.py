@@ -198,6 +198,9 @@ def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_i
         ("Antworte auf Deutsch.", "Du musst nicht mehr auf Deutsch antworten."), ("请用中文回复我。", "这条规则作废。"),
         ("Réponds en allemand.", "Tu n'as plus besoin de répondre en allemand."),
         ("Responde en alemán.", "Ya no hace falta que respondas en alemán."), ("Usa tabs.", "Olvida esa regla."),
+        ("Always use bun.", "I changed my mind about bun, back to pnpm."),
+        ("Stop using semicolons in TypeScript.", "Forget what I said about semicolons, the linter wants them."),
+        ("Tests schreibe ich nie mit Hamcrest.", "Vergiss, was ich über Hamcrest gesagt habe."),
     ],
 )  # fmt: skip
 def test_extract__withdrawal_of_a_rule__names_it_and_is_no_rule(rule, said):
