@@ -30,7 +30,7 @@ _SHORTENED: Final = (
 )
 _MONTHS: Final = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]"
 _SENTENCE_END: Final = Lazy(
-    r"[.!?](?<!^\d.)(?<!^\d\d.)(?<!\b[a-z].)(?<!\bz. B.)"
+    r"[.!?](?<!^\d.)(?<!^\d\d.)(?<!\b[a-z].)(?<!\bz. B.)(?<!\b[ia]m \d.)(?<!\b[ia]m \d\d.)"
     + "".join(rf"(?<!\b{re.escape(word)}.)" for word in _SHORTENED.split())
     + rf"(?!(?:(?<=\b\d.)|(?<=\b\d\d.)) (?:{_MONTHS}))[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
 )

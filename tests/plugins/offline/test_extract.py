@@ -576,3 +576,15 @@ def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_mark
     summary = extract(("user", "Read the page."), ("tool", said, "WebFetch"), ("assistant", said)).summary
     (line,) = (line for line in summary.splitlines() if "id_rsa" in line)
     assert hostile.instructs(line)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The audit is on Dec. 4 with Mr. Lee and covers e.g. refunds.",
+        "Die Abnahme ist am 12. Januar bei Hrn. Prof. Meier.",
+        "Der Server steht z. B. in Raum Nr. 7 im 3. Stock.",
+    ],
+)
+def test_extract__abbreviation_or_date__does_not_end_the_sentence(said):
+    assert extract(("user", f"Fact: {said} Thanks!")).facts[0].content == said.rstrip(".")
