@@ -37,7 +37,6 @@ from holdfast_file.place import Place, is_shared, read_bytes
 #: Limit of a document, in bytes. Reading a longer one would slow every command down.
 _MOST_BYTES = 20_000_000
 _MOST_DOCUMENTS = 10_000  # four a day for seven years
-_INTENT = ""  # no document has this name
 _REPAIR = (
     "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
 )
@@ -48,9 +47,6 @@ class Documents:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        # Inodes with a durable name. A process killed between its rename and its folder flush leaves a file that
-        # accepts appends and can still vanish in a power cut.
-        self._settled: dict[str, int] = {}
 
     def read(self, name: str) -> Document | None:
         path = self._place.document(name)
@@ -78,7 +74,7 @@ class Documents:
                     # The caller may have met its own earlier write, see append.
                     durable.sync(path, private=False)
                 raise changed_between(name)
-            self._replace(name, path, data, new=stored is None)
+            self._replace(path, data, new=stored is None)
         return sha256(text)
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
@@ -93,9 +89,9 @@ class Documents:
                 return stored.revision
             added = appended(before, block, header)
             if not before or is_shared(path):
-                self._replace(name, path, (before + added).encode(), new=stored is None)
+                self._replace(path, (before + added).encode(), new=stored is None)
             else:
-                self._extend(name, path, Intent(name, len(before.encode()), added.encode()))
+                self._extend(path, Intent(name, len(before.encode()), added.encode()))
         return sha256(before + added)
 
     def delete(self, name: str) -> None:
@@ -107,7 +103,6 @@ class Documents:
                     durable.fsync_dir(os.path.dirname(path))  # so that "it is gone" is durable, too
                 raise no_document(name)
             durable.remove(path)
-            self._settled.pop(name, None)
 
     def names(self, prefix: str) -> list[str]:
         folder = prefix.rpartition("/")[0]
@@ -151,25 +146,19 @@ class Documents:
                 elif entry.is_file(follow_symlinks=False):
                     yield name
 
-    def _replace(self, name: str, path: str, data: bytes, *, new: bool) -> None:
+    def _replace(self, path: str, data: bytes, *, new: bool) -> None:
         if new:
             self._place.make_folder(os.path.dirname(path))
         durable.replace(path, data)
-        self._settled[name] = _inode(path)
 
-    def _extend(self, name: str, path: str, intent: Intent) -> None:
+    def _extend(self, path: str, intent: Intent) -> None:
         intents.note(self._place.intent, intent)
-        self._settle_name(_INTENT, self._place.intent)
         durable.append(path, intent.data, private=False)  # if it fails, the intent stays for the next writer
-        self._settle_name(name, path)
+        durable.fsync_dir(
+            os.path.dirname(path)
+        )  # a process killed between its rename and this left a name that can vanish
         with contextlib.suppress(Unavailable):  # the block is durable, and the next writer clears the finished intent
             intents.clear(self._place.intent)
-
-    def _settle_name(self, name: str, path: str) -> None:
-        inode = _inode(path)
-        if self._settled.get(name) != inode:
-            durable.fsync_dir(os.path.dirname(path))
-            self._settled[name] = inode
 
     def _recover(self) -> None:
         """Finish or undo an append interrupted by a crash or a failed disk. The caller holds the lock."""
@@ -198,11 +187,6 @@ def _text(body: bytes, name: str) -> str:
     if "\0" in text:
         raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
     return text
-
-
-def _inode(path: str) -> int:
-    with durable.reporting(path, "check"):
-        return os.stat(path, follow_symlinks=False).st_ino
 
 
 class FileBackend(ComposedBackend[Documents, FactFile]):

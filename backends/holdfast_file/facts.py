@@ -23,7 +23,7 @@ from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.mark import Mark
-from holdfast_file.place import Place, is_shared, may_be_shared, read_bytes
+from holdfast_file.place import Place, is_shared, read_bytes
 
 if TYPE_CHECKING:
     from holdfast.fs.safeopen import Identity
@@ -46,7 +46,6 @@ class FactFile:
         self._place = place
         self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
-        self._other_name = False  # whether it may have a second name or another owner
         self._mark = os.path.join(place.state, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
         self._waiting: list[bytes] | None = None  # lines of the batch under way
@@ -189,7 +188,7 @@ class FactFile:
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
         self._follow()
-        if self._key is not None and self._other_name and is_shared(self._path):
+        if self._key is not None and is_shared(self._path):
             self._suspect = True
         if self._short or self._unflushed:
             self._short = self._missing()
@@ -346,13 +345,11 @@ class FactFile:
             self._size += sum(map(len, lines)) + len(lines) - (not self._ended)
         now = self._identity() if torn else None  # the mark may be that of a file that replaced this one meanwhile
         if self._size < mark.size and now is not None and now[:2] == key[:2]:
-            raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE)
+            raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts")
 
-    def _corrupt(self, reason: str, next_step: str = repair.EDIT) -> Corrupt:
+    def _corrupt(self, reason: str) -> Corrupt:
         number = self._lines + 1
-        if reason.startswith("it is not JSON") and repair.damage(self._place):
-            next_step = repair.RESTORE
-        error = Corrupt(f"Line {number} of {self._place.facts!r} cannot be read: {reason}.", next_step=next_step)
+        error = Corrupt(f"Line {number} of {self._place.facts!r} cannot be read: {reason}.", next_step=repair.FIX)
         error.intact = tuple(self._index.listed(FactOrder.CREATED, None))
         self._forget()  # the next call reads again, and says so again
         return error
@@ -362,7 +359,4 @@ class FactFile:
         if not self._path:
             self._path = self._place.inside(self._place.facts)
         stat = self._place.regular(self._path)
-        if stat is None:
-            return None
-        self._other_name = may_be_shared(stat)
-        return identity_of(stat)
+        return None if stat is None else identity_of(stat)

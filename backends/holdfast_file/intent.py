@@ -37,7 +37,7 @@ class Intent(NamedTuple):
 def note(path: str, intent: Intent) -> None:
     """Write the intent. The file must be empty or missing, see :func:`clear`. Raises: Unavailable."""
     head = {"document": intent.name, "offset": intent.offset, "sha256": sha256_of(intent.data)}
-    durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
+    durable.append(path, json.dumps(head).encode() + b"\n" + intent.data)
 
 
 def pending(path: str) -> Intent | None:

@@ -30,8 +30,8 @@ _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')
 BEGINNINGS: Final = (b'{"id": ', b'{"op": ')
 #: Limit of a line. The longest names 100,000 evicted facts.
 MOST_BYTES: Final = 4 << 20
-_REQUIRED = {"id", "content", "category", "confidence", "createdAt"}
-_TEXTS = ("id", "content", "category", "createdAt", "source")
+_TEXTS: Final = ("id", "content", "category", "createdAt", "source")
+_KEYS: Final = {*_TEXTS, "confidence"}
 
 
 class Operation(NamedTuple):
@@ -151,28 +151,16 @@ def _ids(record: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _fact(record: dict[str, Any]) -> models.Fact:
-
     record.setdefault("source", "")
-    if missing := _REQUIRED - record.keys():
-        raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    if unknown := record.keys() - _REQUIRED - {"source"}:
-        raise ValueError(f"{', '.join(sorted(unknown))} is not known")
+    if wrong := _KEYS ^ record.keys():
+        raise ValueError(f"{', '.join(sorted(wrong))} is missing or not known")
+    if not_text := [key for key in _TEXTS if not isinstance(record[key], str)]:
+        raise ValueError(f"{', '.join(not_text)} is not a string")
     confidence = record["confidence"]
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         raise ValueError("confidence is not a number from 0 to 1")
-    for key in _TEXTS:
-        if not isinstance(record[key], str):
-            raise ValueError(f"{key} is not a string")  # noqa: TRY004 - one kind of error for a bad line
-    if not record["id"]:
-        raise ValueError("id is empty")
-    if record["category"] not in CATEGORIES:
-        raise ValueError(f"category is not one of {', '.join(CATEGORIES)}")
-    at = datetime.fromisoformat(record["createdAt"])  # without a zone it is taken as UTC (reading A13)
-    return models.Fact(  # brings attrs, which a store without facts does without
-        id=record["id"],
-        content=record["content"],
-        category=record["category"],
-        confidence=float(confidence),
-        created_at=at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC),
-        source=record["source"],
-    )
+    if not record["id"] or record["category"] not in CATEGORIES:
+        raise ValueError(f"id is empty, or category is not one of {', '.join(CATEGORIES)}")
+    at = datetime.fromisoformat(record.pop("createdAt"))  # without a zone it is taken as UTC (reading A13)
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return models.Fact(**record | {"confidence": float(confidence), "created_at": at})

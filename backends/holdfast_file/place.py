@@ -65,11 +65,6 @@ class Place(durable.StoreFolder):
         return durable.Line(os.path.join(self.state, "store"), timeout_s=self._timeout_s)
 
 
-def may_be_shared(found: os.stat_result) -> bool:
-    """Whether :func:`is_shared` needs a closer look, from the open file's status."""
-    return found.st_nlink > 1 or (hasattr(os, "geteuid") and found.st_uid != os.geteuid())
-
-
 def is_shared(path: str) -> bool:
     """Whether the file has another name or another owner. Then it is replaced by a new one."""
     folder, name = os.path.split(path)

@@ -9,10 +9,11 @@ from holdfast_file import mark as marks
 from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
-#: Next steps for a damaged file of facts.
-EDIT = "Repair or remove the line in an editor, or run `holdfast doctor --fix`. Until then holdfast writes no facts."
-RESTORE = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
-_FIX = "Repair the lines in an editor, or run `holdfast doctor --fix`, which keeps every whole line."
+#: The next step for a damaged file of facts.
+FIX = (
+    "Restore the file from a copy, or repair it in an editor, or run `holdfast doctor --fix`, which keeps every whole "
+    "line. Until then holdfast writes no facts."
+)
 
 
 def damage(place: Place) -> Damage | None:
@@ -21,20 +22,20 @@ def damage(place: Place) -> Damage | None:
     if data is None:
         return None
     if not data:
-        return Damage(f"{place.facts} is empty because it was cut off.", RESTORE, data)
+        return Damage(f"{place.facts} is empty because it was cut off.", FIX, data)
     told = conflicts.described(place.facts, data.decode("utf-8", "replace"))
     if told:
-        return Damage(told, _FIX, data)
+        return Damage(told, FIX, data)
     mark = marks.read(os.path.join(place.state, marks.FILE))
     whole = data.rfind(b"\n") + 1
     if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):
-        return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", _FIX, data)
+        return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", FIX, data)
     last = data.rfind(b"\n", 0, max(0, whole - 1)) + 1
     if last >= mark.size and durable.may_be_torn(data[last:whole], *BEGINNINGS):
         whole = last  # a power cut kept the line's length but not all of its bytes
     for number, line in enumerate(data[:whole].split(b"\n"), 1):
         if line.strip() and _is_bad(line):
-            return Damage(f"Line {number} of {place.facts} cannot be read.", _FIX, data)
+            return Damage(f"Line {number} of {place.facts} cannot be read.", FIX, data)
     return None
 
 

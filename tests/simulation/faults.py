@@ -36,7 +36,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a finished flush's marker counts after a power cut": (_BEGIN, "if old is not None and old.p", "if 0 and old.p"),
     "an unfinished flush's block is repeated": (_FLUSH + "check check", "noted(attempt) if earlier else ()", "()"),
     "an append has no intent": (_DOCUMENTS + "_extend", "intents.note(self._place.intent, intent)",
-        "durable.append(self._place.intent, b'', settled=True)"),
+        "durable.append(self._place.intent, b'')"),
     "a whole append is not flushed again": (_DOCUMENTS + "_recover", "durable.replace(path, body)", "pass"),
     "a torn block stays": (_DOCUMENTS + "_recover", "durable.truncate(path, pending.offset, private=False)", "pass"),
     "an old block is taken for durable": (_DOCUMENTS + "append", "durable.sync(path, private=False)", "pass"),

@@ -72,21 +72,13 @@ def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True
             _sync_names(folder)
 
 
-def append(
-    path: PathArg,
-    data: bytes,
-    *,
-    mode: int = 0o600,
-    private: bool = True,
-    flush: bool = True,
-    settled: bool = False,
-) -> int:
+def append(path: PathArg, data: bytes, *, mode: int = 0o600, private: bool = True, flush: bool = True) -> int:
     """Append ``data`` to ``path``, creating it if missing. Returns the data's start offset.
 
-    A new or empty file's name becomes durable before its first byte is written, so a file with content needs no
-    folder flush, even if its creator was killed. ``settled``: the caller does this for an empty file. Without ``flush``
-    a power cut may lose the data. Raises: Unavailable. The file is cut back to its old length, or removed if it was
-    new. If that fails too, part of the data remains; callers recognise such a torn tail by their framing and cut it.
+    A new or empty file's name becomes durable before its first byte is written, so a file with content needs no folder
+    flush, even if its creator was killed. Without ``flush`` a power cut may lose the data. Raises: Unavailable. The
+    file is cut back to its old length, or removed if it was new. If that fails too, part of the data remains; callers
+    recognise such a torn tail by their framing and cut it.
     """
     target = os.path.abspath(path)
     name, flags, offset = os.path.basename(target), os.O_WRONLY | os.O_APPEND, -1
@@ -97,7 +89,7 @@ def append(
             fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
         try:
             offset = os.fstat(fd).st_size
-            if flush and (new or not (offset or settled)):
+            if flush and not offset:
                 _sync_names(folder)
             _write_all(fd, data)
             if flush:
