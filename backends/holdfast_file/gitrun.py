@@ -107,11 +107,11 @@ def configure(root: str, key: str, value: str) -> bool:
     return setting(root, key)
 
 
-def merge_file(root: str, base: str, ours: str, theirs: str, *, timeout_s: float = 60.0) -> bool:
+def merge_file(root: str, base: str, ours: str, theirs: str) -> bool:
     """Merge into ``ours`` as git does. False with a conflict, which ``ours`` then shows, or without git."""
     program, labels = _program(root), ("-L", "ours", "-L", "base", "-L", "theirs")
     words = ("merge-file", *labels, ours, base, theirs)
-    return bool(program) and _started(program, os.path.dirname(program), {}, words, timeout_s) is not None
+    return bool(program) and _started(program, os.path.dirname(program), {}, words, 60.0) is not None
 
 
 def _is_its_own(work_tree: str) -> bool:

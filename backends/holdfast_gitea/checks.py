@@ -1,6 +1,6 @@
 """The ``holdfast doctor`` checks for a store in issues, for changes by people or machines that no reader shows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from holdfast import Holdfast
 from holdfast.api import Check, Outcome
@@ -15,7 +15,6 @@ from holdfast_gitea.log import Log
 from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.models import Comment, Issue
-from holdfast_keys.faults import Closed
 
 _NAME = "gitea"
 
@@ -34,10 +33,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def access(log: Log) -> Iterator[Check]:
     """Whether the token may write, who else can read the store, and whose records count."""
-    try:
-        log.repo.check_write()
-    except Closed as error:
-        yield _fail(error)
+    yield from _failing(log.repo.check_write)
     kind, logins = log.repo.readers()
     name = log.repo.name
     if kind in ("public", "internal"):
@@ -56,15 +52,10 @@ def access(log: Log) -> Iterator[Check]:
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and report edited, deleted and late records. Changes nothing."""
     log.index.refresh(whole=True)
-    try:
-        log.index.check_members()
-    except HoldfastError as error:
-        yield _fail(error)
+    if unknown_members := list(_failing(log.index.check_members)):
+        yield from unknown_members
         return
-    try:
-        log.check_own()
-    except HoldfastError as error:
-        yield _fail(error)
+    yield from _failing(log.check_own)
     for one in (one for one in log.authors.members.values() if one.state == "left"):
         step = f"Run `holdfast gitea invite {one.login} --revoke` again."
         yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
@@ -72,10 +63,7 @@ def inspect(log: Log) -> Iterator[Check]:
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield _warn(message, _about(log, issue))
     if not log.index.known(FACTS):
-        try:
-            log.load(FACTS)
-        except HoldfastError as error:
-            yield _fail(error)
+        yield from _failing(lambda: log.load(FACTS))
     for title, entries in log.index.titles().items():
         for entry in (one for one in entries if one.shown):
             message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
@@ -137,6 +125,14 @@ def _about(log: Log, one: Comment | Issue) -> str:
 
 def _ok(message: str) -> Check:
     return Check(name=_NAME, outcome=Outcome.OK, message=message)
+
+
+def _failing(call: Callable[[], object]) -> Iterator[Check]:
+    """The call's error, if it raises one."""
+    try:
+        call()
+    except HoldfastError as error:
+        yield _fail(error)
 
 
 def _fail(error: HoldfastError) -> Check:

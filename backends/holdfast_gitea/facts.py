@@ -27,8 +27,8 @@ TITLE: Final = FACTS
 _PART: Final = 256 << 10
 #: Facts in the table that people read.
 _SHOWN: Final = 200
-#: A fact's fields that an update may change.
-CHANGEABLE: Final = ("content", "category", "confidence", "source")
+#: A fact's fields that an update may change, with their types.
+CHANGEABLE: Final[Mapping[str, type]] = {"content": str, "category": str, "confidence": float, "source": str}
 
 Operation: TypeAlias = Add | Update | Remove
 #: An operation's outcome: its result, or the error it raised without changing anything.
@@ -248,7 +248,8 @@ def _operation(table: Mapping[str, Any]) -> Operation:
     if kind == "put":
         return Add(_fact(table["fact"]), _of(int, table["limit"]))
     if kind == "set":
-        return Update(_of(str, table["id"]), **{key: _value(key, table[key]) for key in CHANGEABLE if key in table})
+        fields: dict[str, Any] = {key: _of(kind, table[key]) for key, kind in CHANGEABLE.items() if key in table}
+        return Update(_of(str, table["id"]), **fields)
     if kind == "del":
         return Remove(_of(str, table["id"]), _of(str, table["source"]) if "source" in table else None)
     raise ValueError(kind)
@@ -258,19 +259,14 @@ def _fact(table: Mapping[str, Any]) -> Fact:
     return Fact(
         id=_of(str, table["id"]),
         created_at=serde.moment(_of(str, table["createdAt"])),
-        **{key: _value(key, table[key]) for key in CHANGEABLE},
+        **{key: _of(kind, table[key]) for key, kind in CHANGEABLE.items()},
     )
 
 
-def _value(key: str, value: object) -> Any:
-    if key != "confidence":
-        return _of(str, value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(key)
-    return float(value)
-
-
 def _of(kind: type, value: object) -> Any:
-    if type(value) is not kind:
+    """The value, which must be of that type; a number without a fraction counts as one with. Raises: TypeError."""
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
         raise TypeError(kind.__name__)
     return value

@@ -41,6 +41,34 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
     "40": ("found two writers in each other's way", "Try again."),
 }
 
+#: Words in an error without a state, of libpq, OpenSSL or the pool -> sentence and next step. The first that fit count.
+_BY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "password": _KNOWN["28P01"],
+    r'role "[^"]*" does not exist': _KNOWN["28000"],
+    "(role|database).*does not exist": _KNOWN["3D000"],
+    "connections of this process": (
+        "is not asked, because all connections of this process are in use",
+        "Try again, or raise `storage.connections`.",
+    ),
+    "in time": ("did not answer in time", "Try again, or raise `storage.timeout_s`."),
+    "does not match host name": (
+        "shows a certificate for another name",
+        "Write the certificate's name into `storage.server`, or give the server a certificate for this name.",
+    ),
+    "certificate verify failed|could not get local issuer": (
+        "shows a certificate that no trusted authority signed",
+        "Name your authority in `storage.server`: `?sslmode=verify-full&sslrootcert=/path/ca.pem`.",
+    ),
+    "does not support ssl": (
+        "offers no TLS, and nothing is sent to another machine without it",
+        "Switch TLS on at the server (`ssl = on`), see docs/teams.md.",
+    ),
+    "certificate|ssl": (
+        "cannot be reached over TLS as `storage.server` asks",
+        "Check `sslmode` and `sslrootcert` there.",
+    ),
+    "": ("does not answer", "Check that it is up and that `storage.server` is right, then try again."),
+}
 #: A missing column, a wrong type: another program changed the tables. And pages that the server cannot read.
 _DAMAGE: Final = ("42703", "42804", "XX001", "XX002")
 #: Raised by our functions, see the steps' SQL. The detail names the document, or the namespace.
@@ -59,46 +87,13 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
         return spoiled(error.diag.message_detail or "")
     if state == NOT_ALLOWED:
         return foreign(error.diag.message_detail or "", server)
-    found = _KNOWN.get(state) or _KNOWN.get(state[:2])
-    if found is None and not state:
+    if state:
+        unknown = f"failed ({state})", "Look at the server's log, then try again."
+        what, step = _KNOWN.get(state) or _KNOWN.get(state[:2]) or unknown
+    else:
         text = str(error).casefold()
-        if "password" in text:  # libpq reports a missing password without a state
-            found = _KNOWN["28P01"]
-        elif "does not exist" in text and ("role" in text or "database" in text):  # nor this
-            found = _KNOWN["28000" if re.search(r'role "[^"]*" does not exist', text) else "3D000"]
-        elif "connections of this process" in text:
-            found = (
-                "is not asked, because all connections of this process are in use",
-                "Try again, or raise `storage.connections`.",
-            )
-        elif "in time" in text:
-            found = ("did not answer in time", "Try again, or raise `storage.timeout_s`.")
-        else:
-            found = _of_tls(text)
-    what, step = found or (f"failed ({state})", "Look at the server's log, then try again.")
+        what, step = next(said for words, said in _BY_WORDS.items() if re.search(words, text, re.DOTALL))
     return Unavailable(f"The PostgreSQL server {server} {what}.", next_step=step)
-
-
-def _of_tls(text: str) -> tuple[str, str]:
-    """libpq's own errors have no state, only words of libpq and of OpenSSL."""
-    if "does not match host name" in text:
-        return (
-            "shows a certificate for another name",
-            "Write the certificate's name into `storage.server`, or give the server a certificate for this name.",
-        )
-    if "certificate verify failed" in text or "could not get local issuer" in text:
-        return (
-            "shows a certificate that no trusted authority signed",
-            "Name your authority in `storage.server`: `?sslmode=verify-full&sslrootcert=/path/ca.pem`.",
-        )
-    if "does not support ssl" in text:
-        return (
-            "offers no TLS, and nothing is sent to another machine without it",
-            "Switch TLS on at the server (`ssl = on`), see docs/teams.md.",
-        )
-    if "certificate" in text or "ssl" in text:
-        return "cannot be reached over TLS as `storage.server` asks", "Check `sslmode` and `sslrootcert` there."
-    return "does not answer", "Check that it is up and that `storage.server` is right, then try again."
 
 
 def spoiled(name: str) -> Corrupt:

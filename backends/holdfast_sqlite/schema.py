@@ -6,6 +6,8 @@ with any other schema is not opened.
 
 import os
 import sqlite3
+from contextlib import closing
+from functools import cache
 from typing import Final
 
 from holdfast.errors import Corrupt, Refused, Unsupported
@@ -42,7 +44,6 @@ STATEMENTS: Final = (
         seal TEXT NOT NULL)""",
 )
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-_INDEXES: Final = (("documents", 1), ("facts", 1), ("facts", 2))  # SQLite's own, of UNIQUE columns
 
 
 def create(connection: sqlite3.Connection) -> None:
@@ -114,21 +115,20 @@ def check_tables(connection: sqlite3.Connection, shown: str, *, lenient: bool = 
             next_step=RESTORE if lenient else f"Restore the file from a copy. Or: {_importing(shown)}",
         )
     if missing := _expected() - found:
-        raise Corrupt(f"{shown} lacks {min(row[1] for row in missing)!r}.", next_step=RESTORE)
+        raise Corrupt(f"{shown} lacks {min(str(row[1]) for row in missing)!r}.", next_step=RESTORE)
 
 
 def _importing(shown: str) -> str:
     return f"`holdfast import {shown}` shows the facts and documents in it, and adds them to a new store."
 
 
-def _expected() -> set[tuple[str, str, str, str | None]]:
-    made: set[tuple[str, str, str, str | None]] = set()
-    for statement in STATEMENTS:
-        _, kind, name, *rest = statement.split(maxsplit=5)
-        made.add((kind.lower(), name, rest[1] if kind == "INDEX" else name, statement))
-    for table, count in _INDEXES:
-        made.add(("index", f"sqlite_autoindex_{table}_{count}", table, None))
-    return made
+@cache
+def _expected() -> frozenset[tuple[object, ...]]:
+    """How SQLite itself describes the schema of a new store."""
+    with closing(sqlite3.connect(":memory:")) as new:
+        for statement in STATEMENTS:
+            new.execute(statement)
+        return frozenset(new.execute(_SCHEMA))
 
 
 def _plain(name: str) -> str:

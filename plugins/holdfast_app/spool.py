@@ -31,7 +31,7 @@ from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
-from holdfast_app.durable_queue import DAMAGED, DurableQueue, damaged_id
+from holdfast_app.durable_queue import DurableQueue, damaged_id
 from holdfast_app.journal.journal import Journal
 
 logger = log(__name__)
@@ -54,15 +54,10 @@ class Kept:
     session: str
     at: datetime
     server: str
-    receipt: Receipt | None = field(default=None)
+    receipt: Receipt | None = None
     flushed: dict[str, Any] = field(factory=dict, repr=False)
     error: str = ""
     next_step: str = ""
-
-    @receipt.validator
-    def _whole(self, _attribute: object, value: Receipt | None) -> None:
-        if value is None and not self.id.startswith(DAMAGED):
-            raise ValueError("a kept flush has a receipt")
 
     @property
     def is_damaged(self) -> bool:

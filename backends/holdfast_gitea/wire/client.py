@@ -207,10 +207,9 @@ class Repo:
 
     # --- comments
 
-    def comments(self, number: int, *, since: datetime | None = None) -> Comments:
-        """An issue's comments, by ascending id; with ``since`` those made or edited at or after that second. Deletions
-        do not show. Raises: NotFound when the issue does not exist."""
-        return self.transport.patiently(lambda: self._comments(number, since))
+    def comments(self, number: int) -> Comments:
+        """An issue's comments, by ascending id. Raises: NotFound when the issue does not exist."""
+        return self.transport.patiently(lambda: self._comments(number, None))
 
     def comment(self, comment_id: int) -> Comment | None:
         """The comment, or None when the repository has none of that id."""
@@ -312,7 +311,7 @@ class Repo:
     # ---
 
     def _comments(self, number: int, since: datetime | None) -> Comments:
-        """One try of :meth:`comments`."""
+        """One try of :meth:`comments`, with ``since`` for those made or edited at or after that second."""
         try:
             with self._in_issue(number):
                 answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import field, fields_dict, frozen, validators
 
 from holdfast import models
 from holdfast.api import PluginContext, hookimpl
+from holdfast.config import serde
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.text.plain import one_line
@@ -48,37 +49,40 @@ BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\
 PRIORITY: Final = re.compile(r"\b(priority|urgent|critical|p[0-2])\b", re.IGNORECASE)
 
 
-class IssueForge(Forge):
-    """A forge on a server, as its settings table says: ``server``, ``repository`` (where ``#12`` refers to),
-    ``repositories`` (further ones for the morning report), ``operator`` (its reader, by default the token's own user),
-    ``timeout_s`` and ``insecure_http``. Each flush leaves one comment per target, written once, and read back."""
+@frozen(kw_only=True)
+class Settings:
+    """The settings table of an :class:`IssueForge`: ``repository`` is where ``#12`` refers to, ``repositories`` are
+    further ones for the morning report, ``operator`` is its reader, by default the token's own user."""
 
-    known_settings: ClassVar[frozenset[str]] = frozenset(
-        {"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"}
-    )
+    server: str = ""
+    repository: str = ""
+    repositories: tuple[str, ...] = ()
+    operator: str = ""
+    timeout_s: float = field(default=TIMEOUT_S, validator=validators.gt(0))
+    insecure_http: bool = False
+
+
+class IssueForge(Forge):
+    """A forge on a server. Each flush leaves one comment per target, written once, and read back."""
+
+    known_settings: ClassVar[frozenset[str]] = frozenset(fields_dict(Settings))
     #: The server when the settings name none.
     default_server: ClassVar[str] = ""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        given = context.settings
-        self._server = (self._text("server", given) or self.default_server).rstrip("/")
+        table = {key: value for key, value in context.settings.items() if key in self.known_settings}
+        given = serde.structure(table, Settings, what=f"`[plugins.{self.name}]`")
+        self._server = (given.server.strip() or self.default_server).rstrip("/")
         if not self._server.startswith(("https://", "http://")):
             raise self._bad("server is missing or no address", 'Write it like server = "https://git.example.org".')
-        self._repository = self._text("repository", given)
-        self._operator = self._text("operator", given).removeprefix("@")
-        others = given.get("repositories", [])
-        if not isinstance(others, list) or not all(isinstance(name, str) for name in others):
-            raise self._bad("repositories is not a list of strings", 'Write it like repositories = ["owner/name"].')
-        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *others))))
+        self._repository = given.repository.strip()
+        self._operator = given.operator.strip().removeprefix("@")
+        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *given.repositories))))
         for name in self._repositories:
             if name.count("/") != 1:
                 raise self._bad(f"{name!r} is not a repository", 'Write it like "owner/name".')
-        timeout_s = given.get("timeout_s", TIMEOUT_S)
-        if not isinstance(timeout_s, int | float) or isinstance(timeout_s, bool) or not timeout_s > 0:
-            raise self._bad("timeout_s is not a number above 0", "It is in seconds.")
-        self._timeout_s = float(timeout_s)
-        self._insecure_http = given.get("insecure_http") is True
+        self._timeout_s, self._insecure_http = given.timeout_s, given.insecure_http
 
     @hookimpl
     def on_flush(self, payload: models.Payload, receipt: models.Receipt) -> Sequence[models.Evidence] | None:
@@ -174,12 +178,6 @@ class IssueForge(Forge):
         by = f"Session {code(one_line(receipt.session_id))}, {receipt.at:%Y-%m-%d %H:%M %Z}."
         last = f"id={self.item_id(receipt.flush_id, str(target))} kind=trail flush={receipt.flush_id}"
         return f"{told}\n\n{by} {story}".rstrip() + f"\n\n<!-- hf:rec {last} -->"
-
-    def _text(self, key: str, given: Mapping[str, object]) -> str:
-        value = given.get(key, "")
-        if not isinstance(value, str):
-            raise self._bad(f"{key} is not a string", "Put it in quotation marks.")
-        return value.strip()
 
     def _bad(self, problem: str, next_step: str) -> ConfigError:
         return ConfigError(f"In `[plugins.{self.name}]` {problem}.", next_step=next_step)
