@@ -10,7 +10,7 @@ repeats unfinished work. Daily notes are read and never written. Every run leave
 
 import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from types import EllipsisType
 from typing import Final
@@ -202,7 +202,8 @@ class _Run(Run):
         """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
         memory = memorytext.read(old, prose_is_item=True)
-        sources = self._sources(name, old, notes, heard, self._rejected(old, memory))
+        rejected, record = self._since_last(old, memory)
+        sources = self._sources(name, old, notes, heard, rejected)
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
@@ -216,7 +217,7 @@ class _Run(Run):
             title=memory.title or memorytext.TITLE,
             before=before,
             sources=sources,
-            record=self._record(before.items),
+            record=record,
             newest=max((one.at for one in said), default=None),
         )
         return check, said
@@ -231,25 +232,19 @@ class _Run(Run):
         self.note(plugin=plugin)
         return draft
 
-    def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
-        """The old items' confirmations. An item that the last dream did not see was written after it, by a user
-        or an agent, so it is newer than that dream's notes."""
-        record = confirmed.load(self.services.state)
-        last = when.mark(self.services.state).at
-        if last is not None and record:
-            for text in items:
-                record.setdefault(key_of(text), Confirmation(first=last, last=last + _AFTER))
-        return record
+    def _since_last(self, old: str, memory: memorytext.Memory) -> tuple[Rejected, dict[str, Confirmation]]:
+        """The rejected statements, with lines that a person removed since the last dream, and the items' confirmations.
 
-    def _rejected(self, old: str, memory: memorytext.Memory) -> Rejected:
-        """The rejected statements, with lines that a person removed since the last dream. A memory that is
-        missing as a whole was lost rather than rejected."""
-        rejected = Rejected(self.services)
-        last = when.mark(self.services.state).at
-        if old and last is not None:
-            gone = set(confirmed.load(self.services.state)) - {key_of(item.text) for item in memory.items}
-            rejected.add(gone, last, kept=not self.dry_run)
-        return rejected
+        A memory that is missing as a whole was lost rather than rejected. An item that the last dream did not see was
+        written after it, by a user or an agent, so it is newer than that dream's notes.
+        """
+        rejected, record = Rejected(self.services), confirmed.load(self.services.state)
+        last, there = when.mark(self.services.state).at, {key_of(item.text) for item in memory.items}
+        if last is not None and record:
+            if old:
+                rejected.add(set(record) - there, last, kept=not self.dry_run)
+            record = dict.fromkeys(there, Confirmation(first=last, last=last + _AFTER)) | record
+        return rejected, record
 
     def _sources(
         self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness, rejected: Rejected

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from holdfast.clock import must_be_moment
 from holdfast.config.serde import fact_out
-from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, must_be, must_be_whole
+from holdfast.errors import BadValue, NotFound, Refused, must_be, must_be_whole
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Remove, delete_fact, get_fact
@@ -237,19 +237,13 @@ class Facts:
         confidence = None if confidence is None else check_confidence(confidence)
         if content is not None:
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
-            key = duplicate_key(content)
-            for other in self.services.store.backend.facts():
-                if other.id != fact_id and duplicate_key(other.content) == key:
-                    step = "Update that one, or delete it first."
-                    raise DuplicateFact(f"Fact {other.id} already says that.", next_step=step)
         given: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
+        new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
         if fields:
             if content is not None and key_of(content) != key_of(old.content):
                 self._reject(old)
             self.rejected.lift(content or "")
-        new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
-        if fields:
             self._trace("updated", f"{' and '.join(fields)} changed by hand", old)
         logger.info("fact %s was updated", fact_id)
         return new
