@@ -34,8 +34,8 @@ class NotApplied(HoldfastError):
     """A dream ended without changing anything. The message gives the reason."""
 
 
-class NothingLasting(HoldfastError):
-    """The notes were read, and hold nothing for the memory."""
+class Skipped(HoldfastError):
+    """There is nothing to do."""
 
 
 @define(kw_only=True)
@@ -77,7 +77,7 @@ class Check:
         return tuple((text, one.last) for text in items if (one := self.record.get(key_of(text))))
 
     def checked(self, draft: str) -> str:
-        """The draft, ready to store. Raises: NotApplied, NothingLasting, Refused, PluginError."""
+        """The draft, ready to store. Raises: NotApplied, Skipped, Refused, PluginError."""
         before = self.before
         wanted = memorytext.read(draft)
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
@@ -105,7 +105,7 @@ class Check:
         left = evolve(left, items=self._without_older(left.items))
         if not left.items:
             if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
-                raise NothingLasting("The notes hold no facts or decisions for the memory.")
+                raise Skipped("The notes hold no facts or decisions for the memory.")
             raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
         return left.render(self.title)
 

@@ -26,7 +26,7 @@ from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, when
-from holdfast_app.dream.checking import Check, NotApplied, NothingLasting, Run
+from holdfast_app.dream.checking import Check, NotApplied, Run, Skipped
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
 from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
@@ -46,10 +46,6 @@ _STAGES: Final = 4
 WAIT_S: Final = 2.0
 #: Recorded time of an edit that the last dream did not see: just after that dream.
 _AFTER: Final = timedelta(seconds=1)
-
-
-class _Skip(HoldfastError):
-    """There is nothing to do."""
 
 
 def deep_dream(
@@ -109,7 +105,7 @@ class _Run(Run):
     def go(self) -> None:
         try:
             self._go()
-        except (_Skip, NothingLasting) as skip:
+        except Skipped as skip:
             self.end(Status.SKIPPED, skip.message, skip.next_step)
         except HoldfastError as error:
             self._failed(error.message, error.next_step)
@@ -128,25 +124,25 @@ class _Run(Run):
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
-            raise _Skip("It reads no notes, because it looks back 0 days.")
+            raise Skipped("It reads no notes, because it looks back 0 days.")
         mark = when.mark(services.state)
         if self.if_due and not self.force and (why := when.not_due(services, mark)):
-            raise _Skip(why)
+            raise Skipped(why)
         if self.if_due and self.days == settled.lookback_days:
             self.days = when.lookback(services, mark)
             self.note(lookback_days=self.days)
         notes = window(services, self.days)
         if not notes:
-            raise _Skip("No recent daily note has content.")
+            raise Skipped("No recent daily note has content.")
         digest = digest_of(notes)
         if not self.force:
             if digest == mark.digest:
                 message = "The notes have not changed since the last dream."
-                raise _Skip(message, next_step="Use `--force` to dream of them again.")
+                raise Skipped(message, next_step="Use `--force` to dream of them again.")
             waiting = dreamlog.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 step = "Review it with `holdfast dream review`."
-                raise _Skip("A dream of these notes waits for review.", next_step=step)
+                raise Skipped("A dream of these notes waits for review.", next_step=step)
         named, names = settled.plugin, services.plugins.implementing("on_dream")
         if named and named not in names:
             raise NotApplied(
@@ -181,7 +177,7 @@ class _Run(Run):
             report(3, _STAGES, "Comparing with the memory before")
             check.compare(old, new, force=self.force)
             story = check.story(draft.diary)
-        except NothingLasting:
+        except Skipped:  # the notes were read, and hold nothing for the memory
             if not self.dry_run:
                 when.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise

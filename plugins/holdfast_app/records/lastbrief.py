@@ -7,7 +7,7 @@ every purge removes the folder's files.
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -48,12 +48,10 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
 
 def read(services: Services) -> Kept | None:
     """The kept brief of this store; None if there is none or it cannot be read."""
-    with suppress(ValueError, KeyError, TypeError):
-        table = private.table(_path(services))
-        if table["store"] != _store(services):
-            return None
-        return Kept(str(table["text"]), datetime.fromisoformat(table["at"]).astimezone(UTC))
-    return None
+    table = private.table(_path(services))
+    if table.get("store") != _store(services):
+        return None
+    return Kept(table["text"], datetime.fromisoformat(table["at"]))
 
 
 def _path(services: Services) -> str:

@@ -111,7 +111,7 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
         repeated = repeated or ("integration" if len(workflows) >= WORKFLOWS_AFFECTED else "")
         seen = evolve(seen, trigger=seen.trigger or ("critical" if critical else repeated))
         book = evolve(book, sightings={**book.sightings, key: seen})
-        _save(services, book)
+        json_file.save(services.private(_FILE), book)
         if _due(book) and len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES):
             book = _write(services, book)
         return Captured(sighting=book.sightings[key], waiting=len(_due(book)))
@@ -155,7 +155,7 @@ def _write(services: Services, book: _Book) -> _Book:
         update.write(services, {Surface.PATTERNS: entries})
     done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}
     book = evolve(book, sightings=done, writes=(*_recent(services, book), services.now())[-CRITICAL_WRITES:])
-    _save(services, book)
+    json_file.save(services.private(_FILE), book)
     return book
 
 
@@ -166,7 +166,3 @@ def _lock(services: Services) -> durable.Lock:
 
 def _load(services: Services) -> _Book:
     return json_file.load(services.private(_FILE), _Book) or _Book()
-
-
-def _save(services: Services, book: _Book) -> None:
-    json_file.save(services.private(_FILE), book)

@@ -81,7 +81,7 @@ class Deliverable:
     @property
     def proof(self) -> str:
         """The proof in words, or an empty string."""
-        if is_link(self.evidence):
+        if is_reference(self.evidence) or path_of(self.evidence):
             return self.evidence.strip()
         if self.command.strip() and type(self.exit_status) is int and self.exit_status == 0:
             return f"`{self.command.strip()}` ended with exit status 0"
@@ -154,11 +154,6 @@ def update_from(data: object) -> MemoryUpdate:
     if not isinstance(data, Mapping):
         raise ConfigError("The update is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
     return structure(data, MemoryUpdate, what="The update")
-
-
-def is_link(text: str) -> bool:
-    """Whether ``text`` is a reference (URL, ``owner/repo#12``, ``#12``, commit, or path in the project)."""
-    return is_reference(text) or bool(path_of(text))
 
 
 def is_reference(text: str) -> bool:
