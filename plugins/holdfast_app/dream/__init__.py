@@ -27,7 +27,7 @@ _SURFACES = ("memory", "user", "profile")
 
 
 class Grounding:
-    """The plugin. Raises: ConfigError for an unknown or unusable setting."""
+    """The plugin. Raises: ConfigError for an unusable setting."""
 
     known_settings: ClassVar[tuple[str, ...]] = ("strict",)
     #: A project may only make it stricter.
@@ -36,14 +36,12 @@ class Grounding:
     }
 
     def __init__(self, *, context: PluginContext) -> None:
-        settings = context.settings
-        self.strict = settings.get("strict", False)
-        if set(settings) - {"strict"} or not isinstance(self.strict, bool):
+        strict = context.settings.get("strict", False)
+        if not isinstance(strict, bool):
             from holdfast.errors import ConfigError
 
-            name = next(iter(sorted(set(settings) - {"strict"})), "strict")
-            problem = f"plugins.grounding.{name} cannot be {settings[name]!r}."
-            raise ConfigError(problem, next_step="The one setting is: strict (true or false).")
+            raise ConfigError(f"plugins.grounding.strict cannot be {strict!r}.", next_step="It is true or false.")
+        self.strict = strict
 
     @hookimpl
     def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
@@ -52,4 +50,4 @@ class Grounding:
             return ()
         from holdfast_app.dream.grounding.check import findings
 
-        return findings(request, strict=bool(self.strict))
+        return findings(request, strict=self.strict)

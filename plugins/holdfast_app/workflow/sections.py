@@ -234,11 +234,6 @@ def _anchors(request: ValidationRequest, found: Outline, anchors: Sequence[str])
         wanted = heading_of(anchor)
         places = [h for h in found.headings if (h.level, h.text) == wanted]
         if not places:
-            other = next((h for h in found.headings if h.level == wanted[0] and _alike(h.text, wanted[1])), None)
-            if other:
-                message = f"`{_shown(other)}` is not the required `{anchor}`: its case differs"
-                fix = f"Write it as `{anchor}`."
-                yield _finding(request, "anchors/case", message, line=other.line, fix=fix, warning=True)
             yield _finding(request, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
         for again in places[1:]:
             message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
@@ -247,9 +242,8 @@ def _anchors(request: ValidationRequest, found: Outline, anchors: Sequence[str])
 
 
 def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
-    """Repeated optional headings, and headings that resemble an existing anchor."""
+    """Repeated optional headings, and headings that resemble a required anchor."""
     required = {heading_of(anchor) for anchor in anchors}
-    have = required & {(h.level, h.text) for h in found.headings}
     first: dict[tuple[int, str], int] = {}
     parent: list[str] = []
     for heading in found.headings:
@@ -257,10 +251,10 @@ def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str])
         parent += [""] * (heading.level - 1 - len(parent)) + [heading.text]
         if (heading.level, heading.text) in required:
             continue
-        near = next((a for a in have if a[0] == heading.level and _alike(a[1], heading.text)), None)
+        near = next((a for a in required if a[0] == heading.level and same_key(a[1]) == same_key(heading.text)), None)
         if near:
             message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
-            fix = "Merge the two sections, or rename this one."
+            fix = "Write it as the anchor, or merge it with that section."
             yield _finding(request, "anchors/case", message, line=heading.line, fix=fix, warning=True)
             continue
         # The same words under different parents mean different things: `### Notes` of two sections is fine.
@@ -280,10 +274,6 @@ def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."
             yield _finding(request, "anchors/empty", message, line=heading.line, fix=fix, warning=True)
-
-
-def _alike(one: str, other: str) -> bool:
-    return same_key(one) == same_key(other)
 
 
 def _shown(heading: Heading) -> str:
