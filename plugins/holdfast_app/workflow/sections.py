@@ -52,11 +52,11 @@ class Section(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """The new text, and by anchor the added entries and those already present."""
+    """The new text, and the added entries and those already present, each with its anchor."""
 
     text: str
-    added: Mapping[str, tuple[str, ...]]
-    known: Mapping[str, tuple[str, ...]]
+    added: Sequence[tuple[str, str]]
+    known: Sequence[tuple[str, str]]
 
 
 def heading_of(anchor: str) -> tuple[int, str]:
@@ -101,17 +101,16 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
     """
     new = text
     locate(text, entries, name)  # all of them, before the first is changed
-    added: dict[str, tuple[str, ...]] = {}
-    known: dict[str, tuple[str, ...]] = {}
+    added, known = list[tuple[str, str]](), list[tuple[str, str]]()
     for anchor, listed in entries.items():
         for entry in listed:
             line = _line(entry, f"{name} under `{anchor}`")
             section = locate(new, (anchor,), name)[anchor]
             if same_key(line) in {same_key(item.text) for item in section.items}:
-                known[anchor] = (*known.get(anchor, ()), line)
+                known.append((anchor, line))
             else:
                 new = _placed(new, section, line, line_of(entry.replaces), f"{name} under `{anchor}`")
-                added[anchor] = (*added.get(anchor, ()), line)
+                added.append((anchor, line))
     before, after = ([(h.level, h.text) for h in outline(one).headings] for one in (text, new))
     if before != after:
         raise Refused(

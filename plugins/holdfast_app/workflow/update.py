@@ -5,6 +5,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
 
 from attrs import evolve, frozen
 
@@ -156,8 +157,8 @@ def _write(services: Services, surface: Surface, old: str, edited: Edited, edit:
     return FileChange(
         surface=surface,
         name=name,
-        added=tuple((a, t) for a, items in sorted(edit.added.items()) for t in items),
-        known=tuple((a, t) for a, items in sorted(edit.known.items()) for t in items),
+        added=tuple(sorted(edit.added, key=itemgetter(0))),
+        known=tuple(sorted(edit.known, key=itemgetter(0))),
         written=written,
     )
 

@@ -35,7 +35,6 @@ _LEASE = timedelta(minutes=10)
 MAX_ATTEMPTS: Final = 5
 BACKOFF: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(hours=72)
-_TOO_LONG: Final = "they waited for more than 72 h"
 #: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
 #: A log longer than this is cut to its newest half.
@@ -129,8 +128,8 @@ class Queue(DurableQueue[Waiting]):
         taken: dict[str, Waiting] = {}
 
         def change(one: Waiting) -> Waiting | None:
-            if self._waited(one, now):
-                self._give_up([one], _TOO_LONG, now)
+            if one.attempts and now - one.since > _LONGEST:  # it is not tried for the first time
+                self._give_up([one], "they waited for more than 72 h", now)
                 return None
             if len(taken) < limit and wanted(one):
                 taken[one.id] = one = evolve(one, attempts=one.attempts + 1, due=now + _LEASE)
@@ -153,11 +152,10 @@ class Queue(DurableQueue[Waiting]):
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
-        late = self._waited(item, now)
         item = evolve(item, plugins=tuple(sorted(plugins)), error=error)
-        goes_on = item.attempts < MAX_ATTEMPTS and not late
+        goes_on = item.attempts < MAX_ATTEMPTS
         if not goes_on:
-            self._give_up([item], _TOO_LONG if late else f"the limit is {MAX_ATTEMPTS} attempts", now)
+            self._give_up([item], f"the limit is {MAX_ATTEMPTS} attempts", now)
         later = evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1)) if goes_on else None
         self.update(lambda one: (later and evolve(later, flush=one.flush)) if one.id == item.id else one)
         return goes_on
@@ -165,10 +163,6 @@ class Queue(DurableQueue[Waiting]):
     def log(self) -> list[GivenUp]:
         """The items given up, oldest first."""
         return list(self._log.entries())
-
-    def _waited(self, item: Waiting, now: datetime) -> bool:
-        """Whether it has waited too long. An untried item has not, because no model was called yet."""
-        return item.attempts > 0 and now - item.since > _LONGEST
 
     def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
         keys = ("since", "attempts", "error", "source", "plugins")
