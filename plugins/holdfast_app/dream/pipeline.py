@@ -81,12 +81,34 @@ def deep_dream(
 def is_due(services: Services) -> bool:
     """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
     Raises: Corrupt, Unavailable."""
-    mark = when.mark(services.state)
-    notes = window(services, when.lookback(services, mark))
-    if not notes or when.not_due(services, mark):
+    try:
+        _news(services, services.config.dream.lookback_days, if_due=True)
+    except Skipped:
         return False
-    waiting = dreamlog.proposal(services.state)
-    return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
+    return True
+
+
+def _news(
+    services: Services, days: int, *, force: bool = False, if_due: bool = False
+) -> tuple[int, Sequence[Note], str]:
+    """How many days of notes to dream of, these notes and their digest. Raises: Skipped when there is nothing new, or
+    with ``if_due`` when it is too early."""
+    mark = when.mark(services.state)
+    if days == 0:
+        raise Skipped("It reads no notes, because it looks back 0 days.")
+    if if_due and not force and (why := when.not_due(services, mark)):
+        raise Skipped(why)
+    if if_due and days == services.config.dream.lookback_days:
+        days = when.lookback(services, mark)
+    notes = window(services, days)
+    if not notes:
+        raise Skipped("No recent daily note has content.")
+    digest, waiting = digest_of(notes), dreamlog.proposal(services.state)
+    if digest == mark.digest and not force:
+        raise Skipped("The notes have not changed since the last dream.", next_step="`--force` dreams of them again.")
+    if waiting is not None and waiting.digest == digest and not force:
+        raise Skipped("A dream of these notes waits for review.", next_step="See it with `holdfast dream review`.")
+    return days, notes, digest
 
 
 # --- one run ---------------------------------------------------------------------------------------------------
@@ -123,26 +145,8 @@ class _Run(Run):
 
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
-        if self.days == 0:
-            raise Skipped("It reads no notes, because it looks back 0 days.")
-        mark = when.mark(services.state)
-        if self.if_due and not self.force and (why := when.not_due(services, mark)):
-            raise Skipped(why)
-        if self.if_due and self.days == settled.lookback_days:
-            self.days = when.lookback(services, mark)
-            self.note(lookback_days=self.days)
-        notes = window(services, self.days)
-        if not notes:
-            raise Skipped("No recent daily note has content.")
-        digest = digest_of(notes)
-        if not self.force:
-            if digest == mark.digest:
-                message = "The notes have not changed since the last dream."
-                raise Skipped(message, next_step="Use `--force` to dream of them again.")
-            waiting = dreamlog.proposal(services.state)
-            if waiting is not None and waiting.digest == digest:
-                step = "Review it with `holdfast dream review`."
-                raise Skipped("A dream of these notes waits for review.", next_step=step)
+        self.days, notes, digest = _news(services, self.days, force=self.force, if_due=self.if_due)
+        self.note(lookback_days=self.days)
         named, names = settled.plugin, services.plugins.implementing("on_dream")
         if named and named not in names:
             raise NotApplied(
@@ -153,7 +157,7 @@ class _Run(Run):
             raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
         self.note(plugin=named or names[0])
         if self.if_due and not self.dry_run:  # hooks start no second one beside it
-            when.set_mark(services.state, evolve(mark, tried=services.now()))
+            when.set_mark(services.state, evolve(when.mark(services.state), tried=services.now()))
         dreamlog.record(services.state, self.result)
         self._dream(notes, digest)
 

@@ -3,7 +3,6 @@
 The proposal waits for ``holdfast dream review``, as a dream's own result does with ``[dream] apply = "propose"``.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -92,7 +91,7 @@ def _said(services: Services) -> dict[str, str]:
 
 def _sentences(services: Services, path: str) -> Iterator[str]:
     session = journal.session_id_of(path)
-    if session is None or not os.path.isfile(path):
+    if session is None:
         return
     for entry in journal.Journal(services.state, session).of_kinds("message"):
         record = entry.record
