@@ -67,8 +67,8 @@ def answer_of(client: str, kind: str, reply: Reply) -> Answer:
     """``reply`` to a kind of event in the client's form."""
     if client in SHAPES:
         return _shaped_answer(client, kind, reply)
-    if client in _PLUGINS:
-        return _plugin_answer(kind, reply)
+    if client in _PLUGINS and kind != events.COMPACTING:  # for the model on stdout, for the user on stderr
+        return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
     return _codex_answer(kind, reply) if client == "codex" else _answer(kind, reply)
 
 
@@ -160,13 +160,6 @@ def _plugin_event(payload: Mapping[str, object], client: str) -> Event:
         tokens=_number(payload.get("tokens")),
         window=_number(payload.get("window")),
     )
-
-
-def _plugin_answer(kind: str, reply: Reply) -> Answer:
-    """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
-    if kind == events.COMPACTING:
-        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer(stdout=reply.context)
-    return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
 
 
 class Shape(NamedTuple):

@@ -46,23 +46,19 @@ def start(memory: Holdfast, event: Event) -> Reply:
     UNSAFE sessions come first, and the user sees them too. Raises: HoldfastError when memory cannot be read.
     """
     services = memory.services
-    if not services.is_remote:
-        try:
-            _remember(services, event)
-            return _started(memory, event)
-        except Unavailable as error:  # the disk accepts no writes, and can still be read
-            reply = opening(memory, event)
-            told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
-            return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
-    _remember(services, event)
-    backend = services.store.backend
     try:
-        with deadline(_PROBE_S):
-            backend.names(services.layout.name(Surface.HANDOFF))
+        _remember(services, event)
+        if services.is_remote:
+            with deadline(_PROBE_S):
+                services.store.backend.names(services.layout.name(Surface.HANDOFF))
         return _started(memory, event)
     except Unavailable as error:
-        log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
-        return _without_store(memory, event, error)
+        if services.is_remote:
+            log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
+            return _without_store(memory, event, error)
+        reply = opening(memory, event)  # the disk accepts no writes, and can still be read
+        told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
+        return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
 
 
 def _started(memory: Holdfast, event: Event) -> Reply:
@@ -71,17 +67,14 @@ def _started(memory: Holdfast, event: Event) -> Reply:
         reconcile(memory, event)
         memory.send_waiting(limit_s=_RECONCILE_S)
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
-    backend = services.store.backend
-    if not memory.services.is_remote:
+    if not services.is_remote:
+        return opening(memory, event)
+    with snapshot(), lastbrief.keeping(services) as keep:
         reply = opening(memory, event)
-    else:
-        with snapshot(), lastbrief.keeping(services) as keep:
-            reply = opening(memory, event)
-            room = "-" * _HEAD_CHARS
-            keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
-            warnings = [f"holdfast: {one}" for one in backend.check().warnings]
-            reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
-    return reply
+        room = "-" * _HEAD_CHARS
+        keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
+        warnings = [f"holdfast: {one}" for one in services.store.backend.check().warnings]
+        return reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
 
 
 def summary(memory: Holdfast, event: Event) -> Reply:

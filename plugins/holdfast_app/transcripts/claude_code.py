@@ -20,7 +20,7 @@ _BOOKKEEPING: Final = frozenset(
     {
         "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state",
         "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
-        "summary", "tag", "tools-used",
+        "summary", "system", "tag", "tools-used",
     }
 )  # fmt: skip
 #: Attachments with the client's own state, and with hook output (including holdfast's brief).
@@ -54,30 +54,24 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
     if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
         return True
-    if kind in _SPEECH or kind in {"system", "attachment"}:
-        reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
-        reading.at(row.get("timestamp"))
-    elif kind in _BOOKKEEPING:
-        reading.place(session_id=row.get("sessionId"))
-        return True
-    elif kind == "queue-operation":
-        _take_queued(row, position, reading)
-        return True
-    else:
+    if kind not in {*_SPEECH, *_BOOKKEEPING, "attachment", "queue-operation"}:
         return False
+    reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
+    reading.at(row.get("timestamp"))
     if kind == "attachment":
         return _take_attachment(row, position, reading)
-    if kind == "system":
-        return True
-    if left_out := _is_injected(row):
+    if kind == "queue-operation":
+        _take_queued(row, position, reading)
+    elif kind in _SPEECH and (left_out := _is_injected(row)):
         text = text_of(mapping(row.get("message")).get("content"))
         key = row_key(row.get("uuid"), position, left_out, text)
         if left_out == "summary":
             reading.summary(text, key=key)
         elif left_out != "interruption" and not text.startswith(_SILENT):  # a skill's, a hook's or a command's text
             _show(text, key, reading)
-        return True
-    return _take_speech(kind, row, position, reading)
+    elif kind in _SPEECH:
+        return _take_speech(kind, row, position, reading)
+    return True
 
 
 def _is_injected(row: Mapping[str, object]) -> str:
@@ -159,8 +153,6 @@ def _take_told(text: str, key: str, reading: Reading) -> bool:
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
     """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
     queue is passed to the running turn, so it adds all waiting prompts."""
-    reading.place(session_id=row.get("sessionId"))
-    reading.at(row.get("timestamp"))
     operation, waiting = row.get("operation"), reading.queued
     text = clean(row.get("content")).strip()
     if operation == "enqueue":

@@ -27,8 +27,8 @@ def recognises(row: Mapping[str, object]) -> bool:
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add the message's content; False when it is not a message."""
     info = mapping(row.get("info"))
-    role = clean(info.get("role"))
-    if role not in {"user", "assistant"} or not isinstance(row.get("parts"), list):
+    role, parts = clean(info.get("role")), row.get("parts")
+    if role not in {"user", "assistant"} or not isinstance(parts, list):
         return False
     reading.place(session_id=info.get("sessionID"), cwd=mapping(info.get("path")).get("cwd"))
     created = mapping(info.get("time")).get("created")
@@ -36,11 +36,10 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     if info.get("summary") is True:
         # A compaction part alone is only a request, and remains unanswered when a plugin blocks it.
         if not info.get("error"):
-            text = text_of(row.get("parts"))
+            text = text_of(parts)
             reading.summary(text, key=row_key(info.get("id"), position, "summary", text))
         return True
-    parts = row.get("parts")
-    for number, part in enumerate(parts if isinstance(parts, list) else []):
+    for number, part in enumerate(parts):
         reading.at(created)
         if isinstance(part, dict):
             _take_part(part, role, row_key(part.get("id"), position, str(number)), reading)
