@@ -54,10 +54,10 @@ def words(scope: str) -> tuple[str, ...]:
     return PLAIN if scope == "project" or lasting else THIS
 
 
-def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:
+def spelled(program: tuple[str, ...]) -> str:
     """The program quoted for a shell: POSIX shells, and on Windows both cmd and Git's bash, which agree on double
     quotes and forward slashes."""
-    if platform != "win32":
+    if sys.platform != "win32":
         return shlex.join(program)
     first, *rest = program
     path = first.replace("\\", "/")
