@@ -185,15 +185,14 @@ class Term:
         right: Sequence[int] = (),
         clipped: int | None = None,
     ) -> str:
-        """Aligned columns. The last one wraps under itself, columns in ``right`` are flush right, and column
-        ``clipped`` is shortened when a line would be too long.
+        """Aligned columns; empty without rows. The last one wraps under itself, columns in ``right`` are flush right,
+        and column ``clipped`` is shortened when a line would be too long.
         """
         body = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
         body = [[(self.plain(text), style) for text, style in row] for row in body]
-        titles = [[(title, "dim") for title in head]] if head else []
-        every = titles + body
-        if not every:
+        if not body:
             return ""
+        every = [[(title, "dim") for title in head], *body] if head else body
         widths = [max(cells(row[i][0]) for row in every) for i in range(len(every[0]))]
         if clipped is not None:
             over = visible(indent) + sum(widths) + 2 * (len(widths) - 1) - self.width

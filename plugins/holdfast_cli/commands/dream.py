@@ -7,7 +7,6 @@ from typing import Final
 
 from holdfast.config.serde import unstructure
 from holdfast.errors import HoldfastError
-from holdfast.text.humanize import count
 from holdfast_app import upkeep
 from holdfast_app.dream import when, write
 from holdfast_app.dream.dreamlog import DreamResult, Status
@@ -73,8 +72,7 @@ def show_log(out: Term, runs: Sequence[DreamResult]) -> None:
         )
         for run in runs
     ]
-    out.say(out.table(rows, head=("", "at", "what", "by", "outcome")))
-    out.say(f"\n  {count(len(rows), 'run')}")
+    out.say(out.table(rows, head=("", "at", "what", "by", "outcome")) or "No dream has run yet.")
 
 
 _RUN = ("lookback_days", "dry_run", "if_due", "force", "undo", "log")

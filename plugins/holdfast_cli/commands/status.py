@@ -149,7 +149,7 @@ def _list(call: Call) -> Answer:
         mark, _, word = state.cells(call.out, one)
         rows.append((mark, (short(one.id), "bold"), word, size, last, begun.get(one.id, "")))
     head = ("", "session", "state", "in context", "last turn", "began with")
-    call.out.say(call.out.table(rows, head=head, clipped=5) if rows else "No session has begun.")
+    call.out.say(call.out.table(rows, head=head, clipped=5) or "No session has begun.")
     return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]})
 
 

@@ -175,7 +175,7 @@ def _trust(call: Call) -> Answer:
         raise error.for_people() from None
     rows = {**found.withheld, **found.trusted}
     has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
-    _say_settings(out, root, found, rows)
+    _say_settings(out, found, rows)
     is_given = not has_asked or call.agrees(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if found.former else ""
@@ -205,11 +205,12 @@ def _trust(call: Call) -> Answer:
     return Answer(table, error=problem)
 
 
-def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, object]) -> None:
+def _say_settings(out: Term, found: Resolved, rows: Mapping[str, object]) -> None:
     if found.foreign:
         out.note("warn", f"{home_short(found.foreign)} belongs to another user")
-    state = "not in force without your trust" if found.withheld or found.foreign else "in force"
-    out.say(f"{count(len(rows), 'setting')} of {out.plain(found.source or home_short(root))}, {state}:")
+    if rows:
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)}, {state}:")
     table = [(key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()]
     out.say(out.table(table))
 
@@ -217,8 +218,8 @@ def _say_settings(out: Term, root: str, found: Resolved, rows: Mapping[str, obje
 def _list(call: Call) -> Answer:
     found = trust.records().values()
     rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in found]
-    call.out.say(call.out.table(rows, head=("project", "since", "settings")))
-    return Answer({"projects": [one._asdict() for one in found]})
+    text = call.out.table(rows, head=("project", "since", "settings")) or "No project is trusted."
+    return Answer({"projects": [one._asdict() for one in found]}, text)
 
 
 def _revoke(root: str) -> Answer:

@@ -107,9 +107,7 @@ def _add(data: dict[str, Any], key: str, more: list[Any]) -> None:
 
 def _show_update(out: Term, done: Updated, what: str) -> None:
     """Report per file."""
-    said = "already applied, nothing to do" if done.repeated else "everything was read back"
-    if not any(change.written for change in done.files):
-        said = "nothing was changed"
+    said = "everything was read back" if any(change.written for change in done.files) else "nothing was changed"
     out.say(f"{out.mark('ok')} {what}; {said}")
     for change in done.files:
         state = f"{len(change.added)} added" if change.written else "not changed"
