@@ -49,13 +49,15 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         plugins = [one for one in scopes if name == claude_code.NAME and _as_plugin(one)]
         if there or plugins or name in beats:
             none = False
-            yield from _installed(client, there, plugins)
+            found = [*_installed(client, there, plugins)]
             if client.holds != AGREED:
-                yield from _started_here(client, there, plugins)
-                yield _running(client, beats.get(name), there, root, now)
+                found += [*_started_here(client, there, plugins), _running(client, beats.get(name), there, root, now)]
+            yield from found
             elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
             gaps = "; ".join(filter(None, (elsewhere, client.around)))
-            yield _good(name, f"{client.label}; not covered: {gaps}" if gaps else client.label)
+            broken = any(one.outcome is Outcome.FAIL for one in found)
+            label = f"{client.label} once that is repaired" if broken else client.label
+            yield _good(name, f"{label}; not covered: {gaps}" if gaps else label)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
     if none:

@@ -118,7 +118,8 @@ def _show_cost(out: Term, spent: Cost) -> None:
     ]
     out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
     tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
-    share = f", {tokens / max(spent.said, 1):.1%} of about {spent.said:,} in the journals"
+    share = f", {tokens / spent.said:.1%} of" if spent.said > tokens else ", beside"
+    share += f" about {spent.said:,} in the journals"
     since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
     out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
     out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
