@@ -60,7 +60,9 @@ class GiteaTrail(IssueForge):
     def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterator[Activity]:
         from holdfast_gitea.trail import events
 
-        yield from events.of(server.repo(name), since, until, self._operator or me, me)
+        repo = server.repo(name)
+        yield from events.of(repo, since, until, self._operator or me, me)
+        yield from events.administrators(repo, me, self._state, since, until)
 
     def _open(self) -> Gitea:
         from holdfast_gitea.wire.client import Gitea

@@ -3,17 +3,21 @@
 Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 3 for pushes,
 tags and checks, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for
 reviews, 1 for each review with line comments, and 2 for its checks while it is open. At most :data:`MOST_DETAILED`
-issues. Without the scope ``read:repository`` an event says so.
+issues. Without the scope ``read:repository`` an event says so. For administrators 1, and 1 for each collaborator, if
+the token is an administrator's.
 """
 
 import itertools
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
+from holdfast.errors import StorageError
+from holdfast.fs import durable, private
 from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
 from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
@@ -25,6 +29,9 @@ from holdfast_keys.faults import Absent, Closed
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
+#: Collaborators whose rights are read, and the private file with those known to be administrators.
+_COLLABORATORS: Final = 20
+_ADMINS: Final = "forge-admins.json"
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
 #: Kinds of timeline events -> their text, with the row's body and references.
@@ -86,6 +93,25 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         why = "the token lacks `read:repository`" if isinstance(error, Closed) else "the server has none"
         what = f"Reviews, checks, releases, tags and pushes of {repo.name} are missing, because {why}."
         yield Activity(INCOMPLETE, repo.name, repo.url, what, until)
+
+
+def administrators(repo: Repo, me: str, state: str, since: datetime, until: datetime) -> Iterator[Activity]:
+    """New administrators other than ``me``. The server does not say since when, so the first report that sees one
+    notes it in the private folder ``state``."""
+    path = os.path.join(private.make(state), _ADMINS)
+    seen = private.table(path)
+    before = seen.get(repo.url)
+    now: dict[str, str] = {}
+    with suppress(StorageError):  # a report can do without them
+        listed = models.page(repo.get, "/collaborators", 1).data[:_COLLABORATORS]
+        for login in sorted({text(one, "login") for one in listed} - {me}):
+            if text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
+                now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
+        if now != before:
+            durable.replace(path, json.dumps({**seen, repo.url: now}).encode())
+    for login, at in now.items():
+        if at and since <= (first := datetime.fromisoformat(at)) <= until:
+            yield Activity("repository", repo.name, repo.url, f"{login} is an administrator now", first)
 
 
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:

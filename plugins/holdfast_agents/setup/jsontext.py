@@ -7,7 +7,7 @@ Paths are tuples of keys and indexes. Each function takes a document that :func:
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from holdfast.errors import ConfigError
 
@@ -29,13 +29,13 @@ class Item(NamedTuple):
 
 def read(text: str, name: str) -> dict[str, object]:
     """The object in ``text``. Raises: ConfigError with line and column for anything but plain JSON, and for a value
-    that is not an object."""
+    that is not an object; ConfigError for a duplicate key."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         _refuse(text, error.pos, name, f"is not plain JSON without comments and trailing commas: {error.msg}")
-    except RecursionError:
-        _refuse(text, 0, name, "is nested too deeply")
+    except (ValueError, RecursionError) as error:
+        _refuse(text, 0, name, f"is not valid JSON: {error}")
     if not isinstance(value, dict):
         _refuse(text, 0, name, "is not a JSON object")
     return value
@@ -73,6 +73,18 @@ def remove(text: str, path: Path, name: str) -> str:
     if at:
         return text[: items[at - 1].end] + text[items[at].end :]
     return text[: items[0].begin] + text[items[1].begin :]
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a JSON value")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    return members
 
 
 def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:

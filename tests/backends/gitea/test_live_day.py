@@ -261,6 +261,8 @@ def repository(day: Day) -> None:
     day(ana, "POST", "/releases", {"tag_name": "v2.0", "name": "Two"})
     day.expect(f" release by {ana}: released: Two")
     day(ana, "POST", "/releases", {"tag_name": "v3.0", "name": "Three", "draft": True})  # is not reported
+    day(me, "PUT", f"/collaborators/{mal}", {"permission": "admin"})
+    day.expect(f" repository: {mal} is an administrator now")
 
 
 def test_morning__everything_that_three_users_do__is_told_line_by_line(day, tmp_path, monkeypatch):
