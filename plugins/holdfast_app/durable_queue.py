@@ -185,15 +185,12 @@ class DurableQueue(Generic[T]):
 
     def rows(self) -> list[Row[T]]:
         """The lines, in order; none when the file is missing."""
-        return [Row(line, self._parsed(line)) for line in self._lines()]
+        lines = (private.read(self.path) or b"").splitlines(keepends=True)
+        return [Row(line, self._parsed(line)) for line in lines]
 
     def items(self) -> list[T]:
         """The items, in order. An unreadable line is the item that represents it."""
         return [row.item for row in self.rows() if row.item]
-
-    def count(self) -> int:
-        """The number of lines, without parsing them."""
-        return len(self._lines())
 
     def change(self, change: Callable[[list[Row[T]]], Sequence[Row[T]]]) -> None:
         """Replace the rows by ``change(rows)``, durably and under the lock. Without a difference only rows whose writer
@@ -239,9 +236,6 @@ class DurableQueue(Generic[T]):
     def row(item: T) -> Row[T]:
         """``item`` as a new line."""
         return Row(records.encode(unstructure(item)), item)
-
-    def _lines(self) -> list[bytes]:
-        return (private.read(self.path) or b"").splitlines(keepends=True)
 
     def _parsed(self, line: bytes) -> T | None:
         try:

@@ -75,7 +75,7 @@ class Deliveries:
                 return 0
             limit_s = START_LIMIT_S if limit_s is None else limit_s
             self._outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
-            return self._outbox.count()
+            return len(self._outbox.rows())
         except HoldfastError as error:
             logger.warning("the outbox could not be read: %s", error.message)
             return 1  # whatever it is: something waits there
