@@ -297,7 +297,7 @@ def test_facts__bad_line_in_the_middle__corrupt_naming_it(store, home, bad, why)
     assert len(list(store.facts())) == 3
 
 
-@pytest.mark.parametrize("tail", ["todo: add more", '{"i": 1', "\0\n\0x", '\0\0todo"}\n'])
+@pytest.mark.parametrize("tail", ["todo: add more", '{"i": 1', "\0\n\0x", '{"id": "\0\0todo', '\0\0todo"}\n'])
 def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(store, home, tail):
     store.add_fact(make_fact(1), 5)
     with (home / "facts.jsonl").open("a", newline="") as file:
