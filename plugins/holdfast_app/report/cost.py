@@ -5,6 +5,7 @@ refusals, and extraction its calls. Tokens are estimated as a quarter of the cha
 """
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -45,13 +46,13 @@ class Cost:
 
 
 def cost(services: Services) -> Cost:
-    """The cost in the records. Raises: Unavailable."""
+    """The cost in the records. Unreadable ones are omitted. Raises: Unavailable."""
     folder = services.private("heartbeats")
     since: list[datetime] = []
     events: list[Event] = []
     for name in private.names(folder):
         row = private.table(os.path.join(folder, name))
-        if "since" in row:
+        with suppress(ValueError, TypeError, KeyError, AttributeError):  # a person edited it
             since.append(moment(row["since"]))
             for event, (times, seconds, chars) in row["spent"].items():
                 events.append(Event(name.removesuffix(".json"), event, times, seconds, chars // _CHARS_PER_TOKEN))

@@ -198,8 +198,7 @@ def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_i
         ("Antworte auf Deutsch.", "Du musst nicht mehr auf Deutsch antworten."), ("请用中文回复我。", "这条规则作废。"),
         ("Réponds en allemand.", "Tu n'as plus besoin de répondre en allemand."),
         ("Responde en alemán.", "Ya no hace falta que respondas en alemán."), ("Usa tabs.", "Olvida esa regla."),
-        ("Always use bun.", "I changed my mind about bun, back to pnpm."),
-        ("Stop using semicolons in TypeScript.", "Forget what I said about semicolons, the linter wants them."),
+        ("Use bun.", "I changed my mind about bun, back to pnpm."), ("Use tabs.", "Forget what I said about tabs."),
         ("Tests schreibe ich nie mit Hamcrest.", "Vergiss, was ich über Hamcrest gesagt habe."),
     ],
 )  # fmt: skip
@@ -578,13 +577,6 @@ def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_mark
     assert hostile.instructs(line)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The audit is on Dec. 4 with Mr. Lee and covers e.g. refunds.",
-        "Die Abnahme ist am 12. Januar bei Hrn. Prof. Meier.",
-        "Der Server steht z. B. in Raum Nr. 7 im 3. Stock.",
-    ],
-)
-def test_extract__abbreviation_or_date__does_not_end_the_sentence(said):
+def test_extract__abbreviation_or_date__does_not_end_the_sentence():
+    said = "Die Abnahme ist z. B. am 12. Januar oder Dec. 14 mit Mr. Lee in Raum Nr. 7 im 3. Stock."
     assert extract(("user", f"Fact: {said} Thanks!")).facts[0].content == said.rstrip(".")
