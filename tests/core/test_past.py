@@ -180,6 +180,7 @@ def test_adopt__session_is_packed_here__keeps_its_journal_and_the_other_has_a_ne
 @pytest.mark.req("R070")
 def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(packs, "KEPT", 1)
+    monkeypatch.setattr(packs, "_LIMIT_S", 60)
     for n in range(1, 500, 11):
         root = tmp_path / str(n)
         state = root / ".holdfast" / "state"
@@ -189,7 +190,7 @@ def test_kill__before_calls_of_packing__every_session_is_whole(tmp_path, monkeyp
             monkeypatch.setattr(packs, "_MORE", 9)
             end(memory, "c")
         monkeypatch.setattr(packs, "_MORE", 1)
-        is_killed = dies(n, partial(packs.tidy, str(state), limit_s=60))
+        is_killed = dies(n, partial(packs.tidy, str(state)))
         with Holdfast.open(root) as memory:
             assert memory.sessions() == ["a", "b", "c"]
             for name in "abc":

@@ -1,9 +1,9 @@
 """``holdfast trust``: settings, stored memory and private state that came with a project and need the user's word."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from attrs import asdict, frozen
 
@@ -26,6 +26,9 @@ from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.commands.config import as_text, masked
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
+
+#: Characters that the review shows in all.
+_MOST_SHOWN: Final = 1_000_000
 
 
 def _meaning(key: str) -> str:
@@ -59,6 +62,7 @@ class Withheld:
         facts = tuple(store.withheld_facts())
         listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
         listed += [("facts", fact.id, fact.content) for fact in facts]
+        listed = list(_within(listed))
         masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
         rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
         return cls(passages, facts, rows)
@@ -77,6 +81,15 @@ class Withheld:
             last = name
             first, *rest = text.split("\n")
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
+
+
+def _within(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """The rows, with the number of lines in place of texts that a person would not read either."""
+    left = _MOST_SHOWN
+    for name, place, text in rows:
+        left -= len(text)
+        lines = f"({count(text.count(chr(10)) + 1, 'line')}, too long to be shown: open the file)"
+        yield name, place, text if left >= 0 else lines
 
 
 def _adopt(call: Call) -> Answer:

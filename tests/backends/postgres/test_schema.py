@@ -25,7 +25,7 @@ def test_migrate__database_without_tables__makes_them_once(cluster, command):
         "before": 0,
         "after": schema.LATEST,
     }
-    assert "up to date" in command(url, "a", "migrate")[1]
+    assert "the postgres store is ready" in command(url, "a", "migrate")[1]
 
 
 def test_tables__of_a_later_version__left_alone(cluster, opened):
