@@ -12,13 +12,14 @@ The condition and the evidence are the caller's statements. holdfast does not ju
 
 import hashlib
 import json
+import os
 from collections.abc import Collection
-from typing import Literal
+from contextlib import suppress
 
 from attrs import evolve, frozen
 
-from holdfast.config.serde import stamp, unstructure
-from holdfast.errors import BadValue, Refused
+from holdfast.config.serde import moment, stamp, unstructure
+from holdfast.errors import BadValue, Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
@@ -34,14 +35,22 @@ _FOLDER = "workflows"
 
 @frozen(kw_only=True)
 class Record:
-    """The stored record of a workflow. Times are ISO-8601. ``key`` identifies the update that ended it."""
+    """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
+    that ended it. Raises: ValueError for an unknown state or an unreadable time, which a damaged record can have."""
 
     name: str
-    state: Literal["open", "ended"]
+    state: str
     started: str
     loaded: tuple[str, ...] = ()
     ended: str = ""
     key: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if self.state not in ("open", "ended"):
+            raise ValueError("the state is neither open nor ended")
+        moment(self.started)
+        if self.ended or self.state == "ended":
+            moment(self.ended)
 
 
 @frozen(kw_only=True)
@@ -67,7 +76,7 @@ class Workflow:
     @property
     def record(self) -> Record | None:
         """The stored record. Raises: Corrupt when the record is damaged; Unavailable."""
-        return json_file.load(self._path, Record)
+        return _read(self._path, self.name)
 
     @property
     def is_open(self) -> bool:
@@ -142,10 +151,22 @@ class Workflow:
 
 def records(services: Services) -> list[Record]:
     """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
-    found = (json_file.load(services.private(_FOLDER, f"{name}.json"), Record) for name in WORKFLOWS)
+    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 
 
 def unfinished(services: Services) -> tuple[str, ...]:
     """Names of open workflows. Raises: Corrupt for a damaged record; Unavailable."""
     return tuple(record.name for record in records(services) if record.state == "open")
+
+
+def _read(path: str, name: str) -> Record | None:
+    """Raises: Corrupt for a damaged record, and for one of another workflow; Unavailable."""
+    with suppress(Corrupt):
+        record = json_file.load(path, Record)
+        if record is None or record.name == name:
+            return record
+    raise Corrupt(
+        f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
+        next_step=f"Run `holdfast workflow start {name}` to replace the record.",
+    )
