@@ -154,9 +154,7 @@ class Documents:
     def _extend(self, path: str, intent: Intent) -> None:
         intents.note(self._place.intent, intent)
         durable.append(path, intent.data, private=False)  # if it fails, the intent stays for the next writer
-        durable.fsync_dir(
-            os.path.dirname(path)
-        )  # a process killed between its rename and this left a name that can vanish
+        durable.fsync_dir(os.path.dirname(path))  # a killed process's rename may not be durable yet
         with contextlib.suppress(Unavailable):  # the block is durable, and the next writer clears the finished intent
             intents.clear(self._place.intent)
 

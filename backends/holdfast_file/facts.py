@@ -1,7 +1,8 @@
 """Facts in ``facts.jsonl``: one appended and flushed line per operation. Mostly dead files are rewritten.
 
-The file is authoritative, and memory follows it. Each call checks the file's identity, size and time, and reads it
-again when another process changed it. Readers need no lock, because they skip an incomplete last line.
+The file is authoritative, and memory follows it. Each call checks the file's identity, size and time, reads lines
+appended by other processes, and starts again when the file was replaced. Readers need no lock, because they skip an
+incomplete last line.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
@@ -61,7 +62,7 @@ class FactFile:
         self._size = 0  # bytes read so far
         self._lines = 0  # lines among them
         self._kept = 0  # lines of tombstones among them
-        self._last = b""  # the last line, for the mark
+        self._last = b""  # the last line, to notice when it was replaced
         self._ended = True  # whether it ended with a newline
 
     # --- the calls
@@ -261,14 +262,15 @@ class FactFile:
     # --- following the file
 
     def _follow(self) -> None:
-        """Read the file when it is no longer the one that this process left."""
+        """Read the lines added since the last call, or all of them when the file was replaced."""
         key = self._identity()
         if key == self._key:
             return
-        self._forget()
         if key is None:
+            self._forget()
             return
         if not key[SIZE]:
+            self._forget()
             raise Corrupt(
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
@@ -281,14 +283,29 @@ class FactFile:
         with durable.reporting(self._place.facts, "read"):
             try:
                 with safeopen.reader(self._path, private=False) as file:
-                    key = identity_of(os.fstat(file.fileno()))
-                    mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
-                    data = file.read()
+                    self._read(file)
             except FileNotFoundError:
-                return
-        self._unflushed = True
-        self._take(data, mark, key)
+                self._forget()
+
+    def _read(self, file: BinaryIO) -> None:
+        key = identity_of(os.fstat(file.fileno()))
+        if not self._continues(file, key):
+            self._forget()
+        if key != self._key:
+            self._unflushed = True
+            mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
+            file.seek(self._size)
+            self._take(file.read(), mark, key)
         self._key = key
+
+    def _continues(self, file: BinaryIO, key: Identity) -> bool:
+        old = self._key
+        if old is None or old[:2] != key[:2] or key[SIZE] < self._size:
+            return False
+        if key[SIZE] == old[SIZE] and key[TIME:] != old[TIME:]:
+            return False  # not an append
+        file.seek(self._size - len(self._last))
+        return file.read(len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
         """Apply the whole lines of the file ``key``. A torn line at the end is not read; the next writer cuts it."""

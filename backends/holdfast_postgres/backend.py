@@ -141,8 +141,15 @@ class PostgresBackend(StorageBackend):
         return found([name], self.database.read(self._asked([name]))[0])[name]
 
     def write(self, name: str, text: str, expected: str | None = None) -> str:
-        self.commit([Write(name=name, text=text, expected=expected)])
-        return sha256(text)
+        statement = self._statement(Write(name=name, text=text, expected=expected))
+        revision = sha256(text)
+        try:
+            self.database.commit(statement)
+        except Conflict:
+            stored = self.read(name) if self.database.was_repeated else None
+            if stored is None or stored.revision != revision:  # else the first try's answer was lost
+                raise
+        return revision
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         statement = self._statement(Append(name=name, block=block, header=header, block_id=block_id))

@@ -53,6 +53,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
         self._immutable = False  # opened as a file without writers
+        self._schema = -1  # the schema's stamp when it was last checked for writing, -1 when it was not
         self._flushed = False  # whether all that can be read is known to be durable
         self._change: Change | None = None  # the transaction under way
         self._changes_before = 0  # of the connection, as the transaction began
@@ -194,11 +195,16 @@ class Database:
         return Change(sql, last - gone, removed, last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
-        sql.execute("PRAGMA journal_mode = WAL")  # a copy made by VACUUM INTO, say, has another one
+        if self._schema < 0:
+            sql.execute("PRAGMA journal_mode = WAL")  # a copy made by VACUUM INTO, say, has another one
         sql.execute("BEGIN IMMEDIATE")
         try:
-            schema.check(sql, self.place.path)  # another program may just have added a trigger
-            sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
+            if self._schema < 0:
+                sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
+            stamp = schema.number(sql, "schema_version")
+            if stamp != self._schema:  # another program may just have added a trigger
+                schema.check(sql, self.place.path)
+                self._schema = stamp
         except BaseException:
             self._undo(sql)
             raise
@@ -221,8 +227,11 @@ class Database:
 
     def _is_same_file(self) -> bool:
         """Whether the open file is still the file at its path. Merging the log changes the file and is allowed for."""
-        known, found = self._identity, self.place.look()
-        if known is None or found is None or found[:2] != known[:2]:
+        known = self._identity
+        if known is None or self.place.still(known):
+            return known is not None
+        found = self.place.look()
+        if found is None or found[:2] != known[:2]:
             return False
         self._identity = found
         return True
@@ -250,13 +259,14 @@ class Database:
 
     def _current(self) -> sqlite3.Connection | None:
         """The connection to the current file, opened again when the file was replaced or changed."""
+        known = self._identity
         if self._change is not None:
             return self._change.sql
         if self._closed:
             raise Unavailable("The store was closed.", next_step="Open it again.")
-        known, identity = self._identity, self.place.look()
-        if identity is not None and identity == known and not (self._immutable and self.place.unmerged()):
+        if known is not None and self.place.still(known) and not (self._immutable and self.place.unmerged()):
             return self._connection
+        identity = self.place.look()
         if identity is None or known is None or identity[:2] != known[:2]:
             self._drop()
         if identity is None:

@@ -90,6 +90,13 @@ class Place(durable.StoreFolder):
                 found = (one.st_dev, one.st_ino) if name == self.file else found
         return found
 
+    def still(self, known: Identity) -> bool:
+        """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""
+        try:
+            return identity_of(os.lstat(self.database)) == known
+        except OSError:
+            return False
+
     def put_aside(self) -> str:
         """Rename the database and its log, and return the new path. Raises: Unavailable."""
         new = put_aside_name(self.file)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from holdfast import models
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, receipt_from, stamp
+from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
@@ -156,7 +156,11 @@ def rewrite(path: str, data: bytes | None) -> None:
 
 
 def _forgotten(services: Services) -> dict[str, datetime]:
-    return json_file.load_if_readable(services.private(FORGOTTEN), dict[str, datetime]) or {}
+    table: dict[str, datetime] = {}
+    for key, at in private.table(services.private(FORGOTTEN)).items():
+        with suppress(ValueError, TypeError):
+            table[key] = moment(at)
+    return table
 
 
 def _key(name: str) -> str:

@@ -40,6 +40,9 @@ _PLAIN: Final = {
     "convert_to_draft": "made a draft", "ready_for_review": "ready for review", "pinned": "pinned",
 }  # fmt: skip
 _VERDICTS: Final = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested changes", "COMMENTED": "reviewed"}
+_REVIEWS: Final = {
+    "approved by": ("APPROVED",), "changes by": ("CHANGES_REQUESTED",), "reviewed by": tuple(_VERDICTS),
+}  # fmt: skip
 _BAD: Final = ("failure", "timed_out", "cancelled", "action_required", "startup_failure")
 _MARK: Final = "<!-- hf:rec id="
 _moment = datetime.fromisoformat
@@ -87,14 +90,15 @@ class GitHub(IssueForge):
             return states
         if about == "assigned to":
             return {one["login"] for one in issue.get("assignees") or ()}
+        if about == "labels":
+            return {_label(one) for one in issue["labels"]}
         if "pull_request" not in issue:
             return None
         if about == "merged by":
             return {_login(server.get(f"{repo}/pulls/{target.number}").data.get("merged_by"))} - {""} or None
-        if about != "approved by":
-            return None
         reviews = server.rows(f"{repo}/pulls/{target.number}/reviews")
-        return {_login(one["user"]) for one in reviews if one["state"] == "APPROVED"}
+        wanted = _REVIEWS.get(about)
+        return {_login(one["user"]) for one in reviews if one["state"] in wanted} if wanted else None
 
     def _of_name(self, server: Transport, ask: Ask) -> set[str] | None:
         name = quote(ask.target, safe="")

@@ -25,6 +25,11 @@ Facts = dict[Ask, Collection[str]]
 MOST: Final = 20
 #: Newest commits of a branch or pull request whose checks are read, and open pull requests for a claim about any.
 _COMMITS: Final = 8
+_REVIEWS: Final = {
+    "approved by": ("APPROVED",),
+    "changes by": ("REQUEST_CHANGES",),
+    "reviewed by": ("APPROVED", "REQUEST_CHANGES", "COMMENT"),
+}
 
 
 def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[str, Target], since: datetime) -> Facts:
@@ -80,9 +85,10 @@ def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: da
         return {"absent"} if issue is None else set(_states(repo, issue, since))
     if issue is None:
         return None
-    if about == "assigned to":
-        changes = (row for row in _changes(repo, issue, since) if row.get("type") == "assignees")
-        return {*issue.assignees, *(text(row, "assignee", "login") for row in changes)}
+    if about in ("assigned to", "labels"):
+        found = set(issue.labels if about == "labels" else issue.assignees)
+        kind, path = ("label", ("label", "name")) if about == "labels" else ("assignees", ("assignee", "login"))
+        return found | {text(row, *path) for row in _changes(repo, issue, since) if row.get("type") == kind}
     if not issue.is_pull:
         return None
     if about == "merged by":
@@ -90,10 +96,13 @@ def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: da
     if about == "checks":
         rows = _rows(repo, f"/pulls/{number}/commits", limit=PAGE)
         return _checks(repo, [text(row, "sha") for row in rows][:_COMMITS]) or None
-    if about != "approved by":
+    if about not in _REVIEWS:
         return None
     reviews = _rows(repo, f"/pulls/{number}/reviews")
-    return {text(row, "user", "login") for row in reviews if row.get("state") == "APPROVED"}
+    people = {text(row, "user", "login") for row in reviews if row.get("state") in _REVIEWS[about]}
+    if about == "reviewed by":
+        people |= {one.author for one in repo.comments(number).values}
+    return people
 
 
 def _states(repo: Repo, issue: Issue, since: datetime) -> Iterator[str]:

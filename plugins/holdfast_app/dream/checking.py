@@ -94,6 +94,13 @@ class Check:
                 refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
                 items.append(item)
+        text = evolve(wanted, items=items).render(self.title)
+        limit = sum(len(text) for _, text in self.sources) + len(memorytext.TITLE) + 100
+        if len(text) > limit:
+            raise NotApplied(
+                f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
+                next_step="Write a memory shorter than its source documents.",
+            )
         items = self._within(self._without_older(items))
         text = evolve(wanted, items=items).render(self.title)
         # A user's own line that the dreamer kept is kept, even when a validator objects to it.

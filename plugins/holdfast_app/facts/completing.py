@@ -81,7 +81,9 @@ def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work
     journal. ``derived`` names the unstated fields."""
     last, work = attempt.session.last_flush, _open_work(services, attempt, entries)
     rules = tuple(dict.fromkeys(rule for one in entries for rule in one.rules))
-    known = ((last or {}).get("payload") or {}).get("objective")
+    flushed = (last or {}).get("payload")
+    known = flushed.get("objective") if isinstance(flushed, dict) else None
+    known = known if isinstance(known, str) else None
     if work is None:
         return Payload(objective=known, work_open=False, rules=rules or None)
     were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived

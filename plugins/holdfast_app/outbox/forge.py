@@ -58,11 +58,11 @@ class Activity(NamedTuple):
 class Ask(NamedTuple):
     """A subject of claims in the notes, for :meth:`Forge.facts`.
 
-    ``about`` and ``target`` -> the values. For work (``#12``, ``owner/repo#12``, its URL) ``state`` -> open,
-    closed, merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``assigned to`` ->
-    logins, none when unassigned. ``checks`` of work, of a branch, or of an empty target (any of these) -> success,
-    failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``, ``user`` -> present or absent, and
-    unmerged for a branch that is certainly not merged.
+    ``about`` and ``target`` -> the values. For work (``#12``, ``owner/repo#12``, its URL) ``state`` -> open, closed,
+    merged, or absent where the number does not exist; ``merged by``, ``approved by``, ``changes by``, ``reviewed by``,
+    ``assigned to`` -> logins, none when unassigned; ``labels`` -> names. ``checks`` of work, of a branch, or of an
+    empty target (any of these) -> success, failure, pending. For a name ``release``, ``tag``, ``branch``, ``commit``,
+    ``user`` -> present or absent, and unmerged for a branch that is certainly not merged.
     """
 
     about: str

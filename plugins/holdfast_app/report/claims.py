@@ -59,6 +59,7 @@ def _of_verb(verb: str) -> tuple[str, ...]:
 
 
 _RELEASED: Final = r"(?:released|published|shipped)"
+_LABEL: Final = r"`?(?P<name>[\w/.:-]*\w)`?"
 _PERSON: Final = r"@?(?P<by>[\w.-]*\w)"
 #: The question, the value that makes the claim true, how it is said, and its forms.
 _FORMS: Final = (
@@ -92,11 +93,25 @@ _FORMS: Final = (
         rf"{_ONES}\s+(?:received|got|has)\s+(?:an?\s+|two\s+|three\s+)?approvals?\b{_BY}",
         rf"\breview\s+(?:of|on)\s+{_NOUN}{_ONES}\s+(?:is\s+approved|(?:was\s+|has\s+)?passed)",
     )),
+    ("changes by", "", "has changes requested", (
+        rf"\b{_WHO}requested\s+changes\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"\bchanges\s+(?:were|are|have\s+been)\s+requested\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"{_ONES}\s+has\s+(?:requested\s+changes|changes\s+requested){_BY}",
+    )),
+    ("reviewed by", "", "is reviewed", (
+        rf"{_ONES}\s+{_DONE}reviewed\s+by\s+{_PERSON}",
+        rf"\b{_WHO}reviewed\s+{_NOUN}{_ONES}",
+    )),
     ("assigned to", "", "is assigned", (
         rf"\b(?:re-?)?assigned\s+{_NOUN}{_ONES}\s+to\s+{_PERSON}",
         rf"{_ONES}\s+{_DONE}(?:re-?)?assigned\s+to\s+{_PERSON}",
         rf"\b{_PERSON}\s+(?:{_DONE}(?:assigned\s+to|the\s+assignee\s+of)|took\s+over)\s+{_NOUN}{_ONES}",
         rf"\bassigned\s+{_PERSON}\s+to\s+{_NOUN}{_ONES}",
+    )),
+    ("labels", "", "has the label", (
+        rf"\blabell?ed\s+{_NOUN}{_ONES}\s+(?:as|with)\s+{_LABEL}",
+        rf"{_ONES}\s+{_DONE}labell?ed\s+(?:as\s+|with\s+)?{_LABEL}",
+        rf"\b(?:added|set)\s+the\s+label\s+{_LABEL}\s+(?:to|on)\s+{_NOUN}{_ONES}",
     )),
     ("checks", "", "CI", (
         rf"\b{_CI}{_WHERE}{_GREEN}",
@@ -264,5 +279,7 @@ def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -
             yield Claim(Ask(about, target), value, "", f"{target} {says}")
             if value == "merged" and by:
                 yield Claim(Ask("merged by", target), "", by, f"{target} is merged by {by}")
-        elif by or about == "approved by":
+        elif about == "labels":
+            yield Claim(Ask(about, target), name.casefold(), "", f"{target} {says} {name}")
+        elif by or about in ("approved by", "changes by"):
             yield Claim(Ask(about, target), "", by, f"{target} {says}" + (f" {about.split()[1]} {by}" if by else ""))

@@ -55,7 +55,7 @@ CREATE TABLE vector_of (identity TEXT);
 """
 _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
-#: Entries added in one transaction, in a part in the background, and while a question waits.
+#: Entries added in one transaction, and about how many in a part in the background, and while a question waits.
 _STEP, _PART, MOST = 500, 2_000, 10_000
 #: The lock of the process that brings the index up to date in the background.
 _BUILDING: Final = "building"
@@ -86,8 +86,8 @@ class Index(NamedTuple):
 
 
 def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
-    """The result of ``work`` on the index, after a part of what is new was added; a process in the background is
-    started for the rest. A damaged file is made again once.
+    """The result of ``work`` on the index, after a part of what is new was added, a smaller one while a process in the
+    background adds it; one is started for the rest. A damaged file is made again once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets one in memory.
     Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
@@ -98,7 +98,15 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
             background.start(memory.services.root, *background.INDEX)
         return work(open_index)
 
-    return _opened(memory, found, MOST)
+    folder = os.path.join(memory.services.state, private.DERIVED)
+    most = MOST
+    if os.path.isdir(folder):
+        try:
+            with private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
+                pass
+        except Unavailable:
+            most = _PART
+    return _opened(memory, found, most)
 
 
 def complete(memory: Holdfast) -> None:

@@ -91,8 +91,12 @@ def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, 
     import numpy as np
 
     found = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),)).fetchall()
-    if not found:
+    if not found and not db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
         return {}
+    if not found:
+        why = f"The question's vector has {len(asked)} numbers, and those of the index have another length."
+        step = "Check `model`, or delete derived/search.sqlite in the private folder to rebuild them."
+        raise ModelFailed(why, next_step=step)
     ids = [one for one, _ in found]
     rows = np.frombuffer(b"".join(data for _, data in found), dtype=np.int8).reshape(len(ids), -1)
     near = rows.astype(np.float32) @ asked

@@ -6,6 +6,7 @@ covered, but no session text. Clients report a compaction more than once, so a r
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -52,7 +53,8 @@ def note(state: str, one: PastGate) -> bool:
 def all_of(state: str) -> Iterator[PastGate]:
     """Every recorded compaction, oldest first; damaged rows are skipped. Raises: Unavailable."""
     for row in filter(None, map(records.decode, (private.read(os.path.join(state, FILE)) or b"").splitlines())):
-        yield PastGate(row["session"], moment(row["at"]), row["position"], row["unsaved"])
+        with suppress(KeyError, TypeError, ValueError):
+            yield PastGate(str(row["session"]), moment(str(row["at"])), int(row["position"]), int(row["unsaved"]))
 
 
 def recent(state: str, now: datetime) -> list[PastGate]:

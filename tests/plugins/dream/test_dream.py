@@ -247,6 +247,7 @@ def test_dream__trial__writes_nothing_but_its_record(opened, store, dreamer):
         ("- none\n- N/A", "None of the draft's items"),
         ("- Postgres", "None of the draft's items"),
         ("All is well and nothing has to be changed in the memory.", "None of the draft's items"),
+        ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
     ],
 )
 def test_dream__useless_draft__changes_nothing(opened, store, memory, reason):

@@ -192,9 +192,13 @@ class Extracted(NamedTuple):
 
 def extracted_of(state: str, session: str) -> list[Extracted]:
     """A session's extracted pieces, oldest first. Its journal records them, so that a purge, a scrub and retention
-    treat them as they treat the messages. Raises: Unavailable."""
-    rows = (entry.record for entry in Journal(state, session).of_kinds("extracted"))
-    return [Extracted(row["plugin"], tuple(row["covers"]), row.get("summary", "")) for row in rows]
+    treat them as they treat the messages. Unreadable lines are skipped. Raises: Unavailable."""
+    rows = [entry.record for entry in Journal(state, session).of_kinds("extracted")]
+    return [
+        Extracted(str(row.get("plugin", "")), tuple(map(str, row["covers"])), str(row.get("summary", "")))
+        for row in rows
+        if isinstance(row.get("covers"), list)
+    ]
 
 
 def note_extracted(state: str, item: Waiting, plugins: Collection[str], summaries: Mapping[str, str]) -> None:
