@@ -231,16 +231,15 @@ def unproved(
     """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
     contents = dict(known or {})
-    told: set[tuple[str, str]] = set()
+    told: set[str] = set()
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
             if not _proves(services, receipt, written) or receipt.at <= forgotten.get(_key(name), _NEVER):
                 continue
             loss = _lost(services, receipt, written, contents)
-            key = (name, receipt.flush_id if loss is not None and loss.kind == "block" else "")
-            if loss is not None and key not in told:
-                told.add(key)
+            if loss is not None and loss.message not in told:
+                told.add(loss.message)
                 yield loss
 
 
@@ -301,7 +300,8 @@ def every(services: Services) -> list[Loss]:
     is skipped."""
     lost = list(unproved(services, (receipt for receipt, _ in proofs(services))))
     others = _created(services, {loss.name for loss in lost})
-    return [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
+    found = [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
+    return [*{loss.message: loss for loss in found}.values()]  # a folder that is not one may have held many documents
 
 
 def here(services: Services) -> list[Loss]:
@@ -313,10 +313,18 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
     created = services.store.provenance.stored()
     there = set(services.store.names()) if created else ()
+    in_files = Capability.LOCAL_FILES in services.store.backend.capabilities
+    place = durable.StoreFolder(services.root, services.config.storage.path)
     for name in created:
         if name not in there and name not in named and services.layout.surface_of(name) is not None:
             step = "Restore it from a copy or from git. `holdfast doctor --fix` accepts it as deleted."
-            yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
+            loss = Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
+            try:
+                if in_files:
+                    place.check_folders(name)
+            except Corrupt as error:  # its documents may be sound elsewhere
+                loss = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            yield loss
 
 
 def proofs(services: Services) -> list[tuple[models.Receipt, dict[str, Any] | None]]:

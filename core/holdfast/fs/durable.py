@@ -21,7 +21,7 @@ from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from zlib import crc32
 
 from holdfast.errors import Corrupt, Refused, Unavailable
-from holdfast.fs import safeopen
+from holdfast.fs import paths, safeopen
 from holdfast.fs.locks import FolderLock, Line, Lock, lock
 from holdfast.fs.records import may_be_torn
 from holdfast.fs.safeopen import Folder, reporting, unavailable
@@ -230,20 +230,28 @@ class StoreFolder:
     def regular(self, path: str) -> os.stat_result | None:
         """The status of the regular file ``path``, None when there is none. Raises: Refused for a symbolic link;
         Corrupt for anything else; Unavailable."""
-        step = "Move it away or restore the file from a copy, then try again."
         try:
             found = os.lstat(path)
         except FileNotFoundError:
             return None
-        except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {self.shown(path)!r} should be.", next_step=step) from error
         except OSError as error:
+            if isinstance(error, NotADirectoryError):
+                self.check_folders(path)
             raise unavailable(error, path, "find") from error
         if S_ISLNK(found.st_mode):
             raise Refused(f"{self.shown(path)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not S_ISREG(found.st_mode):
+            step = "Move it away or restore the file from a copy, then try again."
             raise Corrupt(f"{self.shown(path)!r} is not a regular file.", next_step=step)
         return found
+
+    def check_folders(self, name: str) -> None:
+        """Raises: Corrupt for the first folder on the way to ``name`` that is missing, or a file."""
+        above = [one for one in paths.upwards(os.path.dirname(os.path.join(self.folder, name))) if self.holds(one)]
+        if spoiled := next((one for one in reversed(above) if not os.path.isdir(one)), ""):
+            what = "not a folder" if os.path.lexists(spoiled) else "missing"
+            step = "Restore the folder from a copy or from git, or make an empty one, then try again."
+            raise Corrupt(f"{self.shown(spoiled)!r} is {what}.", next_step=step)
 
     def check_inside(self, folder: str) -> None:
         """Raises: Refused when a symbolic link takes ``folder`` out of the project."""

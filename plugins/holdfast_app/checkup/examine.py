@@ -75,8 +75,8 @@ def _named(name: str, results: Iterator[Check]) -> list[Check]:
 
 
 def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
-    """The checks that read the store. When its server is unavailable, the error is shown once and the others are left
-    out, because each of them would wait as long."""
+    """The checks that read the store. When it cannot be read, the error is shown once and the others are left out,
+    because each would fail as it did, or wait as long for the server."""
     looks = {
         "documents": mending.readable(memory, repair=repair),
         "conflicts": mending.unmerged(memory.services, repair=repair),
@@ -89,11 +89,11 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         found, error = looked(name, results)
         checks += found
         left = [*looks][at:]
-        if left and memory.services.is_remote and isinstance(error, Unavailable):
+        if left and isinstance(error, Unavailable):
             if "stored" in (name, *left):
                 checks += _named("stored", _stored(memory, repair=repair, away=True))
-            left_out = f"Not checked, because the server could not be asked: {', '.join(left)}."
-            checks += _named("store", iter([warn(left_out, "Run `holdfast doctor` again when it can be asked.")]))
+            left_out = f"Not checked, because the store could not be read: {', '.join(left)}."
+            checks += _named("store", iter([warn(left_out, "Run `holdfast doctor` again when it can be.")]))
             break
     return checks
 

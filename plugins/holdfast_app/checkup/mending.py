@@ -316,7 +316,7 @@ _MENDERS: Mapping[str, Callable[[Services, Loss], Check]] = {
     "lines": _lines,
     "unproved": _unproved,
     # A document that could be repaired is repaired by now.
-    "damaged": lambda _, loss: _in_part(loss.message.rstrip(".")),
+    "damaged": lambda _, loss: fail(loss.message, loss.next_step),
     "journal": _journal,
     "packed": _packed,
     "block": _block,

@@ -295,7 +295,7 @@ def test_end__session_cannot_be_saved__is_logged_and_told_where_the_client_can_w
 
     # Any other code than 0 makes `claude -p` print stderr at its end.
     assert (ended.code, ended.stdout) == (1 if name == "claude-code" else 0, "")
-    told = "" if name == "codex" else "holdfast: this session is not saved. A file is where the folder of "
+    told = "" if name == "codex" else "holdfast: this session is not saved. '.holdfast/memory' is not a folder"
     assert ended.stderr.startswith(told)
     log = (client.state / "hook.log").read_text(encoding="utf-8")
     assert f"{name} end: FlushRefused" in log

@@ -95,7 +95,7 @@ def test_gate__store_broken_then_repaired__is_blocked_then_allowed_and_restored(
     blocked, reason = gate.ask()
     gate.is_on_page("store broken", blocked, reason)
     assert blocked is gate.blocks
-    assert "A file is where the folder of '.holdfast/memory/" in reason
+    assert "'.holdfast/memory' is not a folder" in reason
     assert (f"holdfast override --session {gate.client.session}" in reason) is gate.blocks
     assert ("compacts anyway" in reason) is not gate.blocks
     told = gate.client.hook("UserPromptSubmit", prompt="Go on", prompt_id="p2")

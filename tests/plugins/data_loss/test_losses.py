@@ -105,6 +105,19 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     assert [loss.name for loss in data_loss.every(memory.services)] == written[:1]
 
 
+def test_losses__folder_replaced_by_a_file__named_once_and_nothing_is_accepted_as_deleted(flushed, opened):
+    memory = opened()
+    memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n")
+    notes = (flushed / "memory").rename(flushed / "away")
+    (flushed / "memory").touch()
+    [loss] = data_loss.every(memory.services)
+    assert loss.message == "'.holdfast/memory' is not a folder."
+    assert not any(done.repaired for done in mending.mend(memory.services, [loss]))
+    (flushed / "memory").unlink()
+    notes.rename(flushed / "memory")
+    assert data_loss.every(memory.services) == []
+
+
 @pytest.mark.parametrize("how", ["gone", "cut"])
 def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opened, how):
     path = flushed / "facts.jsonl"

@@ -52,14 +52,11 @@ FILES = {
     "handoff": handoff_of,
     "note": note_of,
     "USER.md": lambda project: next(project.rglob("USER.md")),
-    "MEMORY.md": lambda project: next(project.rglob("MEMORY.md")),
     "facts": lambda project: next(project.rglob("facts.jsonl")),
 }
 
-
 CASES = [
     ("default", "USER.md", bad_byte),
-    ("default", "MEMORY.md", bad_byte),
     ("default", "facts", bad_byte),
     ("default", "note", zeros),
     ("opencode", "handoff", cut),
@@ -90,13 +87,3 @@ def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(tmp_pa
     assert done.returncode == 0, done.stderr
     facts = run(home, "facts", "list", "--json").stdout
     assert all(f"task{number} needs Go" in facts for number in (1, 2, 3))
-
-
-def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(tmp_path):
-    home = flushed(tmp_path / "project")
-    path = FILES["USER.md"](home)
-    path.write_bytes(bad_byte(path.read_bytes()))
-    event = {"session_id": "new", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(home)}
-    done = run(home, "hook", "claude-code", "SessionStart", data=json.dumps(event))
-    assert "do task2" in done.stdout, done.stdout + done.stderr
-    assert "USER.md" in done.stdout

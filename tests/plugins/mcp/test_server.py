@@ -75,7 +75,7 @@ def test_flush__into_a_store_that_fails__is_refused_and_succeeds_after_the_repai
 
     refused, unsafe, done, safe = talk(scenario)
     assert refused.is_error
-    assert "FlushRefused: A file is where the folder" in text(refused)
+    assert "FlushRefused: '.holdfast/memory' is not a folder" in text(refused)
     assert "\nnext: " in text(refused)
     assert "UNSAFE sessions: 1" in text(unsafe)
     assert not done.is_error
