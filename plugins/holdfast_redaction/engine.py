@@ -122,6 +122,8 @@ class Scanner:
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
+            if hit.rule == "password" and text.startswith("!", hit.end):  # a sentence's end, or the password's
+                hit = Hit(hit.start, hit.end + 1, hit.rule, hit.rank)
             last = merged[-1] if merged else None
             if last and hit.start < last.end:
                 best = min(last, hit, key=lambda h: h.rank)
@@ -155,23 +157,17 @@ def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
     return again
 
 
-def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> str:
-    """``text`` with each hit replaced by ``placeholder(rule, secret)``."""
-    out: list[str] = []
-    at = 0
-    for hit in hits:
-        out += (text[at : hit.start], placeholder(hit.rule, text[hit.start : hit.end]))
-        at = hit.end
-    return "".join([*out, text[at:]])
-
-
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking did not converge."""
     for _ in range(ROUNDS + 1):
         hits = scanner.find(text)
         if not hits:
             return text
-        text = mask(text, hits, placeholder)
+        parts, at = list[str](), 0
+        for hit in hits:
+            parts += (text[at : hit.start], placeholder(hit.rule, text[hit.start : hit.end]))
+            at = hit.end
+        text = "".join([*parts, text[at:]])
     raise RedactionFailed("Masking did not converge.", next_step="Report the rule to its author.")
 
 

@@ -170,7 +170,10 @@ def _summary(
 
     def agents(among: Iterable[Message], limit: int, *, last: bool = False) -> list[Quote]:
         spoken = [m for m in among if m.role == "assistant" and not m.tool][-_NEWEST:]
-        groups = ([q for q in speech.lines(m, echoed=repeated) if last or not _asks(q)] for m in reversed(spoken))
+        groups = (
+            [q for q in speech.lines(m, echoed=repeated) if last or not asked.QUESTION.search(q.text)]
+            for m in reversed(spoken)
+        )
         fade = _FADES if last else _FADES_SLOWLY
         return speech.choose(groups, min(limit, room), known, named, fade, sort=last)
 
@@ -235,12 +238,7 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
         found = [Quote(clip(" ".join(own.split()), _HEADLINE_CHARS), short_id(message.id))]
     if len(own) > _MAX_QUOTED_CHARS and found:
         return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
-    return [quote for quote in found if not _asks(quote)]
-
-
-def _asks(quote: Quote) -> bool:
-    """Whether it is a question. Those before the last request have their answers."""
-    return quote.text.endswith(("?", "？"))
+    return [quote for quote in found if not asked.QUESTION.search(quote.text)]  # those had their answers
 
 
 def _open(listed: Sequence[calls.Task]) -> list[tuple[str, str]]:

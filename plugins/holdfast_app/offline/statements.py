@@ -62,6 +62,8 @@ _PROMPT: Final = Lazy(
 )
 #: Code and the nested lines of a pasted configuration.
 _INDENTED: Final = ("    ", "\t")
+#: Kinds that outlive the work.
+_KEPT: Final = (Kind.RULE, Kind.FACT, Kind.DECISION, Kind.REJECTED)
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
 
@@ -204,7 +206,7 @@ class Statements:
             return
         if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):
             return
-        if cue.kind is Kind.FACT and _NO_FACT.match(text):
+        if (cue.kind is Kind.FACT and _NO_FACT.match(text)) or (cue.kind in _KEPT and lasting.unfit(text)):
             return
         if cue.kind is Kind.NEXT:
             self.next_step = text

@@ -6,11 +6,17 @@ import math
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import linear
 
 #: The kinds of statements; ``none`` is all else. ``asks`` is apart: a request, a question, or a report of trouble.
 LABELS: Final = ("rule", "fact", "decision", "correction", "rejected", "goal", "none", "asks")
 _NONE: Final = LABELS.index("none")
+#: A secret outside of an address, and other masked data as the sentence's value.
+_MASKED: Final = Lazy(
+    r"\[REDACTED:(?!(?:email|phone|card|iban|government|ip|mac):)[^\]]*\](?!@)"
+    r"|(?:\b(?:is|are|was|ist|sind|lautet|est|es)|[:=])\s*\[REDACTED:"
+)
 
 
 class Judgement(NamedTuple):
@@ -32,3 +38,8 @@ def judge(sentence: str) -> Judgement:
     whole = sum(shares)
     best = max(range(_NONE), key=shares.__getitem__)
     return Judgement(LABELS[best], shares[best] / whole, 1 - shares[_NONE] / whole, 1 / (1 + math.exp(-asks)))
+
+
+def unfit(sentence: str) -> str:
+    """The reason why ``sentence`` is not to be kept, as in "my key is [REDACTED:key:3f1c]"; empty without one."""
+    return "redaction left nothing of it" if _MASKED.search(sentence) else ""

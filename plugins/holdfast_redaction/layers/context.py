@@ -86,14 +86,14 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     if value and not value.quoted:
         end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
     is_word = name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey")
-    if (is_word and (strength > FAINT or noun in _TWO_WORDS)) or strength >= STRONG:
+    if noun in _CREDENTIALS or (is_word and (strength > FAINT or noun in _TWO_WORDS)) or strength >= STRONG:
         if noun in ("pass", "pw"):
             strength = PASSWORD
         after = start + len(name)
         # Judged above, or masked, so nothing else is given here.
         given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
-            value = prose.pair_near(text, lower, after)
+            value = prose.pair_near(text, lower, after, signs="auth" in noun)
         else:
             value = None if given else prose.value_behind(text, lower, after, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)

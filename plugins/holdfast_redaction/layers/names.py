@@ -10,7 +10,8 @@ HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort", "contrasen", "salt", "cookie",
     "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in", "sign in", "schluessel",
     "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo", "sifre", "parol", "mdp",
-    "wachtwoord", "adgangskode", "salasana", "kata sandi", "psk",
+    "wachtwoord", "adgangskode", "salasana", "kata sandi", "psk", "zugangsdaten", "anmeldedaten", "identifiants",
+    "basic auth", "http auth",
 )  # fmt: skip
 #: The same outside of ASCII.
 FOREIGN_HINTS = (
@@ -80,7 +81,12 @@ _QUALIFIERS = frozenset("""
     value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
     secondary literal test local backup main confirm confirmation again stdin for
 """.split())  # fmt: skip  # noqa: SIM905
-LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
+#: Of a user and a password.
+LOGINS = (
+    "log in", "logged in", "sign in", "log into", "logged into", "sign into", "zugangsdaten", "anmeldedaten",
+    "logindaten", "login-daten", "identifiants", "credenciales", "credenciais", "credenziali",
+    *(f"{kind}{sign}auth{end}" for kind in ("basic", "http") for sign in " -_" for end in ("", "entication")),
+)  # fmt: skip
 #: Other names of secrets, which have further meanings.
 _WEAK_NAMES = frozenset("""
     auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins

@@ -39,15 +39,6 @@ _NETWORKS = (
 )  # fmt: skip
 
 
-def is_card(digits: str) -> bool:
-    """Whether ``digits`` is a payment card number, by known network, its length and the check digit of Luhn. Source:
-    ISO/IEC 7812-1, annex B."""
-    doubled = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-    is_known = any(len(digits) in sizes and first <= digits[: len(first)] <= last for first, last, sizes in _NETWORKS)
-    checked = sum(map(int, digits[::-2])) + sum(doubled[int(d)] for d in digits[-2::-2])
-    return is_known and len(set(digits)) > 1 and checked % 10 == 0
-
-
 def is_iban(text: str) -> bool:
     """Whether ``text``, without blanks and in capitals, is an IBAN: its country's length and the remainder 1 by 97."""
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not text.isalnum():
@@ -261,11 +252,15 @@ def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
 
 
 def _is_card(found: re.Match[str]) -> bool:
-    """Whether it is a card's number, not a fraction, in one piece or grouped as on cards."""
+    """Whether it is a payment card's number, by known network, its length and the check digit of Luhn, not a fraction,
+    in one piece or grouped as on cards. Source: ISO/IEC 7812-1, annex B."""
+    digits, doubled = re.sub(r"\D", "", found[0]), (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+    is_known = any(len(digits) in sizes and first <= digits[: len(first)] <= last for first, last, sizes in _NETWORKS)
+    checked = sum(map(int, digits[::-2])) + sum(doubled[int(d)] for d in digits[-2::-2])
     fraction = re.search(r"\d\.$", found.string[max(0, found.start() - 2) : found.start()])
     sizes = [len(group) for group in re.split(r"[ -]", found[0])]
     evenly = all(size == 4 for size in sizes[:-1]) or sizes in ([4, 6, 5], [4, 6, 4])
-    return evenly and not fraction and is_card(re.sub(r"\D", "", found[0]))
+    return evenly and not fraction and is_known and len(set(digits)) > 1 and checked % 10 == 0
 
 
 def _is_phone(number: str, before: str) -> bool:

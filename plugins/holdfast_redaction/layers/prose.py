@@ -87,6 +87,9 @@ _NAMED = Lazy(
 _OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
 #: Words of a passphrase, and an id that may be called an API key.
 _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
+_SEPARATES = Lazy(r"[\"'`]?[ \t]*[/:,|]")
+#: Users whose password may be words.
+_ACCOUNTS = frozenset(("admin", "administrator", "root"))
 _UUID_FORM = r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 _UUID = Lazy(_UUID_FORM)
 #: A UUID, or more hexadecimal digits than a number or a short commit has.
@@ -213,14 +216,19 @@ def _is_striking(value: str, strength: int) -> bool:
     return ok and not values.is_protected(value) and values.can_be_secret(value, strength, quoted=False)
 
 
-def pair_near(text: str, lower: str, end: int) -> Value | None:
-    """The password of "credentials: admin / X"."""
-    found = _PAIR.match(lower, end, min(len(text), end + 320))
-    if not found:
-        return None
-    start, stop = found.span(2)
-    stop = _rstrip(text, start, stop)
-    return Value(start, stop, " ", quoted=False) if stands_out(text[start:stop], PASSWORD) else None
+def pair_near(text: str, lower: str, end: int, *, signs: bool) -> Value | None:
+    """The password of "credentials: admin / X". ``signs``: no word may separate it from the user."""
+    at, stop = end, min(len(text), end + 320)
+    while found := _PAIR.match(lower, at, stop):
+        at, value = found.end(1), Value(found.start(2), _rstrip(text, *found.span(2)), " ", quoted=False)
+        if signs and not _SEPARATES.match(text, at):
+            continue
+        is_account = found[1] in _ACCOUNTS or "@" in found[1]
+        if stands_out(text[value.start : value.end], PASSWORD) or (is_account and _ROW.fullmatch(lower, *value[:2])):
+            return value
+        if at > end + _NEAR:
+            break
+    return None
 
 
 def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:

@@ -72,7 +72,7 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "Remember that the second one is harder, since it has to turn by itself",
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
-        "Question: are the hooks similar there?",
+        "Question: are the hooks similar there?", "my AWS key is [REDACTED:key:3f1c], put it in .env",
         "Write the README for the shop. Keep it under 100 lines.",
         "I have to catch my train, the import goes on tomorrow.",
         "$ make logs\nTimestamps are stored in UTC.\nThe worker must never write to the cache.",

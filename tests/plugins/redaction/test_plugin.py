@@ -142,8 +142,6 @@ def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(proje
 
 @pytest.mark.parametrize("regex", ["(", "(a+)+$", "(ab|a)*b", "(?:a?){30}a{30}", "a{3,1}", "(?:x)(?i)a"])
 def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(project, regex, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "re2", None)  # as if it were not installed: RE2 itself cannot run away
     with pytest.raises(ConfigError, match=r"'bad-rule' in gitleaks\.toml"):
         redactor(project, f"[[rules]]\nid = 'bad-rule'\nregex = '''{regex}'''\n")

@@ -29,6 +29,7 @@ from holdfast_app.facts.rejected import Rejected
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value
 from holdfast_app.records import recalled
+from holdfast_app.sentences import lasting
 
 #: An item of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
 Said: TypeAlias = Turn | Message | Mapping[str, object]
@@ -184,8 +185,8 @@ def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> Ad
     content = candidate.content
     if not isinstance(content, str):
         return None
-    if heard.is_hostile(content):
-        return AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
+    if reason := REASON if heard.is_hostile(content) else lasting.unfit(content):
+        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
     since = rejected.at(content)
     if since is None:
         return None
