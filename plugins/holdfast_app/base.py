@@ -154,6 +154,8 @@ class Services(services.Services):
         @property
         def spool(self) -> Spool: ...
 
+        def retract(self, statements: Sequence[str]) -> None: ...
+
     def journal(self, session_id: str) -> Journal:
         return Journal(self.state, session_id)
 

@@ -160,6 +160,16 @@ class Services(base.Services):
 
         return room(self, surface, stored, entries, flush_id, at)
 
+    def retract(self, statements: Sequence[str]) -> None:
+        """Take the lines that say what was removed or replaced out of MEMORY.md. Where that fails, briefs leave them
+        out."""
+        from holdfast_app.dream import write
+
+        try:
+            write.take_out(self, statements)
+        except HoldfastError as error:
+            logger.warning("MEMORY.md keeps lines that were removed: %s", error.message)
+
     def let_go(self, surface: str, items: Sequence[str], at: datetime) -> set[str]:
         """Those of the items that a dream dropped, merged or replaced, or that are in the archive."""
         from holdfast.flush import curated

@@ -64,9 +64,9 @@ _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
-#: A heading without text, in a note and in the memory.
+#: A heading without text, in a note and in the memory, whose title is one, too.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
-_EMPTY_IN_MEMORY = re.compile(r"^## .*\n+(?=## |\Z)", re.MULTILINE)
+_EMPTY_IN_MEMORY = re.compile(r"\A# .*\n+(?=(?:## .*\n+)*\Z)|^## .*\n+(?=## |\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 

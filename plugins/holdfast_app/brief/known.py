@@ -49,7 +49,7 @@ def _share(max_chars: int | None, share: float, few: int) -> int:
 
 
 def current(services: Services, memory: str) -> str:
-    """The memory without lines that were removed or replaced as facts. The next dream removes them there."""
+    """The memory without lines that were removed or replaced as facts, where they could not be taken out."""
     rejected = Rejected(services)
     return "\n".join(line for line in memory.split("\n") if not rejected.has(line.removeprefix("- ")))
 

@@ -1,6 +1,6 @@
 """One draft of MEMORY.md, checked line by line against its sources, and compared with the memory before."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -21,7 +21,7 @@ from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
 from holdfast_app.dream.write import admitted, admitted_all, diff
-from holdfast_app.facts.rejected import key_of
+from holdfast_app.facts.rejected import REASON, key_of
 from holdfast_app.records import archive, ownlines
 
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
@@ -57,7 +57,8 @@ class Run:
 @define(kw_only=True)
 class Check:
     """The memory ``before`` a dream, the ``sources`` of its draft (MEMORY.md and notes), when items were confirmed
-    (``record``), and the time of the ``newest`` statement in the notes. ``run`` gets each line's outcome."""
+    (``record``), those rejected since (``stale``), and the time of the ``newest`` statement in the notes. ``run`` gets
+    each line's outcome."""
 
     run: Run
     heard: witness.Witness
@@ -66,6 +67,7 @@ class Check:
     before: consolidate.Before
     sources: tuple[tuple[str, str], ...]
     record: Mapping[str, Confirmation]
+    stale: Collection[str]
     newest: datetime | None
 
     @property
@@ -85,7 +87,7 @@ class Check:
         for item in wanted.items:
             key = same_key(item.text)
             own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
-            if key in seen or (own and not before.has(item.text)):
+            if key in seen or item.text in self.stale or (own and not before.has(item.text)):
                 continue
             seen.add(key)
             if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
@@ -221,7 +223,8 @@ class Check:
             elif best and old.ok and _holds(line := there[best.line - 1].removeprefix("- "), text):
                 found["merged"].append(Gone(text=text, reason=f"now in: {line}"))
             else:
-                reason = reasons.get(same_key(text), "left out by the dream")
+                left_out = REASON if text in self.stale else "left out by the dream"
+                reason = reasons.get(same_key(text), left_out)
                 found["dropped"].append(Gone(text=text, reason=reason))
         return found
 

@@ -202,7 +202,7 @@ class _Run(Run):
         """A coming draft's check, and its notes' statements. Raises: NotApplied."""
         heard = witness.Witness(self.services)
         memory = memorytext.read(old, prose_is_item=True)
-        rejected, record = self._since_last(old, memory)
+        rejected, record, stale = self._since_last(old, memory)
         sources = self._sources(name, old, notes, heard, rejected)
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
@@ -218,6 +218,7 @@ class _Run(Run):
             before=before,
             sources=sources,
             record=record,
+            stale=stale,
             newest=max((one.at for one in said), default=None),
         )
         return check, said
@@ -232,19 +233,24 @@ class _Run(Run):
         self.note(plugin=plugin)
         return draft
 
-    def _since_last(self, old: str, memory: memorytext.Memory) -> tuple[Rejected, dict[str, Confirmation]]:
-        """The rejected statements, with lines that a person removed since the last dream, and the items' confirmations.
+    def _since_last(
+        self, old: str, memory: memorytext.Memory
+    ) -> tuple[Rejected, dict[str, Confirmation], frozenset[str]]:
+        """The rejected statements, with lines that a person removed since the last dream, the items' confirmations, and
+        the items that were rejected after it.
 
         A memory that is missing as a whole was lost rather than rejected. An item that the last dream did not see was
         written after it, by a user or an agent, so it is newer than that dream's notes.
         """
         rejected, record = Rejected(self.services), confirmed.load(self.services.state)
+        items = [(item.text, record.get(key_of(item.text))) for item in memory.items]
+        stale = frozenset(text for text, one in items if one and (at := rejected.at(text)) and at > one.last)
         last, there = when.mark(self.services.state).at, {key_of(item.text) for item in memory.items}
         if last is not None and record:
             if old:
                 rejected.add(set(record) - there, last, kept=not self.dry_run)
             record = dict.fromkeys(there, Confirmation(first=last, last=last + _AFTER)) | record
-        return rejected, record
+        return rejected, record, stale
 
     def _sources(
         self, name: str, old: str, notes: Sequence[Note], heard: witness.Witness, rejected: Rejected

@@ -6,30 +6,34 @@ A dream waits for review with ``[dream] apply = "propose"``. A user accepts or r
 import contextlib
 import difflib
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from functools import partial
 from itertools import zip_longest
+from typing import Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.flush import notes
+from holdfast.flush import curated, notes
 from holdfast.fs import durable, paths, private
-from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast.storage import ABSENT, Document, block_marker, sha256
 from holdfast.text.lazy import log
-from holdfast.text.plain import one_line
+from holdfast.text.plain import one_line, same_key
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, dreamlog, memorytext, when
 from holdfast_app.dream.consolidate import Before, updated
 from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Status
 from holdfast_app.dream.when import Mark
-from holdfast_app.facts.rejected import key_of
+from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.records import archive, ownlines
 
 logger = log("holdfast.dream")
+
+#: Maximum wait for a dream before lines are taken out, in seconds, because a flush may be what takes them out.
+_BUSY_S: Final = 1.0
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
@@ -121,7 +125,6 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
         kept = _undoable(services, current, force=force)
         text = kept.before if kept.before is not None else memorytext.TITLE + "\n"
         text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
-        page = services.layout.name(Surface.DIARY, now.date())
         done = kept.at.astimezone(services.config.tz)
         result = DreamResult(
             id=new_id(),
@@ -129,7 +132,7 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             status=Status.UNDONE,
             reason=ownlines.line(ownlines.UNDO, kept.title, f"{done:%Y-%m-%d}", f"{done:%H:%M}"),
             next_step="`holdfast dream --undo` restores it.",
-            diary=page,
+            diary=services.layout.name(Surface.DIARY, now.date()),
             diff="".join(diff(current, text, kept.name)),
         )
         if dry_run:
@@ -137,16 +140,55 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             result = evolve(result, status=Status.PROPOSED, dry_run=True, reason=reason, next_step="", diary="")
             dreamlog.record(services.state, result)
             return result
-        result = _backed_up(services, result, kept.name, stored.text if stored else None, text, title="undo")
-        lines = [one_line(result.reason)]
-        _tell(services, page, result, lambda block_id: _block(result, block_id, ownlines.UNDONE_TITLE, lines))
-        # Without a record, the next dream does not take the lines that leave for ones that a person removed.
-        there = {key_of(item.text) for item in memorytext.read(text).items}
-        record = confirmed.load(services.state)
-        confirmed.save(services.state, {key: one for key, one in record.items() if key in there})
-        services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
-        dreamlog.record(services.state, result)
-        return result
+        rejected = Rejected(services)
+        for item in memorytext.read(text).items:
+            rejected.lift(item.text)  # it may have been taken out
+        return _put(services, result, kept.name, stored, text, title="undo", heading=ownlines.UNDONE_TITLE)
+
+
+def take_out(services: Services, statements: Sequence[str]) -> None:
+    """Remove the lines of MEMORY.md that say one of ``statements``, so that :func:`undo` restores them. The diary
+    counts them, without their text. Raises: Conflict; Corrupt; Refused; Unavailable."""
+    name = services.layout.name(Surface.MEMORY)
+    keys = {same_key(text) for text in statements}
+
+    def said(document: Document | None) -> list[str]:
+        return [line for line in curated.bullets(document.text if document else "") if same_key(line) in keys]
+
+    if not said(services.store.read(name)):
+        return
+    with lock(services, timeout_s=_BUSY_S):
+        stored, now = services.store.read(name), services.now()
+        gone = said(stored)
+        if stored is not None and gone:
+            text = curated.without(stored.text, gone)
+            result = DreamResult(
+                id=new_id(),
+                at=now,
+                status=Status.DONE,
+                reason=ownlines.line(ownlines.TAKEN_OUT, str(len(gone))),
+                next_step="`holdfast dream --undo` restores them.",
+                dropped=[Gone(text=line, reason="removed or replaced") for line in gone],
+                diary=services.layout.name(Surface.DIARY, now.date()),
+                diff="".join(diff(stored.text, text, name)),
+            )
+            _put(services, result, name, stored, text, title="removal", heading=ownlines.TAKEN_OUT_TITLE)
+
+
+def _put(
+    services: Services, result: DreamResult, name: str, stored: Document | None, text: str, *, title: str, heading: str
+) -> DreamResult:
+    """Replace MEMORY.md outside of a dream, with a backup, a diary block and a record."""
+    result = _backed_up(services, result, name, stored.text if stored else None, text, title=title)
+    lines = [one_line(result.reason)]
+    _tell(services, result.diary, result, lambda block_id: _block(result, block_id, heading, lines))
+    # Without a record, the next dream does not take the lines that leave for ones that a person removed.
+    there = {key_of(item.text) for item in memorytext.read(text).items}
+    record = confirmed.load(services.state)
+    confirmed.save(services.state, {key: one for key, one in record.items() if key in there})
+    services.store.replace(Surface.MEMORY, name, text, stored.revision if stored else ABSENT)
+    dreamlog.record(services.state, result)
+    return result
 
 
 def _undoable(services: Services, current: str, *, force: bool) -> Backup:

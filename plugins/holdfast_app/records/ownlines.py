@@ -21,6 +21,7 @@ REOPENED_TITLE: Final = "Work Reopened"
 DREAM_TITLE: Final = "Dream"
 NOT_APPLIED_TITLE: Final = "Dream not applied"
 UNDONE_TITLE: Final = "Dream undone"
+TAKEN_OUT_TITLE: Final = "Lines taken out"
 DROPPED_TITLE: Final = "Not Published"
 OF_BLOCK: Final = "_Of block {any}, by {any}._"
 LABELS: Final = (
@@ -81,11 +82,12 @@ NO_MODEL: Final = "No model was used. Facts and decisions from {any} were propos
 LAST_SAID: Final = "Last said on {day}."
 NOT_READ: Final = "{document}: not read, there was too much"
 UNDO: Final = "The {any} of {day} {time} was undone."
+TAKEN_OUT: Final = "Lines of MEMORY.md that were removed or replaced outside of a dream: {number}."
 
 
 _TITLES: Final = (
     *TITLES.values(), OTHER_TITLE, LATER_TITLE, CLOSED_TITLE, REOPENED_TITLE, STATE_TITLE, DREAM_TITLE,
-    NOT_APPLIED_TITLE, UNDONE_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
+    NOT_APPLIED_TITLE, UNDONE_TITLE, TAKEN_OUT_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
 )  # fmt: skip
 _LINES: Final = (
     NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED, NOTHING_STATED,
@@ -94,7 +96,7 @@ _LINES: Final = (
     ARCHIVE_HEADER, ARCHIVED_BLOCK, *(line for title, lines in THREE for line in (title, *lines)),
     PROFILE, "## {section}", NONE_YET, OF_BLOCK,
     QUOTED, "{quoting}:", "{quoting} ({any}):", DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}", COUNTS,
-    f"> {COUNTS}", f"> {NO_MODEL}", LAST_SAID, "- {document}", f"- {NOT_READ}", UNDO,
+    f"> {COUNTS}", f"> {NO_MODEL}", LAST_SAID, "- {document}", f"- {NOT_READ}", UNDO, TAKEN_OUT,
 )  # fmt: skip
 _FIELDS: Final = {
     "any": r".{1,2000}?",

@@ -106,12 +106,7 @@ class WorkList:
         services = self._services
         Documents(services=services, session_id="").change_handoff(without)
         Rejected(services).add([key_of(removed[-1])], services.now())
-        name = services.layout.name(Surface.MEMORY)
-        document = services.store.read(name)
-        lines = document.text.splitlines(keepends=True) if document is not None else []
-        kept = [line for line in lines if same_key(line.strip().removeprefix("- ")) != same_key(removed[-1])]
-        if document is not None and len(kept) < len(lines):
-            services.store.replace(Surface.MEMORY, name, "".join(kept), document.revision)
+        services.retract(removed)
 
     # closing and reopening
 

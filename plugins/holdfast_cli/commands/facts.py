@@ -1,6 +1,7 @@
 """``holdfast facts``: look through the stored facts, change them, let them go, carry them elsewhere."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from typing import Final
@@ -13,7 +14,7 @@ from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import read_rows
-from holdfast_app.printable import json_safe
+from holdfast_app.printable import json_safe, some
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, picked, positive
@@ -123,8 +124,14 @@ def _forget(call: Call) -> Answer:
     memory = call.memory
     for name in call.names:  # all of them are known before the first one goes
         memory.facts.get(name)
-    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(call.names)])
+    stored = [memory.facts.delete(name) for name in dict.fromkeys(call.names)]
+    gone = memory.facts.shown(stored)
     _say_gone(call.out, "forgotten", gone)
+    for fact, shown in zip(stored, gone, strict=True) if not call.json else ():
+        places = [one.name for one in memory.purge(subject=fact.content, dry_run=True).changed]
+        if places:
+            call.out.fill(f"Its words are still in {some(sorted(places, key=lambda name: name.startswith('.')))}.")
+            call.out.next_step(f"`holdfast purge --subject {shlex.quote(shown.content)}` removes them there, too.")
     return Answer({"forgotten": [f.id for f in gone]}, error=_leave_nothing(memory))
 
 

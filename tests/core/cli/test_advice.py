@@ -28,7 +28,7 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
     folder = project / ".holdfast/memory"
     folder.write_text("in the way")
     refused = run("flush", "--session", "s1")
-    assert ".holdfast/memory/" in refused.err, "the path is where a person finds it"
+    assert ".holdfast/memory" in refused.err, "the path is where a person finds it"
     folder.unlink()
     assert "`holdfast flush --session s1` tries again" in " ".join(run("status").out.split())
     assert "`holdfast flush --session s1` tries again" in " ".join(run("doctor").out.split())

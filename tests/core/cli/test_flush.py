@@ -104,7 +104,7 @@ def test_flush__store_cannot_be_written__exit_1_names_target_and_next_step(unwri
     assert result.code == 1
     assert result.out == ""
     assert "blocked: compaction; session s1 is UNSAFE" in result.err
-    assert "memory/" in result.err
+    assert ".holdfast/memory" in result.err
     assert "\n  next: " in result.err
     table = unwritable("flush", "--session", "s1", "--json").json
     assert table["error"]["kind"] == "FlushRefused"

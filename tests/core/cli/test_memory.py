@@ -21,7 +21,7 @@ def use(project, backend, more=""):
 
 
 @pytest.mark.req("R042", "R043", "R045", "R046", "R048", "R049", "R051", "R053")
-def test_facts__remembered_known_edited_and_forgotten__each_is_told(run):
+def test_facts__remembered_known_edited_and_forgotten__each_is_told(run, project):
     done = run("remember", "Prefers tabs", "--category", " Preference", "--json")
     assert (done.code, done.json["outcome"], done.json["evicted"]) == (0, "added", [])
     assert set(done.json["fact"]) == {"id", "content", "category", "confidence", "createdAt", "source"}
@@ -39,7 +39,10 @@ def test_facts__remembered_known_edited_and_forgotten__each_is_told(run):
     assert (refused.code, refused.json["error"]["kind"]) == (1, "NotFound")
     assert "fact_deadbeef" in refused.json["error"]["message"]
     assert ids(run) == [first, other] == [fact, other]
-    assert run("facts", "forget", fact).code == 0
+    (notes := project / ".holdfast" / "memory").mkdir()
+    (notes / "2026-11-20.md").write_text("# A day\n\n- Prefers spaces\n")
+    told = "still in memory/2026-11-20.md.\n  next: `holdfast purge --subject 'Prefers spaces'`"
+    assert told in run("facts", "forget", fact).out
     assert ids(run) == [other]
 
 

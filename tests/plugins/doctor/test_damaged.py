@@ -55,15 +55,16 @@ FILES = {
     "facts": lambda project: next(project.rglob("facts.jsonl")),
 }
 
-CASES = [
-    ("default", "USER.md", bad_byte),
-    ("default", "facts", bad_byte),
-    ("default", "note", zeros),
-    ("opencode", "handoff", cut),
-]
 
-
-@pytest.mark.parametrize(("layout", "which", "harm"), CASES)
+@pytest.mark.parametrize(
+    ("layout", "which", "harm"),
+    [
+        ("default", "USER.md", bad_byte),
+        ("default", "facts", bad_byte),
+        ("default", "note", zeros),
+        ("opencode", "handoff", cut),
+    ],
+)
 def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(tmp_path, layout, which, harm):
     home = flushed(tmp_path / "project", layout)
     path = FILES[which](home)

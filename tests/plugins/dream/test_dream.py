@@ -339,10 +339,12 @@ def test_dream__edited_at_the_last_moment__diary_takes_it_back(opened, store, dr
     assert diary.count("## Dream (14:30)") == diary.count("## Dream not applied (14:30)") == 1
 
 
-def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(opened, store, dreamer):
+def test_undo__dream__brings_back_every_byte_unless_edited_since_and_not_forced(opened, store, dreamer, clock):
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
+    with pytest.raises(Refused, match="No dream can be undone"):
+        memory.undo_dream()
     memory.deep_dream()
     dreamt = store.read()
     assert memory.undo_dream().status is Status.UNDONE
@@ -351,15 +353,7 @@ def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(opened, 
     assert opened(dreamer).deep_dream().status is Status.SKIPPED  # the same notes would lead to the same again
     memory.undo_dream()
     assert store.read() == dreamt
-
-
-def test_undo__edited_since__is_refused_unless_forced(opened, store, dreamer):
-    store.write("MEMORY.md", OLD)
-    store.note("2026-11-21")
-    memory = opened(dreamer)
-    with pytest.raises(Refused, match="No dream can be undone"):
-        memory.undo_dream()
-    memory.deep_dream()
+    clock.tick(seconds=1)
     store.write("MEMORY.md", "- by hand\n")
     with pytest.raises(Refused, match="edited since"):
         memory.undo_dream()

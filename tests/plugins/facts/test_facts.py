@@ -289,25 +289,18 @@ def test_import__rows_without_times__each_is_newer_than_the_one_before(project):
     assert created == sorted(set(created))
 
 
-def test_rank_union__among_stronger_facts__is_refused_and_a_duplicate_named(opened):
+def test_rank_union__among_stronger_facts__is_refused_replaces_nothing_and_a_duplicate_is_named(opened):
     facts = opened(max_facts=3, rank_union=True).facts
-    for n in range(3):
+    port = facts.create("The port is 8080", "context", 0.8).fact
+    for n in range(2):
         facts.create(f"strong {n}", "goal", 0.8)
-    result = facts.create("weak", "goal", 0.1)
-    assert result.outcome is AddOutcome.REFUSED
-    assert result.reason == "the store is full of facts that are at least as strong"
-    assert facts.create(" STRONG 2 ", "goal", 0.1).outcome is AddOutcome.DUPLICATE
-    assert len(facts.create("as strong", "goal", 0.8).evicted) == 1
-    assert facts.count() == 3
-
-
-def test_rank_union__newer_value_is_refused__the_older_one_stays(opened):
-    facts = opened(max_facts=2, rank_union=True).facts
-    first = facts.create("The port is 8080", "context", 0.8).fact
-    facts.create("strong", "goal", 0.9)
     result = facts.remember("The port is 9090", "context", 0.6)
     assert (result.outcome, result.replaced) == (AddOutcome.REFUSED, ())
-    assert facts.get(first.id) == first
+    assert result.reason == "the store is full of facts that are at least as strong"
+    assert facts.get(port.id) == port
+    assert facts.create(" STRONG 1 ", "goal", 0.1).outcome is AddOutcome.DUPLICATE
+    assert len(facts.create("as strong", "goal", 0.8).evicted) == 1
+    assert facts.count() == 3
 
 
 @pytest.mark.req("R038")

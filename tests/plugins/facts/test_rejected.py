@@ -9,6 +9,7 @@ from tests.plugins.dream.test_consolidation import say
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, Extraction, FactCandidate, Message
+from holdfast_app.dream import write
 
 PORT, NEWER = "The port is 8080", "The port is 9090"
 
@@ -48,10 +49,13 @@ def correct(memory: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("leave", [remove, purge, replace, correct])
-def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(memory, clock, leave):
+def test_rejected__proposed_or_imported_again__stays_out_until_it_is_stated(memory, project, clock, leave):
     assert memory.facts.remember(PORT).outcome is AddOutcome.ADDED
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text(f"# Memory\n\n- {PORT.upper()}.\n- The port decides\n")
     rows = list(memory.facts.export())
     leave(memory)
+    assert path.read_text() == "# Memory\n\n- The port decides\n"
     after = stored(memory)
     assert PORT not in after
     clock.tick(minutes=1)
@@ -91,12 +95,17 @@ def test_rejected__line_that_a_person_took_out_of_memory__is_not_dreamt_again(me
     assert memory.deep_dream().added == (PORT,)
 
 
-def test_rejected__fact_that_a_person_removed__is_not_dreamt_into_memory(memory, project, clock):
+def test_rejected__fact_removed_during_a_dream__the_next_one_removes_its_line_and_undo_restores_it(memory, clock):
     say(memory, "work", PORT, "The API lives in services/api")
-    clock.tick(minutes=1)
-    remove(memory)
     memory.deep_dream()
-    assert PORT not in (project / ".holdfast" / "MEMORY.md").read_text()
+    clock.tick(minutes=1)
+    with write.lock(memory.services):
+        remove(memory)
+    clock.tick(days=1)
+    assert [gone.text for gone in memory.deep_dream(force=True).dropped] == [PORT]
+    assert f"- {PORT}\n" not in memory.load().memory
+    memory.undo_dream()
+    assert f"- {PORT}\n" in memory.load().memory
 
 
 def test_rejected__fact_that_a_person_changed_back__is_dreamt_into_memory(memory, clock):

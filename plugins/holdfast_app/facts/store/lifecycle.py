@@ -142,7 +142,10 @@ class Facts:
         if at is not None:
             must_be_moment(at)
         said = None if at is None else ()
-        return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
+        result = self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
+        if result.replaced:
+            self.services.retract([e.content for e in self.trail.entries() if e.id in result.replaced and e.content])
+        return result
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
@@ -210,6 +213,7 @@ class Facts:
         gone = [fact for fact in conflict if fact.id != kept.id]
         for fact in gone:
             self.retire(fact, by=kept.id, why=why)
+        self.services.retract([fact.content for fact in gone])
         return gone
 
     def import_(self, rows: Iterable[object], *, is_archive: bool = False) -> ImportReport:
@@ -243,6 +247,7 @@ class Facts:
         if fields:
             if content is not None and key_of(content) != key_of(old.content):
                 self._reject(old)
+                self.services.retract([old.content])
             self.rejected.lift(content or "")
             self._trace("updated", f"{' and '.join(fields)} changed by hand", old)
         logger.info("fact %s was updated", fact_id)
@@ -255,6 +260,7 @@ class Facts:
         """
         fact = self.get(fact_id)
         self._reject(fact)
+        self.services.retract([fact.content])
         fact = delete_fact(self.services.store.backend, fact.id)
         self._trace("deleted", "deleted by hand", fact)
         logger.info("fact %s was deleted", fact_id)
@@ -275,12 +281,6 @@ class Facts:
     def _reject(self, *facts: Fact) -> None:
         """Record facts that leave, before they do."""
         self.rejected.add({key_of(fact.content) for fact in facts}, self.services.clock())
-
-    def _record(self, replaced: Sequence[Fact], by: str, why: str = _NEWER) -> None:
-        """Record facts that leave for the fact ``by``, with their content in the trail."""
-        if replaced:
-            self._trace("replaced", why, *replaced, by=by, is_kept=True)
-            self._reject(*replaced)
 
     def _trace(self, event: str, why: str, *facts: Fact, by: str = "", is_kept: bool = False) -> None:
         """Record what happened to facts, with ``is_kept`` durably and with their content."""
@@ -365,7 +365,9 @@ class Facts:
         """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. A
         fact whose id is taken gets another one. A crash right after it loses the lines of the evicted ones."""
         for fact, older in zip(facts, replaced, strict=True):
-            self._record(older, fact.id)
+            if older:
+                self._trace("replaced", _NEWER, *older, by=fact.id, is_kept=True)
+                self._reject(*older)
         results, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
         for old in stayed:
             self._take_back(old)
@@ -413,6 +415,7 @@ class Facts:
         error."""
         if fact.id == by:
             return
-        self._record([fact], by, why)
+        self._trace("replaced", why, fact, by=by, is_kept=True)
+        self._reject(fact)
         self._take_back(fact)
         logger.info("fact %s was replaced", fact.id)
