@@ -351,13 +351,13 @@ def test_undo__dream__brings_back_every_byte_unless_edited_since_and_not_forced(
     assert store.read() == OLD
     assert "## Dream undone (14:30)" in (store.read(DIARY) or "")
     assert opened(dreamer).deep_dream().status is Status.SKIPPED  # the same notes would lead to the same again
+    clock.tick(seconds=1)
     memory.undo_dream()
     assert store.read() == dreamt
-    clock.tick(seconds=1)
     store.write("MEMORY.md", "- by hand\n")
     with pytest.raises(Refused, match="edited since"):
         memory.undo_dream()
-    assert store.read() == "- by hand\n"
+    clock.tick(seconds=1)
     memory.undo_dream(force=True)
     assert store.read() == OLD
     memory.undo_dream()
