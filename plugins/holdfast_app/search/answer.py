@@ -58,9 +58,12 @@ class Asked(NamedTuple):
 
 
 _ORDERS: Final = Asked((records.RULE,), ("preference", "behavior"), "never always must prefer")
+_RULES: Final = "rules?|conventions?|guidelines?|regeln?"
+#: Before "rules" they ask for all.
+_ALL: Final = r"(?:the|our|my|your|which|what|all|any|these|standing|project|coding|die|unsere|welche|alle|diese)"
 _KINDS: Final = tuple((Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one) for pattern, one in (
-    (r"watch out|careful|mind|avoid|rules?|conventions?|guidelines?|allowed|prefer\w*|regeln?|beachten",
-     _ORDERS._replace(all=True)),
+    (rf"watch out|careful|mind|avoid|allowed|prefer\w*|beachten|(?:^|{_ALL} )(?:{_RULES})", _ORDERS._replace(all=True)),
+    (_RULES, _ORDERS),  # "the coupon rules"
     (r"should|must|may|like|want|sollte?|darf|muss", _ORDERS),
     (r"(?:did|does)(?:n't|n’t| not) work|not work(?:ed)?|dead ends?|tried|try|g[ai]ven? up|reject\w*|verworfen",
      Asked((records.REJECTED,), (), "dead end gave given dropped rejected instead")),
@@ -76,7 +79,8 @@ _KINDS: Final = tuple((Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one) for patt
 #: Words of a question about a time or a kind that say nothing about the content.
 _EMPTY: Final = frozenset(
     {"happen", "happened", "go", "going", "went", "work", "worked", "done", "still", "left", "question", "questions",
-     "point", "points", "thing", "things", "anything", "everything", "news", "gemacht", "passiert", "fragen", "noch"}
+     "point", "points", "thing", "things", "anything", "everything", "news", "gemacht", "passiert", "fragen", "noch",
+     "use", "used", "uses", "using", "hold", "holds", "apply", "nutzen", "nutzt", "verwenden", "verwendet", "gelten"}
 )  # fmt: skip
 
 
@@ -121,11 +125,10 @@ class _Group:
 
 def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit: int) -> list[SearchHit]:
     """At most ``limit`` of ``hits``, each sentence once. The first ``found_by_kind`` were found by their kind."""
-    stems = words.stems(wanted.content)
     groups: list[_Group] = []
     for at, hit in enumerate(hits):
         key = same_key(bare(hit.text))
-        share = sum(stem in key for stem in stems) / len(stems) if stems else float(at < found_by_kind)
+        share = words.share(wanted.content, key) if wanted.content else float(at < found_by_kind)
         new = _Group(hit, key, share, at)
         for old in groups:
             if _repeats(new, old):
@@ -139,7 +142,7 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
             groups.append(new)
     first = [one for one in groups if one.holds and (one.share >= _SHARE or (wanted.all and one.at < found_by_kind))]
     first.sort(key=lambda one: (one.share < _SHARE, one.at >= found_by_kind, -one.share, one.at))
-    most = min(limit, _HOLDING) if stems or len(first) < len(groups) // 2 else limit
+    most = min(limit, _HOLDING) if wanted.content or len(first) < len(groups) // 2 else limit
     first = first[:most]
     others = [one for one in groups if one not in first]
     shown = [one.joined()._replace(holds=True) for one in first] + [one.joined() for one in others]

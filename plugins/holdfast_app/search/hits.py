@@ -256,16 +256,17 @@ def served(
     if not records.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
-    served = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
+    asked = [word.removeprefix(words.WHICH) for word in words.asked(question)]
+    served = memory.services.store.backend.search(asked, max(limit, _FILTERED) if filtered else limit)
     found = [one for hit in served if (one := _described(memory, hit))]
     if records.DECISION in kinds:  # backends do not distinguish decisions from other lines
-        stems = words.stems(question)
+        pattern = words.pattern(question)
         for name in [one.name for one in found if one.kind == records.NOTE]:
             at = records.day_of(memory, name)
             found += [
                 SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
                 for one in records.document(memory, name)
-                if one.kind == records.DECISION and stems & words.stems(one.body)
+                if one.kind == records.DECISION and pattern.search(one.body)
             ]
     rest_of_day = timedelta(seconds=records.REST_OF_DAY_S)
     kept = [

@@ -37,8 +37,8 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
     if embedder is None:
         return NOTHING_SIMILAR, ""
     try:
-        _update(memory, db, embedder)
         (asked,) = _normal(embedder.embed(_masked(memory, [question])))
+        _update(memory, db, embedder, f"{embedder.identity} {len(asked)}")
         return Similar(_compared(db, asked), embedder.weight), ""
     except ImportError:
         why = f"numpy is not installed. `{extra('recall')}`."
@@ -47,9 +47,9 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
     return NOTHING_SIMILAR, f"Searched by words alone: {why}"
 
 
-def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings) -> None:
-    """Make missing vectors within the time budget. Raises: HoldfastError; ImportError."""
-    identity = embedder.identity
+def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings, identity: str) -> None:
+    """Make missing vectors within the time budget, or all of them again for another ``identity``. Raises:
+    HoldfastError; ImportError."""
     if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
         db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
         db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
@@ -90,13 +90,9 @@ def _normal(vectors: Any) -> np.ndarray[Any, Any]:
 def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, float]:
     import numpy as np
 
-    found = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),)).fetchall()
-    if not found and not db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
-        return {}
+    found = db.execute("SELECT id, data FROM vector").fetchall()
     if not found:
-        why = f"The question's vector has {len(asked)} numbers, and those of the index have another length."
-        step = "Check `model`, or delete derived/search.sqlite in the private folder to rebuild them."
-        raise ModelFailed(why, next_step=step)
+        return {}
     ids = [one for one, _ in found]
     rows = np.frombuffer(b"".join(data for _, data in found), dtype=np.int8).reshape(len(ids), -1)
     near = rows.astype(np.float32) @ asked

@@ -55,6 +55,28 @@ _FORMS: Final = """
     tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
     wear wore worn; win won; woman women; write wrote written
 """
+#: Begins the word for a kind of tool.
+WHICH: Final = "which "
+#: Kinds of tools, as questions call them, with names of such tools, which the answers have.
+_TOOLS: Final = {f"{WHICH}{kind}": [kind, *names.split()] for kinds, names in (
+    ("package manager|dependency manager|paketmanager",
+     "npm pnpm yarn bun pip uv poetry pdm conda cargo composer bundler maven gradle nuget"),
+    ("database|datenbank|db", "postgres postgresql mysql mariadb sqlite mongodb redis duckdb bigquery dynamodb"),
+    ("formatter", "prettier black ruff biome gofmt rustfmt ktlint dprint clang-format"),
+    ("linter", "eslint ruff biome oxlint flake8 pylint clippy golangci-lint ktlint rubocop"),
+    ("type checker", "mypy pyright tsc"),
+    ("test runner|test framework|testframework", "pytest vitest jest mocha junit rspec unittest"),
+    ("editor|ide", "vim neovim emacs vscode vs-code zed jetbrains intellij pycharm"),
+    ("build tool|bundler", "gradle maven cmake bazel vite webpack esbuild rollup turbopack"),
+    ("ci", "github-actions gitlab jenkins circleci buildkite"),
+    ("orm", "prisma drizzle sqlalchemy kysely hibernate typeorm sequelize"),
+) for kind in kinds.split("|")}  # fmt: skip
+#: Where a question asks for the tool.
+_TOOL: Final = Lazy(
+    r"\b(?:(?:which|what|what is|what['’]s|welche\w?|was ist|as|als)(?: the| an?| our| my| unsere?| die| der)?) "
+    rf"({'|'.join(kind for kind, *_ in _TOOLS.values())})s?\b",
+    re.IGNORECASE,
+)
 #: Questions about what was said or done, and about a time.
 _PAST: Final = Lazy(
     r"\b(?:did|had|have (?:i|we|you)|has my|was|were|said|say|mention\w*|discuss\w*|brought|summar\w+"
@@ -94,14 +116,16 @@ def quoted(word: str) -> str:
 
 @functools.cache
 def _forms() -> dict[str, list[str]]:
-    """Each word of :data:`_FORMS` with its group."""
+    """Each word of :data:`_FORMS` with its group, and each kind of tool with the names."""
     groups = [group.split() for group in _FORMS.split(";")]
-    return {word: group for group in groups for word in group}
+    return {word: group for group in groups for word in group} | _TOOLS
 
 
 def asked(question: str) -> list[str]:
-    """The words to look for, in order and once each, in lower case: stop words out, unless nothing else is there."""
-    found = [word.lower() for word in _WORD.findall(question)] + _wide(question)
+    """The words to look for, once each, in lower case: stop words out, unless nothing else is there. A kind of tool is
+    one word, with :data:`WHICH`."""
+    tools = [WHICH + found[1].lower() for found in _TOOL.finditer(question)]
+    found = [word.lower() for word in _WORD.findall(_TOOL.sub(" ", question))] + tools + _wide(question)
     kept = [word for word in found if word not in STOP and _without_s(word) not in STOP]
     return list(dict.fromkeys(kept or found))
 
@@ -117,12 +141,26 @@ def stems(text: str) -> set[str]:
 
 
 def pattern(question: str) -> re.Pattern[str]:
-    """Matches each of the question's :func:`stems` in content."""
-    found = []
-    for one in sorted(stems(question), key=len, reverse=True):
-        begin, end = r"\b" if one[0].isascii() else "", r"\b" if one[0].isascii() and len(one) < STEM else ""
-        found.append(f"{begin}{re.escape(one)}{end}")
-    return re.compile("|".join(found) or "(?!)", re.IGNORECASE)
+    """Matches each of the question's words in content."""
+    return re.compile("|".join(one.pattern for one in _patterns(question)), re.IGNORECASE)
+
+
+def share(question: str, text: str) -> float:
+    """The share of the question's words that ``text`` has."""
+    found = [one.search(text) is not None for one in _patterns(question)]
+    return sum(found) / len(found)
+
+
+@functools.lru_cache(8)  # asked about each hit
+def _patterns(question: str) -> list[re.Pattern[str]]:
+    """For each word of the question an expression for its forms, by their first letters."""
+    found = ("|".join(map(_matching, _forms().get(word, [word]))) for word in asked(question))
+    return [re.compile(one, re.IGNORECASE) for one in dict.fromkeys(found)]
+
+
+def _matching(form: str) -> str:
+    begin, end = r"\b" if form[0].isascii() else "", r"\b" if form[0].isascii() and len(form) < STEM else ""
+    return f"{begin}{re.escape(form[:STEM])}{end}"
 
 
 def _pairs(run: str) -> list[str]:

@@ -151,6 +151,12 @@ def test_search__twenty_everyday_questions__answer_among_the_first_three_hits_an
     assert "9090" in old.replaced_by
     assert not old.holds
 
+    # A kind of tool is asked for by its name, and the rules are not, where "rules" belongs to another name.
+    found = memory.search("which database do we use?")[0]
+    assert (found.holds, "We use SQLite for the ledger" in found.excerpt) == (True, True)
+    assert [hit.kind for hit in memory.search("who knows the retention rules?") if hit.holds] == []
+    assert {hit.kind for hit in memory.search("which rules hold?") if hit.holds} == {"rule"}
+
     # Days in a question narrow it and are named.
     for question, days, last in (
         ("what did we decide last week?", "23 to 29 November", 29),

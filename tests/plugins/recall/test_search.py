@@ -10,7 +10,7 @@ from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
-from holdfast.storage import Capability
+from holdfast.storage import Capability, Hit, HitKind
 from holdfast_app.search import dates, index
 from holdfast_cli import main
 
@@ -179,12 +179,17 @@ def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked,
 
 @pytest.fixture
 def memory(opened):
-    """SQLite that takes itself for a server."""
+    """SQLite that takes itself for a server with a search of its own."""
     made = opened(storage=StorageConfig(backend="sqlite"))
     backend = made.services.store.backend
-    if Capability.SEARCH not in backend.capabilities:
-        pytest.skip("this SQLite has no FTS5")
-    backend.capabilities |= {Capability.REMOTE}
+    backend.capabilities |= {Capability.REMOTE, Capability.SEARCH}
+
+    def served(words, limit):
+        found = [Hit(HitKind.FACT, fact.id, fact.content) for fact in backend.facts()]
+        found += [Hit(HitKind.DOCUMENT, name, backend.read(name).text) for name in backend.names("")]
+        return [hit for hit in found if words[0] in hit.text][:limit]
+
+    backend.search = served
     made.session("talk").add("user", "the osprey sails on Monday", message_id="m1")
     backend.write("MEMORY.md", "- The osprey is the server\n")
     backend.write("memory/2026-11-20.md", "The osprey was renamed\n")
@@ -202,7 +207,7 @@ def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memo
     db.close()
 
 
-def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock):
+def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock, payload):
     backend = memory.services.store.backend
     for day in range(1, 20):
         backend.write(f"memory/2026-11-{day:02}.md", "The osprey osprey osprey was renamed\n")
@@ -210,9 +215,9 @@ def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_tho
     until = clock().replace(day=2, hour=0)
     assert [hit.name for hit in memory.search("osprey", until=until, limit=1)] == ["memory/2026-11-01.md"]
     assert {hit.kind for hit in memory.search("osprey", since="1h")} == {"turn", "fact"}
-    backend.write("memory/2026-11-21.md", "# Note\n\n- Fact: the osprey\n- Decision: Call it osprey\n")
+    memory.session("talk").flush(payload(facts=["the osprey"], decisions=["Call it osprey"]))
     (hit,) = memory.search("osprey", kinds=["decision"], since="1h")
-    assert (hit.where, hit.excerpt) == ("memory/2026-11-21.md:4", "- Decision: Call it osprey")
+    assert hit.excerpt == "- Decision: Call it osprey"
 
 
 @pytest.fixture
