@@ -1,11 +1,15 @@
 """Fit the models of sentences: ``python -m benchmarks.quality.fit_statements NAME [MORE.jsonl ...]``. NAME is one of
-``lasting``, ``planted``, ``answers`` and ``messages``.
+``lasting``, ``planted``, ``answers``, ``messages`` and ``onto``.
 
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
 lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
 endings.tsv, ends of agents' answers and users' messages with speaker, label and language. All were written for it.
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
+
+``onto`` as NAME moves the weights of ``answers`` only as far as its rows ask for. Its ``MORE`` are answers as the table
+judged them before, so that those stay: their ``act`` is the probability that work is left. The table was fitted so at
+last, on 3,281 answers.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
@@ -28,6 +33,7 @@ from holdfast_app.sentences import endings, lasting, linear
 OUT = Path(linear.__file__).parent
 ASKS = ("request", "question", "report")
 _LEAST = 2  # sentences with a feature
+_MOVED = 20  # least weight of a feature that is new to a table
 _STRENGTH = 1.0  # of the fit against its regularisation
 #: Number of features kept of the first fit, and fitted again.
 _FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000}
@@ -109,6 +115,30 @@ def fit_endings(name: str, paths: list[str]) -> tuple[Table, Callable[[list[str]
     return table, weights
 
 
+def fit_onto(paths: list[str]) -> dict[str, list[int]]:
+    """The present weights of ``answers``, and what rows in ``paths`` and those of endings.tsv change in them."""
+    lines = (OUT / "answers.tsv").read_text(encoding="utf-8").splitlines()
+    before = {feature: int(weight) / linear.SCALE for feature, weight in (line.split("\t") for line in lines)}
+    found = [one for one in rows("endings", paths) if one["label"] == "agent"]
+    sets = [endings.features(ending.last_sentences(one["text"].replace("\\n", "\n"))) for one in found]
+    table = Table(sets)
+    names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST or feature in before)
+    matrix = table.matrix(names)
+    known = np.array([sum(before.get(feature, 0) for feature in one) for one in sets])
+    acts = {"open": 1.0, "closed": 0.0}
+    is_open = np.array([acts[one["act"]] if one["act"] in acts else float(one["act"]) for one in found])
+
+    def loss(change: np.ndarray) -> tuple[float, np.ndarray]:
+        odds = known + matrix @ change
+        wrong = 1 / (1 + np.exp(-odds)) - is_open
+        return np.sum(np.logaddexp(0, odds) - is_open * odds) + change @ change / 2, matrix.T @ wrong + change
+
+    change = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
+    after = before | {name: before.get(name, 0) + one for name, one in zip(names, change, strict=True)}
+    rounded = {name: round(linear.SCALE * float(weight)) for name, weight in after.items()}
+    return {name: [weight] for name, weight in rounded.items() if name in before or abs(weight) >= _MOVED}
+
+
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
     fits = {"lasting": fit_lasting, "planted": fit_planted}
@@ -122,7 +152,8 @@ def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
 
 def main() -> None:
     name, *paths = sys.argv[1:]
-    found = fit(name, paths)
+    found = fit_onto(paths) if name == "onto" else fit(name, paths)
+    name = "answers" if name == "onto" else name
     lines = ("\t".join([feature, *map(str, row)]) for feature, row in sorted(found.items()))
     (OUT / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     sys.stdout.write(f"{len(found)} features\n")

@@ -10,13 +10,11 @@ import pytest
 
 from holdfast.testing import DocumentContract, FactContract, OptionalContract, ProcessContract
 
-FACTORY = "holdfast_file.backend:FileBackend"
-
 
 class OnFiles:
     """How to spoil files."""
 
-    factory = FACTORY
+    factory = "holdfast_file.backend:FileBackend"
 
     def corrupt_document(self, root: Path, name: str) -> None:
         with (root / ".holdfast" / name).open("ab") as file:

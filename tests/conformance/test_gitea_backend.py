@@ -17,10 +17,15 @@ from holdfast.testing import StorageContract
 pytestmark = pytest.mark.skipif(bool(URL) and not may_make_repositories(), reason="the token may not make repositories")
 
 
-class OnGitea:
-    """How to spoil a repository: as people do in their browsers."""
+@pytest.mark.req(
+    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
+    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
+)  # fmt: skip
+class TestStore(StorageContract):
+    """Every clause. How to spoil a repository: as people do in their browsers."""
 
     factory = FACTORY
+    machine_examples = 3 if URL else 5
 
     @pytest.fixture(autouse=True)
     def _removed(self, tmp_path_factory) -> Iterator[None]:
@@ -51,13 +56,3 @@ class OnGitea:
             yield
         finally:
             archive(root, on=False)
-
-
-@pytest.mark.req(
-    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
-    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
-)  # fmt: skip
-class TestStore(OnGitea, StorageContract):
-    """Every clause."""
-
-    machine_examples = 3 if URL else 5

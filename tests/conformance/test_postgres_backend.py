@@ -16,10 +16,18 @@ def running() -> None:
     server()
 
 
-class OnPostgres:
-    """How to spoil a database: as its administrator does."""
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hf'"
+
+
+@pytest.mark.req(
+    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
+    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
+)  # fmt: skip
+class TestStore(StorageContract):
+    """Every clause. How to spoil a database: as its administrator does."""
 
     factory = FACTORY
+    machine_examples = 5
 
     def corrupt_document(self, root: Path, name: str) -> None:
         where = f"namespace = '{namespace(root)}' AND name = '{name}'"
@@ -41,16 +49,3 @@ class OnPostgres:
             yield
         finally:
             server().sql("ALTER ROLE hf RESET default_transaction_read_only", _END)
-
-
-_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hf'"
-
-
-@pytest.mark.req(
-    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
-    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
-)  # fmt: skip
-class TestStore(OnPostgres, StorageContract):
-    """Every clause."""
-
-    machine_examples = 5

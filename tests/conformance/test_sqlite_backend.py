@@ -10,13 +10,15 @@ import pytest
 
 from holdfast.testing import StorageContract
 
-FACTORY = "holdfast_sqlite.backend:SqliteBackend"
 
+@pytest.mark.req(
+    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
+    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
+)  # fmt: skip
+class TestStore(StorageContract):
+    """Every clause. How to spoil a database."""
 
-class OnSqlite:
-    """How to spoil a database."""
-
-    factory = FACTORY
+    factory = "holdfast_sqlite.backend:SqliteBackend"
 
     def corrupt_document(self, root: Path, name: str) -> None:
         with contextlib.closing(sqlite3.connect(root / ".holdfast" / "holdfast.db")) as connection, connection:
@@ -42,11 +44,3 @@ class OnSqlite:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.req(
-    "R013", "R014", "R015", "R016", "R037", "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050",
-    "R051", "R052", "R053", "R054", "R056", "R057", "R058", "R059", "R060", "R061", "R096", "R142",
-)  # fmt: skip
-class TestStore(OnSqlite, StorageContract):
-    """Every clause."""

@@ -87,9 +87,11 @@ def kind_of_words(own: str) -> Kind:
     """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
     if not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
+    if asks_next(own):
+        return Kind.REQUEST
     parts = [part for part in sentences(own) if not cues.is_labelled(part)]
     if not parts:
-        return Kind.REQUEST if asks_next(own) else Kind.STATEMENT
+        return Kind.STATEMENT
     shares, *rest = (endings.shares(tuple(some)) for some in (parts, requesting(own)) if some)
     likeliest = max(shares, key=shares.__getitem__)
     if shares[likeliest] < _SURE or any(one["request"] >= _REQUESTS for one in (shares, *rest)):

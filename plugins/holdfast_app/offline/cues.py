@@ -55,6 +55,7 @@ _RULE: Final = RULE._replace(whole=False)
 _FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, EXPLICIT, line=True)
 _DECISION: Final = Cue(Kind.DECISION, Category.CONTEXT, DECIDED)
 _FOLLOW_UP: Final = Cue(Kind.FOLLOW_UP)
+_BLOCKER: Final = Cue(Kind.BLOCKER, whole=True)
 #: The likeliest label of a sentence without one of ours -> its cue.
 _CUES: Final = {
     "fact": STATED_FACT,
@@ -98,9 +99,9 @@ _LABEL: Final = Lazy(
 )
 #: Words that connect a statement with an earlier one.
 _LEAD: Final = (
-    r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|well"
-    r"|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update|just remember that"
-    r"|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
+    r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|nein"
+    r"|stopp?(?=[,.:!])|well|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update"
+    r"|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
 LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)
 #: Without a name, "remember that ..." is more often a hint for the request.
@@ -114,12 +115,34 @@ _BEGINS: Final = tuple(
     for cue, form in (
         (_FACT._replace(line=False), rf"(?:remember(?:,? that|(?=,)){_NAMED},?\s*|for the record\b[,:]?\s*)"),
         (_FOLLOW_UP, r"remind (?:me|us) to\b\s*"),
+        (
+            _BLOCKER,
+            r"(?=(?:we(?:['’]re| are)|i(?:['’]m| am))(?: still)? blocked\b|(?:wir sind|ich bin) .{0,20}blockiert)",
+        ),
+        (_BLOCKER, r"(?=we (?:can['’]?t|cannot) .{2,60}\b(?:until|yet)\b|wir können .{2,60} erst )"),
         # "We decided that last week" only points back.
         (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
     )
 )
+#: An opinion, what the speaker has just done, and a request that is polite about it, without a word for always.
+_PASSING: Final = Lazy(
+    _LEAD + r"(?!.*(?:\blet['’]s\b|必ず|常に|今後|毎回|いつも|絶対|禁止|しないで))"
+    r"(?:i (?:do not |don['’]t |really |also |just |kind of |still )*"
+    r"(?:think|believe|guess|feel|wonder|understand|agree)\b"
+    r"|i(?:['’]m (?:not sure|thinking|wondering|guessing|getting|going)| didn['’]t)\b"
+    r"|my (?:\w+ )?(?:thought|feeling|guess|understanding|impression)\b"
+    r"|ich (?:denke|glaube|finde)\b|je (?:pense|crois)\b|我(?:不)?(?:觉得|覺得|认为|認為|的认知|的認知)"
+    r"|i(?:['’]ve| have| had)?(?: also| already| just| successfully)* (?:added|fixed|finished|completed|installed"
+    r"|changed|committed|merged|tested|updated|removed|created|amended|set up|built|made|wrote|ran|sent|pushed)\b"
+    r"|我(?:已经|已經|刚|剛)|.*(?:て|で)(?:ください|下さい|ほしい|欲しい)[。.!]?\Z)",
+    re.IGNORECASE,
+)
 #: "Keep it under 100 lines" is about what was asked for just before.
 _OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
+#: A correction of what the agent does, which is no rule for later without "always".
+_REFUSES: Final = Lazy(
+    r"\W*(?:no|nope|nein|non|stopp?)\b[,.:!](?!.*\b(?:always|never|immer|nie|toujours|jamais)\b)", re.IGNORECASE
+)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE)
 _FROM_NOW_ON: Final = Lazy(
     _LEAD + r"(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b|以后|今后|从现在起)",
@@ -144,12 +167,14 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
         if hit := form.match(sentence):
             return cue, hit.end()
     judged = lasting.judge(sentence)
-    if judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
+    if _PASSING.match(sentence) or judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
     if judged.lasting < _SURELY and endings.shares((sentence,))["request"] > _REQUESTED:
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
+    if judged.label == "rule" and _REFUSES.match(sentence):
+        return _CUES["decision"], 0
     if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
         return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
     is_sure = judged.share >= _SURE.get(judged.label, 0)

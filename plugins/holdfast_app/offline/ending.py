@@ -24,7 +24,7 @@ from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
 #: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
-#: alone, of a request that only answers or picks, and of a tool call.
+#: alone (in bytes, because scripts differ), of a request that only answers or picks, and of a tool call.
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 _FEW: Final = 60
@@ -71,34 +71,44 @@ def of(messages: Sequence[Message]) -> Ending:
     last = said[-1]
     request = asked.last_request(said)
     since = takewhile(lambda m: request is None or m is not request[0], reversed(said))
-    step = tail(_spoke(since))
     task, is_working = "", bool(last.tool) or last.role == "tool"
+    call = _last_call(said) if is_working else ""
+    room = MAX_NEXT - len(call)
+    step = _answered(said, tail(_spoke(since), room), room)
     if last.role != "user":
         listed = calls.of(said)
         task = calls.current(listed, calls.DOING, *([] if is_working else [calls.PENDING]))
         if not (is_working or task or pause or waits(last.text)):
             return Ending(open=False, next_step=NONE)
     if task and step and task not in step:
-        step = f"{task}: {step}" if len(task) + len(step) + 2 <= MAX_NEXT else task
+        step = f"{task}: {step}" if len(task) + len(step) + 2 <= room else task
     elif request and not (task or step):
         step = _asked(said, *request)
-    elif request and is_working and len(step or task) <= _FEW:
+    elif request and is_working and len((step or task).encode()) < _FEW:
         step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
     step = step or task
     if pause:
         step = f"{cut(pause, MAX_NEXT // 2)}{asked.AFTER}{step})" if step else pause
-    elif is_working:
-        step = _stopped_at(step, said)
+    elif call not in step:
+        step = f"{cut(step, room)}{call}"
     return Ending(open=True, next_step=cut(step, MAX_NEXT)) if step or last.role != "user" else Ending()
 
 
-def _stopped_at(step: str, said: Sequence[Message]) -> str:
-    """``step`` with the newest call, which may not have been answered."""
+def _answered(said: Sequence[Message], step: str, room: int) -> str:
+    """The step that the agent proposed in its newest text, behind the user's consent or other words after it."""
+    newest = next((m for m in reversed(said) if not m.tool and m.role != "tool"), None)
+    own = own_words(newest.text) if step and newest and newest.role == "user" else ""
+    if asked.kind_of_words(own) in (Kind.NOTHING, Kind.COURTESY):
+        return step
+    answer = asked.headline(own, room // 2)
+    return f"{answer}{asked.AFTER}{cut(step, room - len(answer) - len(asked.AFTER) - 1)})"
+
+
+def _last_call(said: Sequence[Message]) -> str:
+    """The newest call, which may not have been answered, as an addition to a step. Empty without its words."""
     calls_made = (m.text.partition("\n")[0] for m in reversed(said) if m.role == "assistant" and m.tool)
     call = cut(" ".join(next(calls_made, "").split()), _CALL)
-    if ": " not in call or call in step:
-        return step
-    return f"{cut(step, MAX_NEXT - len(hostile.LAST_CALL) - len(call) - 1)}{hostile.LAST_CALL}{call})"
+    return f"{hostile.LAST_CALL}{call})" if ": " in call else ""
 
 
 def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
@@ -114,6 +124,8 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
         if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
             break
+        if kind is Kind.STATEMENT and answers and at and said[at - 1].text.rstrip(" *_`").endswith(("?", "？")):
+            break  # it answered the agent's question
         pause = pause or (asked.headline(own, MAX_NEXT) if kind is Kind.PAUSE else "")
         end = at
     return said[:end], pause
@@ -150,7 +162,7 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
             room -= len(kept[0]) + 1
             if begins:
                 return " ".join(filter(None, kept))
-        if limit - room > _FEW:
+        if len(" ".join(kept).encode()) >= _FEW:
             break
     return " ".join(kept)
 

@@ -52,6 +52,9 @@ _GOES_ON: Final = Lazy(
 )
 _ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
 _SHORT_ORDER: Final = 7
+#: What the user rejects, and the sentence after it that says what to use.
+_REJECTS: Final = Lazy(r"(?:(?:stopp?|no|nope|nein|wait)\b\W*)*(?:not|don['’]?t use|nicht)\b", re.IGNORECASE)
+_USES: Final = Lazy(r"(?:please |bitte )?(?:use|take|go with|nimm|verwende|benutze)\b", re.IGNORECASE)
 #: A withdrawal with these words states what holds now, too.
 _INSTEAD: Final = Lazy(r"\b(?:instead|stattdessen|à la place|en su lugar)\b|改[用成为]", re.IGNORECASE)
 #: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
@@ -242,7 +245,9 @@ def _keep(kept: dict[str, T], text: str, value: T) -> None:
 
 def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str) -> bool:
     """Whether a sentence belongs to the statement ``text`` before: under a label any unlabelled one, after a rule
-    a reference to it, and after a limit a short order."""
+    a reference to it, after a limit a short order, and after what is rejected what to use."""
+    if hit is None and _REJECTS.match(text) and _USES.match(sentence):
+        return True
     if not before.line or (hit and not hit[0].whole):
         return False
     if hit is None or not before.whole:

@@ -201,9 +201,25 @@ class _Making:
                 continue
             self.add(BLOCKED, dict.fromkeys(filter(_is_said, (work.blocker, *work.blockers))), where)
             self.add(NEEDED, (f"Promised: {text}" for text in filter(_is_said, work.follow_ups)), where)
-            asked = [Line(text=text, pointer=where) for text in filter(_is_said, work.needs_operator)]
+            needs = [*filter(_is_said, work.needs_operator)]
+            if work.derived and _ASKS.search(work.next_action):
+                needs.append(f"Asked: {work.next_action}")
+            elif work.derived and _STOPPED.search(work.next_action):
+                self.add(BLOCKED, [work.next_action], where)
+            asked = [Line(text=text, pointer=where) for text in needs]
             if not work.short or asked:
                 self.needed[notes.comment(work.session)] = asked
+
+
+#: Work that stopped with a question, or to wait for the user's word.
+_ASKS: Final = re.compile(
+    r"[?？]\W*$|\bplease confirm\b|\bbitte bestätige|\byour (?:go\b|approval|answer|decision|confirmation|review)",
+    re.IGNORECASE,
+)
+#: Work that waits for something else.
+_STOPPED: Final = re.compile(
+    r"\b(?:blocked|blockiert|bloqué|bloquead[oa]|waiting (?:for|on)|warte auf)\b", re.IGNORECASE
+)
 
 
 def _is_said(text: str) -> bool:

@@ -46,6 +46,8 @@ _MAX_WORDS: Final = 40
 _MAX_CHARS: Final = 2_000
 #: Maximum number of words that a sentence about a change adds.
 _ADDED: Final = 4
+#: Number of words about something else, from which on a statement does not end with the value that it also has.
+_REST: Final = 3
 #: Maximum words in a name.
 _SHORT: Final = 4
 
@@ -70,7 +72,7 @@ class Statement(NamedTuple):
     """A statement as it is compared. Two with one ``key`` are the same. ``said`` are the stems of words that name a
     thing or value, ``words`` their set. ``verbs`` may differ in a rewording. ``states`` are opposites, modals and
     negations, ``order`` all stems. ``changes`` is set for a sentence about a change, ``done`` for one about an end.
-    ``subject`` are the stems before the verb, ``former`` is the value that it says no longer holds."""
+    ``subject`` are the stems before the verb, ``former`` those of the value that it says no longer holds."""
 
     key: str
     words: frozenset[str] = frozenset()
@@ -83,7 +85,7 @@ class Statement(NamedTuple):
     changes: bool = False
     done: bool = False
     subject: frozenset[str] = frozenset()
-    former: str = ""
+    former: frozenset[str] = frozenset()
 
     @property
     def places(self) -> Iterator[Hashable]:
@@ -96,7 +98,7 @@ class Statement(NamedTuple):
     @property
     def moves(self) -> bool:
         """Whether it may end what another one says."""
-        return self.changes or self.done or "not" in self.states
+        return self.changes or self.done or bool(self.former) or "not" in self.states
 
 
 def relation(new: str, old: str) -> Relation:
@@ -135,8 +137,8 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     """Whether ``new`` says that all of what ``old`` says has ended or changed."""
     common, added = len(new.words & old.words), new.words - old.words
     missing = old.words - old.verbs - new.words
-    if new.former in old.words and new.subject == old.subject != frozenset():
-        return True
+    if new.former and new.former <= old.words:
+        return _names_former(new, old)
     # "We are not using Mollie after all" ends "We use Mollie for payments".
     used = [{*map(stem, slot.value)} for slot in old.slots if slot.kind == "with"]
     if new.changes and "not" in new.states and new.words in used and not _says_more(old, new):
@@ -155,6 +157,15 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     # "Mails were moved from SES to Postmark" names the value and the subject of "The mail provider is SES".
     said = ((frozenset(map(stem, slot.value)), slot.rest) for slot in old.slots if slot.kind == "is")
     return any(value <= new.words and not rest.isdisjoint(new.words) for value, rest in said)
+
+
+def _names_former(new: Statement, old: Statement) -> bool:
+    """Whether ``new``, which names a value of ``old`` as one that no longer holds, is about the same thing and leaves
+    nothing else that ``old`` says."""
+    common = {*new.order} & {*old.order} - new.former - {*map(stem, v.EMPTY), *map(stem, v.PLACES)}
+    rest = old.words - new.words - new.former - old.verbs
+    is_other = new.subject and not old.subject <= new.subject
+    return bool(common) and not is_other and len(rest) < (1 if "and" in old.order or rest & old.names else _REST)
 
 
 def _says_more(old: Statement, new: Statement) -> bool:
@@ -254,7 +265,7 @@ def read(text: str) -> Statement:
     participles = {words[n] for n in range(1, len(words)) if words[n - 1] in v.BE and words[n].endswith(("n", "t"))}
     acts = {n for n, word in enumerate(words) if n == at or word.endswith("ed") or (n > at and word in v.VERBS)}
     verbs = {stems[n] for n in acts if n}
-    former = v.FORMER.search(key)
+    former = v.INSTEAD.search(key)
     names = {stems[n] for n, one in enumerate(tokens) if one.is_name and not v.NUMBER.fullmatch(words[n - 1])}
     return Statement(
         key,
@@ -268,7 +279,7 @@ def read(text: str) -> Statement:
         changes,
         bool(v.DONE.search(key)),
         frozenset(word for n, word in said.items() if n < at),
-        stem(former["old"]) if former else "",
+        frozenset(map(stem, _named(former["old"] or former["former"]))) if former else frozenset(),
     )
 
 
@@ -382,16 +393,7 @@ _VALUE: Final = Lazy(
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME: Final = ("zone", "units")
-#: What stands after it no longer holds.
-_INSTEAD: Final = Lazy(
-    r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"
-    r"|nicht mehr|nicht(?= [\w.:/]*\d)|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
-    r"|e non più|вместо|а не|больше не))\b"
-    r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
-    r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
-    re.IGNORECASE,
-)
-_TOKEN: Final = Lazy(r"[a-z0-9][\w./-]*[a-z0-9]|[^\W_]{2,}|\d", re.IGNORECASE)
+_TOKEN: Final = Lazy(r"[a-z0-9][\w./:-]*[a-z0-9]|[^\W_]{2,}|\d", re.IGNORECASE)
 
 
 def outdated(new: str, known: Sequence[str]) -> list[str]:
@@ -425,10 +427,10 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
 
 def _named_by(new: str, known: Sequence[str]) -> list[str]:
     """The only statement with the words that ``new`` says no longer hold."""
-    for hit in _INSTEAD.finditer(new):
+    for hit in v.INSTEAD.finditer(new):
         said = _named(hit["old"] or hit["former"])
         gone = [word for word in said if word[0].isdigit()] or said[:2]
-        found = [one for one in known if gone and {*gone} <= {*_named(_INSTEAD.sub("", one))}]
+        found = [one for one in known if gone and {*gone} <= {*_named(v.INSTEAD.sub("", one))}]
         if len(found) == 1:
             return found
     return []

@@ -66,6 +66,15 @@ ASIDE: Final = Lazy(
 )
 #: "At 03:30, not 02:00": the value that no longer holds.
 FORMER: Final = Lazy(r", not (?P<old>[\w:./@-]*\w)(?=[,;.]|$)")
+#: What stands after it no longer holds.
+INSTEAD: Final = Lazy(
+    r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"
+    r"|nicht mehr|nicht(?= [\w.:/]*\d)|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
+    r"|e non più|вместо|а не|больше не))\b"
+    r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
+    r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
+    re.IGNORECASE,
+)
 #: What ends something, in a clause of its own.
 ENDED: Final = Lazy(r"no longer|(?:\bnot|n['’]t) .*\b(?:any ?more|after all)", re.IGNORECASE)
 #: A clause that names a thing or value, or says where the one before it holds.

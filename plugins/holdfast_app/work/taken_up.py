@@ -2,7 +2,8 @@
 how it stands now.
 
 A session takes up the newest open entry when its user first only says to go on, and each entry whose words come back in
-a sentence of the user's first requests. Entries with a stated next step stay, because who stated it also closes it.
+a sentence of the user's first requests, or of a later one that its answer finished. Entries with a stated next step
+stay, because who stated it also closes it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from holdfast.text.lazy import log
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.base import Services
 from holdfast_app.journal.journal import Journal
-from holdfast_app.offline import asked
+from holdfast_app.offline import asked, ending
 from holdfast_app.offline.asked import Kind
 from holdfast_app.records import work_log
 from holdfast_app.search import words
@@ -26,8 +27,8 @@ from holdfast_app.work.worklist import WorkList
 
 logger = log(__name__)
 
-#: Numbers of a session's first messages, and of its first requests, to read.
-_MESSAGES: Final = 200
+#: Numbers of a session's first messages to read, and of its first requests, which also take up what they leave open.
+_MESSAGES: Final = 1_000
 _REQUESTS: Final = 2
 _BYTES: Final = 10_000  # of an earlier journal's end
 #: The least share of a sentence's words in the entry, and that of a sentence with one such word.
@@ -50,21 +51,24 @@ def close(services: Services, session: str) -> None:
 
 def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list[Work]:
     rows = islice(Journal(services.state, session).of_kinds("message"), _MESSAGES)
-    records = [row.record for row in rows if row.record["role"] == "user"]
-    begun = moment(str(records[0]["at"])) if records else None
+    said = [row.record for row in rows if row.record["role"] in ("user", "assistant") and not row.record.get("tool")]
+    begun = next((moment(str(record["at"])) for record in said if record["role"] == "user"), None)
     earlier = [one for one in entries if begun and one.when and one.when < begun]
     if begun is None or not earlier:
         return []
     kinds: list[Kind] = []
-    asks: list[str] = []
-    for own in filter(None, (own_words(record["text"]) for record in records)):
-        kinds.append(asked.kind_of_words(own))
-        asks += [own] * (kinds[-1] is not Kind.COURTESY)
-        if len(asks) == _REQUESTS:
-            break
+    asks: list[tuple[str, str]] = []  # each request with the last answer to it
+    for record in said:
+        own = own_words(record["text"]) if record["role"] == "user" else ""
+        if own and (kind := asked.kind_of_words(own)) is not Kind.COURTESY:
+            kinds.append(kind)
+            asks.append((own, ""))
+        elif asks and record["role"] == "assistant":
+            asks[-1] = (asks[-1][0], record["text"])
     if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
         return [*islice((one for one in earlier if not _runs(services, one, begun)), 1)]
-    sentences = [part for own in asks for part in asked.requesting(own)]
+    finished = (own for own, answer in asks[_REQUESTS:] if answer and not ending.waits(answer))
+    sentences = [part for own in (*(own for own, _ in asks[:_REQUESTS]), *finished) for part in asked.requesting(own)]
     named = (one for one in earlier if any(_names(sentence, one) for sentence in sentences))
     return [one for one in named if not _runs(services, one, begun)]
 

@@ -234,6 +234,18 @@ def test_report__every_claim__points_to_a_file_that_holds_it(flushed, project):
             assert text in path.read_text() or text in line.pointer
 
 
+def test_report__open_work_that_asks_or_waits__is_what_is_needed_and_what_is_blocked(project):
+    memory = Holdfast.open(project)
+    asks, waits = "I need your approval first. Please confirm.", "I'm blocked until the database is up."
+    for request, answer in (("Deploy the shop", asks), ("Run all tests", waits)):
+        session = memory.session(request)
+        session.add("user", request)
+        session.add("assistant", answer)
+        session.flush()
+    found = [[line.text for line in lines] for lines in memory.report().sections.values()]
+    assert found[2:4] == [[waits], [f"Asked: {asks}"]]
+
+
 @pytest.mark.req("R163", "R170", "R177")
 def test_report__made_again_without_any_transcript__is_the_same_text_and_writes_nothing(flushed, project):
     before = str(flushed().report())

@@ -45,7 +45,7 @@ UNFINISHED = [
         ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
         ("Fertig.\n\nNächste Schritte: keine", "none"), ("Hi! What can I do for you today?", "none"),
         ("Two of 33 tests failed before. All pass now.", "none"),
-        *((told, "none") for told in ("Okay.", "Will do.", "Rounding is half even.", "好的。")),
+        *((told, "none") for told in ("Okay.", "Will do.", "Wrote the docs.", "Rounding is half even.", "好的。")),
         *((told, told) for told in UNFINISHED),
     ],
 )  # fmt: skip
@@ -58,6 +58,7 @@ AFTER_ASK, LAST = "(after: Fix the login test)", "(last call: Bash: pytest)"
 RAN = f"{AFTER_ASK} {LAST}"
 QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
 MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
+DENSE = "文件现在很干净，现在提交并推送所有的更改。"
 READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
 
 
@@ -72,9 +73,12 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER} {LAST}"),
         ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {RAN}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
+        ([("assistant", "y " * 99), ("assistant", DENSE), PYTEST], True, f"{DENSE} {LAST}"),
+        ([("assistant", "May I?"), ("user", "go"), PYTEST], True, f"go (after: May I?) {RAN}"),
+        ([("assistant", "Which port?"), ("user", "The port is 80."), ("assistant", "Noted.")], False, "none"),
     ],
-    ids=["call", "result", "call alone", "no word", "thanks", "filler", "few words of progress", "question"],
-)
+    ids=["call", "result", "call alone", "no word", "thanks", "filler", "few", "question", "dense", "yes", "told"],
+)  # fmt: skip
 def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):
     assert end(ASK, *said) == (state, step)
 
@@ -114,8 +118,6 @@ def test_ending__nothing_said__is_unknown():
     assert end() == (None, "")
     assert end(("user", "hi")) == (None, "")
 
-
-# --- the user's own words -------------------------------------------------------------------------------------------
 
 #: The frame of a command's template around the words typed after the command.
 TEMPLATE_OPEN = "## User Input\n\n```"
