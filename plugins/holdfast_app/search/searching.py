@@ -19,6 +19,7 @@ from holdfast_app.search import KINDS, answer, dates, index, rank, records, vect
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries, served
 from holdfast_app.search.rank import Ranked
+from holdfast_app.trust import provenance
 from holdfast_app.trust.seen import projects
 
 #: Entries looked through for repeated sentences, for each hit.
@@ -69,8 +70,11 @@ def search(
         if outside:
             hits = ask.answer(asked, None, None)
         left = count(open_index.left, "older source")
+        store = memory.store
+        withheld = "" if hits else provenance.sentence(store.withheld(), facts=len(store.withheld_facts()))
         warnings = (
             ask.warning,
+            f"{withheld} {provenance.NEXT_STEP}" if withheld else "",
             _CUT if len(question) > _QUESTION else "",
             f"The index is being built: {left} not searched yet." if open_index.left else "",
         )

@@ -1,6 +1,8 @@
 """``holdfast trust``: settings, stored memory and private state that came with a project and need the user's word."""
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -9,16 +11,21 @@ from attrs import asdict, frozen
 
 from holdfast import Holdfast
 from holdfast.config import settings
+from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
 from holdfast.models import Fact
 from holdfast.text.humanize import count
+from holdfast.text.plain import same_key
+from holdfast_app.authorship import hostile
 from holdfast_app.checkup import adoption
 from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
 from holdfast_app.project_settings.resolved import Resolved, described
+from holdfast_app.records import ownlines
+from holdfast_app.search.answer import bare
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import Seen
@@ -29,6 +36,12 @@ from holdfast_cli.terminal import Term, home_short
 
 #: Characters that the review shows in all.
 _MOST_SHOWN: Final = 1_000_000
+#: Documents of a day that agents never get, and all of them.
+_NEVER_LOADED: Final = (Surface.TRAIL, Surface.REPORT)
+_DATED: Final = (Surface.DAILY, Surface.DIARY, *_NEVER_LOADED)
+#: A statement under a label, and a block's comments.
+_LABELLED: Final = re.compile(r"(?:- )?\**[A-Z][\w ]{2,40}:")
+_STAMP: Final = re.compile(r"<!-- (?:holdfast:block )?(?:\w+=\S* ?)+-->")
 
 
 def _meaning(key: str) -> str:
@@ -43,17 +56,19 @@ def _meaning(key: str) -> str:
 
 @frozen
 class Withheld:
-    """``passages`` by document, and ``facts``. Accepting covers exactly these. ``rows`` are all of them for display:
-    a document's name or ``facts``, the line or the id, and the masked text."""
+    """``passages`` by document, and ``facts``. Accepting covers exactly these. ``rows`` are all of them: a document's
+    name or ``facts``, the line or the id, and the masked text. ``obeyed`` are those that can tell an agent what to
+    do."""
 
     passages: Mapping[str, tuple[Passage, ...]]
     facts: tuple[Fact, ...]
     rows: tuple[tuple[str, str, str], ...]
+    obeyed: tuple[tuple[str, str, str], ...]
 
     @classmethod
     def of(cls, memory: Holdfast) -> Self:
         """An unreadable document is left out. Raises: any HoldfastError."""
-        store, passages = memory.store, {}
+        store, layout, passages = memory.store, memory.services.layout, {}
         for name in store.names():
             with suppress(Corrupt):  # `doctor` reports it
                 document = store.read(name)
@@ -65,22 +80,47 @@ class Withheld:
         listed = list(_within(listed))
         masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
         rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
-        return cls(passages, facts, rows)
+        dated = {name: surface for name in passages if (surface := layout.surface_of(name)) in _DATED}
+        story = {(n, str(one.line)) for n in dated for one in passages[n] if _is_story(dated[n], one)}
+        said = {same_key(bare(line)) for name, _, text in rows if name not in dated for line in text.split("\n")}
+        obeyed = [
+            (name, place, text)
+            for name, place, text in rows
+            if name not in dated or ((name, place) not in story and same_key(bare(text)) not in said)
+        ]
+        return cls(passages, facts, rows, tuple(obeyed))
 
     def accept(self, memory: Holdfast) -> None:
         """Record all of it as seen. Raises: Unavailable."""
         memory.store.provenance.accept(self.passages, self.facts)
 
     def say(self, out: Term) -> None:
-        """Show all of it, made safe for the terminal."""
+        """Show how much it is, then what agents obey, made safe for the terminal."""
         last = ""
         out.say(f"Withheld from agents: {count(len(self.rows), 'passage')}, perhaps of a clone, a pull or a page:")
-        for name, place, text in self.rows:
+        shown = Counter(name for name, _, _ in self.obeyed)
+        table = [
+            (name, f"{number:,}", "all shown" if shown[name] == number else f"{shown[name] or 'none'} shown")
+            for name, number in Counter(name for name, _, _ in self.rows).items()
+        ]
+        out.say(out.table(table, right=(1,)))
+        if len(self.obeyed) < len(self.rows):
+            out.fill("Shown is what can tell an agent what to do; `holdfast show NAME` prints a whole document.")
+        for name, place, text in self.obeyed:
             if name != last:
                 out.say(f"\n{out.bold(out.plain(name))}")
             last = name
             first, *rest = text.split("\n")
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
+
+
+def _is_story(surface: Surface, one: Passage) -> bool:
+    """Whether a dated document only quotes the passage, or it is holdfast's layout, and it instructs nobody."""
+    if hostile.instructs(one.text):
+        return False
+    is_layout = _STAMP.fullmatch(one.text) if one.text.startswith("<!--") else ownlines.is_own(one.text)
+    is_quoted = any(heading == ownlines.SUMMARY for heading, _ in one.above) and not _LABELLED.match(one.text)
+    return surface in _NEVER_LOADED or bool(is_layout) or is_quoted
 
 
 def _within(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:

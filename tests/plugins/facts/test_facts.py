@@ -161,12 +161,14 @@ def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(opened, project, 
     assert [line.id for line in facts.trail.entries()] == [second.id]
 
 
-@pytest.mark.req("R039", "R040", "R041")
-def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(facts, caplog):
+@pytest.mark.req("R038", "R039", "R040", "R041")
+def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(opened, caplog):
+    facts = opened(bad_category="context").facts
     with caplog.at_level(logging.INFO, "holdfast"):
         below = offered(facts, FactCandidate(content="secret content", category="goal", confidence=0.49))
-        equal = offered(facts, FactCandidate(content="b", category="goal", confidence=0.5))
+        equal = offered(facts, FactCandidate(content="b", category="workflow", confidence=0.5))
     assert (below.outcome, equal.outcome) == (AddOutcome.BELOW_THRESHOLD, AddOutcome.ADDED)
+    assert equal.fact.category == "context"
     assert facts.create("said by a person", "goal", 0.0).outcome is AddOutcome.ADDED
     assert "0.49 is below the threshold 0.50" in below.reason
     assert "below the threshold" in caplog.text
@@ -301,10 +303,3 @@ def test_rank_union__among_stronger_facts__is_refused_replaces_nothing_and_a_dup
     assert facts.create(" STRONG 1 ", "goal", 0.1).outcome is AddOutcome.DUPLICATE
     assert len(facts.create("as strong", "goal", 0.8).evicted) == 1
     assert facts.count() == 3
-
-
-@pytest.mark.req("R038")
-def test_offer__unknown_category_with_the_option__filed_as_context(opened):
-    facts = opened(bad_category="context").facts
-    result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
-    assert result.fact.category == "context"
