@@ -209,7 +209,9 @@ class Statements:
             return
         if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):
             return
-        if (cue.kind is Kind.FACT and _NO_FACT.match(text)) or (cue.kind in _KEPT and lasting.unfit(text)):
+        if cue.kind is Kind.FACT and (_NO_FACT.match(text) or (cue.whole and lasting.is_private(text))):
+            return
+        if cue.kind in _KEPT and lasting.unfit(text, is_order=cue.kind is Kind.RULE):
             return
         if cue.kind is Kind.NEXT:
             self.next_step = text

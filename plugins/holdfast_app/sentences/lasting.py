@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -16,6 +17,19 @@ _NONE: Final = LABELS.index("none")
 _MASKED: Final = Lazy(
     r"\[REDACTED:(?!(?:email|phone|card|iban|government|ip|mac):)[^\]]*\](?!@)"
     r"|(?:\b(?:is|are|was|ist|sind|lautet|est|es)|[:=])\s*\[REDACTED:"
+)
+_ABUSE: Final = Lazy(
+    r"\b(?:(?:voll)?(?:idiot|trottel|depp)|moron|asshole|bastard|jerk|imb[eé]cil|cr[eé]tin|connard)(?:s|en?|as?|es)?\b(?!-)",
+    re.IGNORECASE,
+)
+#: Name, age, home, health, family and absence, as people tell them of themselves.
+_PRIVATE: Final = Lazy(
+    r"\b(?:(?<!\w )my name is|mein name ist|ich heiße|i live in|ich wohne in|(?:my|meine?) (?:wife|husband|kids?|son"
+    r"|daughter|mother|father|therapist|salary|birthday|frau|mann|sohn|tochter|kinder|mutter|vater|gehalt|geburtstag)"
+    r"|(?:i['’]m|i am|i was|i have|ich bin|ich habe)(?: (?!an?\b)\S+){0,2}? (?:[\w-]*blind|deaf|autis\w+|adh[ds]|ill"
+    r"|pregnant|schwanger|krank|dyslex\w+|diabet\w+|depress\w+|divorced|years old|jahre alt|im urlaub|in therap(?:y|ie)"
+    r"|on (?:vacation|holiday|(?:sick|parental) leave)))\b",
+    re.IGNORECASE,
 )
 
 
@@ -40,6 +54,14 @@ def judge(sentence: str) -> Judgement:
     return Judgement(LABELS[best], shares[best] / whole, 1 - shares[_NONE] / whole, 1 / (1 + math.exp(-asks)))
 
 
-def unfit(sentence: str) -> str:
-    """The reason why ``sentence`` is not to be kept, as in "my key is [REDACTED:key:3f1c]"; empty without one."""
-    return "redaction left nothing of it" if _MASKED.search(sentence) else ""
+def unfit(sentence: str, *, is_order: bool = False) -> str:
+    """The reason why ``sentence`` is not to be kept, as in "my key is [REDACTED:key:3f1c]"; empty without one. An order
+    counts, whatever its tone."""
+    if _MASKED.search(sentence):
+        return "redaction left nothing of it"
+    return "it insults a person" if not is_order and _ABUSE.search(sentence) else ""
+
+
+def is_private(sentence: str) -> bool:
+    """Whether the user's ``sentence`` is about the user's own person, and so none for a memory that others may read."""
+    return _PRIVATE.search(sentence) is not None

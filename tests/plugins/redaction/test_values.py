@@ -166,7 +166,6 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
         "the token budget has the document id 1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms",
         "ipwd: build7a",
         "密码：必填",
-        "Пароль: обязателен",
         "Passwort: erforderlich",
         "name,password_policy,role\nbob,Strict7,admin\n",
         "The password, token, and key\nare rotated, every day, at 3\n",
