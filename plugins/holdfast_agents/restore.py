@@ -2,6 +2,7 @@
 
 import os
 import time
+from datetime import timedelta
 from itertools import islice
 
 from attrs import evolve
@@ -18,6 +19,7 @@ from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
+from holdfast_app import data_loss
 from holdfast_app.base import Services
 from holdfast_app.journal import journal
 from holdfast_app.printable import in_one_line
@@ -62,15 +64,17 @@ def start(memory: Holdfast, event: Event) -> Reply:
 
 
 def _started(memory: Holdfast, event: Event) -> Reply:
-    services = memory.services
+    services, before = memory.services, ""
+    if event.source == "clear" and (last := data_loss.newest_receipts(services)):
+        before = last[-1].session_id  # the cleared conversation, which has just ended
     if event.source != "compact":
         reconcile(memory, event)
         memory.send_waiting(limit_s=_RECONCILE_S)
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     if not services.is_remote:
-        return opening(memory, event)
+        return opening(memory, event, before=before)
     with snapshot(), lastbrief.keeping(services) as keep:
-        reply = opening(memory, event)
+        reply = opening(memory, event, before=before)
         room = "-" * _HEAD_CHARS
         keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
         warnings = [f"holdfast: {one}" for one in services.store.backend.check().warnings]
@@ -92,12 +96,13 @@ def is_answered(services: Services, session: Session) -> bool:
     return bool(told.answered) or (last is not None and bool(last.flush_id) and last.flush_id == told.used)
 
 
-def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS) -> Reply:
+def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS, *, before: str = "") -> Reply:
     """The text for the start of ``event.session``, of ``most`` characters, and the notice for the user; writes nothing.
-    Raises: HoldfastError when memory cannot be read."""
+    It begins with the work of the session ``before`` it, if any. Raises: HoldfastError when memory cannot be read."""
     unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
     text = "\n\n".join(filter(None, [unsafe.partition("\n")[0], _session_line(event, _has_past(memory, event))]))
-    return Reply(context=_fitted(memory, text, event.session, most, in_bytes=event.client == "codex"), notice=unsafe)
+    session = before or event.session
+    return Reply(context=_fitted(memory, text, session, most, in_bytes=event.client == "codex"), notice=unsafe)
 
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
@@ -150,11 +155,12 @@ def _fitted(memory: Holdfast, head: str, session: str, most: int, *, in_bytes: b
 def reconcile(memory: Holdfast, event: Event) -> None:
     """Save the remaining transcript and the unflushed turns of sessions that ended without an end event.
 
-    A session that is still running elsewhere is only flushed early. A session that cannot be saved is logged and stays
-    UNSAFE, and the caller reports it next.
+    A session that may still run elsewhere, because its last turn is not older than ``idle_minutes``, is only flushed
+    early. A session that cannot be saved is logged and stays UNSAFE, and the caller reports it next.
     """
     until = time.monotonic() + _RECONCILE_S
     services = memory.services
+    idle = services.now() - timedelta(minutes=services.config.session.idle_minutes)
     for left in islice(memo.newest(services.state), _RECONCILED):
         if time.monotonic() > until:
             break
@@ -166,7 +172,9 @@ def reconcile(memory: Holdfast, event: Event) -> None:
                 last = Event(left.client, COMPACTING, session=left.session, transcripts=(left.transcript,))
                 follow(services, Session(services, left.session), last, patience_s=0)
             if journal.Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
-                Session(services, left.session).pass_gate(None, "end")
+                session = Session(services, left.session)
+                is_idle = max((said.at for said in session.unflushed), default=idle) < idle
+                session.pass_gate(None, "end" if is_idle else "switch")
         except HoldfastError as error:
             log(services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}")
 

@@ -10,7 +10,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError
-from holdfast.fs import userdir
+from holdfast.fs import checkout, userdir
 from holdfast_app.capture import hot_plugins
 from holdfast_app.project_settings import files, resolved
 
@@ -164,6 +164,7 @@ def test_root__git_worktree_with_committed_settings__is_the_main_checkout_unless
     (main / below / "deep/file").write_text("")
     inside = worktree_of(main, tmp_path / "worktree") / below
     monkeypatch.chdir(inside / "deep")
+    assert checkout.branch(str(inside / "deep")) == "worktree (worktree worktree)"
     own = inside / ".holdfast/state"
     own.mkdir(parents=True)
     assert files.find_root() == str(inside)

@@ -74,6 +74,14 @@ def is_linked(work_tree: str, own: str, common: str) -> bool:
     return is_named and os.path.dirname(own) == os.path.join(common, "worktrees")
 
 
+def branch(folder: str) -> str:
+    """The branch checked out around ``folder``, with the name of a linked work tree; empty without one."""
+    top = next((one for one in paths.upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    own, common = git_folders(top) if top else ("", "")
+    name = pointer(os.path.join(own, "HEAD")).partition("ref: refs/heads/")[2] if top else ""
+    return f"{name} (worktree {os.path.basename(top)})" if name and is_linked(top, own, common) else name
+
+
 def pointer(path: str) -> str:
     """A small file of git as text; empty when it cannot be read."""
     with suppress(OSError):

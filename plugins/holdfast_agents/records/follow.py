@@ -21,7 +21,7 @@ from attrs import evolve
 from holdfast import Session
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
-from holdfast.fs import paths
+from holdfast.fs import checkout, paths
 from holdfast.models import Message
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
@@ -63,6 +63,7 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
     Raises: PluginError, Unavailable. Messages journalled until then stay, and the next call continues from there.
     """
     memo = memos.read(services.state, session.id)
+    _branched(services, session, event)
     if event.messages:
         return _take(services, session, memo, _given(event), event)
     problem, unread = "the client named no transcript", False
@@ -92,7 +93,7 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
         begin = turns.digest(session.journal.first_line())
-    session.branch = label(services.gate, transcript.branch) or session.branch
+    _branched(services, session, event, transcript.branch)
     memos.write(
         services.state,
         evolve(
@@ -107,6 +108,12 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
     if transcript.truncated and not transcript.next_offset:
         return Followed("the transcript is damaged in its middle", unread=True)
     return Followed("")
+
+
+def _branched(services: Services, session: Session, event: Event, told: str = "") -> None:
+    """Note the branch in the working folder, or the one that the client has ``told``."""
+    here = checkout.branch(event.cwd) if event.cwd else ""
+    session.branch = label(services.gate, here or told) or session.branch
 
 
 # reading

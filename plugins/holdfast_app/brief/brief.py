@@ -211,9 +211,10 @@ def _dated(body: str, services: Services) -> str:
 def _open_and_closed(
     entries: Sequence[handoff.Work], days: Sequence[tuple[str, str]], session: str
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
-    """The open work, that of ``session`` first, and the newest closed entry, if it is newer. A project whose work
+    """The open work, that of ``session`` first, and the newest closed entry, if it comes before. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
-    work = tuple(sorted((one for one in entries if one.is_open), key=lambda one: one.session != session))
+    entries = sorted(entries, key=lambda one: one.session != session)
+    work = tuple(one for one in entries if one.is_open)
     closed = next((one for one in entries[: 1 if work else None] if not one.is_open), None)
     if work or closed or not days:
         return work, closed

@@ -115,18 +115,17 @@ def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles
     assert client.notes().count(f"session={client.session} reason=compaction") == 1
 
 
-def test_start__the_session_before_was_killed__what_it_said_is_saved_and_told(project):
-    killed = Client(project, native="killed")
+def test_start__after_a_clear_another_was_killed__own_work_comes_first_and_the_other_s_is_saved(project):
+    (project / ".git").mkdir()
+    (project / ".git/HEAD").write_text("ref: refs/heads/fix/login\n")
+    killed, cleared = Client(project, native="killed"), Client(project, native="cleared")
     killed.hook("SessionStart", source="startup")
     killed.say("Fix the flaky login test")
-    killed.write(
-        row("user", "Fix the flaky login test", "u1"),
-        row("assistant", "It is the clock: tests/test_login.py line 40.", "u2"),
-    )
-    fresh = Client(project, native="fresh")
-
-    started = fresh.hook("SessionStart", source="startup")
-
-    assert "Fix the flaky login test" in started.context
-    assert ("assistant", "It is the clock: tests/test_login.py line 40.") in killed.said()
-    assert killed.notes().count("<!-- holdfast:block") == 1
+    answer = "It is the clock: tests/test_login.py line 40."
+    killed.write(row("user", "Fix the flaky login test", "u1"), row("assistant", answer, "u2"))
+    cleared.say("Write the newsletter")
+    cleared.hook("SessionEnd", reason="clear")
+    brief = Client(project, native="fresh").hook("SessionStart", source="clear").context
+    assert 0 < brief.index("Write the newsletter") < brief.index("review: fix/login") < brief.index("flaky login test")
+    assert ("assistant", answer) in killed.said()
+    assert killed.notes().count(f"session={killed.session} reason=switch") == 1  # it may still run

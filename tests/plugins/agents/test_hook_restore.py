@@ -99,7 +99,7 @@ def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event, proje
 
     assert told.code == 0
     assert set(told.json) == {"systemMessage"}
-    assert "memory/" in told.notice
+    assert ".holdfast/memory" in told.notice
     assert "holdfast override" in told.notice
     client.repair_store()
     assert client.compact() == NOTHING
