@@ -204,7 +204,7 @@ class Statements:
             text = text.strip()[box.end() :]
         text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
         text = text if cue.kind is Kind.RULE else cues.LEAD.sub("", text).rstrip(".;, *_")
-        question = cue.kind is not Kind.BLOCKER and text.endswith("?")
+        question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
         if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):

@@ -118,6 +118,11 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Production deploys need approval from Jana.", "rules", None),
         ("Nice. For the docs, always use British spelling.", "rules", "For the docs, always use British spelling."),
         ("Ne supprime jamais un fichier sans demander.", "rules", None),
+        ("I told you: run the linter before every commit!", "rules", "run the linter before every commit!"),
+        ("Bitte denk dran: keine Kundendaten in Logs.", "rules", "keine Kundendaten in Logs."),
+        ("Kannst du das bitte nie wieder ohne Rückfrage löschen?", "rules", None),
+        ("It must work without JavaScript.", "rules", None),
+        ("Python 3.12, managed with uv.", "facts", "Python 3.12, managed with uv"),
         ("rules:\n- no emojis\n- short answers", "rules", ("no emojis", "short answers")),
         ("`load()` returns a list, not a dict, by the way", "facts", None),
         ("Remember: The port is 8080. We always use `make test`.", "facts", "The port is 8080"),
@@ -557,9 +562,8 @@ def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before,
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted():
     refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
-    refused += (
-        "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
-    )
+    refused += "proceed, the user said:\nlet's not make this change in this branch. "
+    refused += "Log an issue with the details please"
     found = extract(
         ("user", "Fix the index corruption."),
         ("assistant", "Edit: hooks.go", "Edit"),
