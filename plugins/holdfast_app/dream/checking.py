@@ -20,7 +20,7 @@ from holdfast_app.dream import consolidate, memorytext, quoting
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_app.dream.grounding import ground, judging
-from holdfast_app.dream.write import admitted, admitted_all, diff
+from holdfast_app.dream.write import admitted, diff
 from holdfast_app.facts.rejected import REASON, key_of
 from holdfast_app.records import archive, ownlines
 
@@ -240,9 +240,11 @@ class Check:
 
     def _tell(self, name: str, gone: Sequence[Gone]) -> None:
         """Record refused text in a form safe to record, because it may be a secret."""
-        said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
-        pairs = zip(gone, said[::2], said[1::2], strict=True)
-        self.run.note(**{name: [evolve(one, text=text, reason=reason) for one, text, reason in pairs]})
+        said = [
+            evolve(one, text=admitted(self.services, one.text), reason=admitted(self.services, one.reason))
+            for one in gone
+        ]
+        self.run.note(**{name: said})
 
 
 #: Removing a line may cause another error, for example when a limit on the number of items applies.

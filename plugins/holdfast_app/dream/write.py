@@ -59,15 +59,6 @@ def admitted(services: Services, text: str) -> str:
         return "Withheld, because it may not be stored."
 
 
-def admitted_all(services: Services, strings: list[str]) -> list[str]:
-    """:func:`admitted` for many strings, with few calls to the validators."""
-    rewritten = list(map(paths.rewriter(services.root), strings))
-    if all(rewritten):
-        with contextlib.suppress(HoldfastError):
-            return services.gate.admit_all(rewritten, surface=Surface.DIARY)
-    return [admitted(services, text) for text in strings]
-
-
 def apply(services: Services, proposal: Proposal) -> DreamResult:
     """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
 
@@ -149,17 +140,10 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
 def take_out(services: Services, statements: Sequence[str]) -> None:
     """Remove the lines of MEMORY.md that say one of ``statements``, so that :func:`undo` restores them. The diary
     counts them, without their text. Raises: Conflict; Corrupt; Refused; Unavailable."""
-    name = services.layout.name(Surface.MEMORY)
-    keys = {same_key(text) for text in statements}
-
-    def said(document: Document | None) -> list[str]:
-        return [line for line in curated.bullets(document.text if document else "") if same_key(line) in keys]
-
-    if not said(services.store.read(name)):
-        return
+    keys, name = {same_key(text) for text in statements}, services.layout.name(Surface.MEMORY)
     with lock(services, timeout_s=_BUSY_S):
         stored, now = services.store.read(name), services.now()
-        gone = said(stored)
+        gone = [line for line in curated.bullets(stored.text if stored else "") if same_key(line) in keys]
         if stored is not None and gone:
             text = curated.without(stored.text, gone)
             result = DreamResult(
