@@ -14,10 +14,6 @@ from holdfast_redaction.layers.plain import plain_forms
 from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import SECONDS, Budget, Hit, RedactionFailed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast_redaction.rules.loader import UserRules
-
 #: Maximum searches after masking. The second finds nothing, except in odd input.
 ROUNDS = 4
 #: Maximum secrets whose repetitions are searched. Each costs a pass over the text.
@@ -42,7 +38,7 @@ class Scanner:
         self,
         *,
         disabled: frozenset[str] = frozenset(),
-        extra: UserRules | None = None,
+        extra: Callable[[str, Budget], list[Hit]] | None = None,
         allowed: Callable[[str], bool] | None = None,
         seconds: float = SECONDS,
     ) -> None:
@@ -79,7 +75,7 @@ class Scanner:
             hits += map(plain.back, blocks.find(plain.text, heads))
             budget.check("blocks")
         if self._extra:
-            hits += self._extra.find(text, Budget(len(text), self._seconds))
+            hits += self._extra(text, Budget(len(text), self._seconds))
         if hits:
             settled = self._settled(text, hits)
             # Also from before they were merged, because a secret and an overlapping neighbour become one long hit.

@@ -45,11 +45,6 @@ class Turn:
         """The user's text, empty when the turn has none."""
         return "\n".join(m.text for m in self.messages if m.role == "user")
 
-    @property
-    def assistant(self) -> str:
-        """The assistant's words, without tool calls and their results."""
-        return "\n".join(m.text for m in self.messages if m.role == "assistant" and not m.tool)
-
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """Group messages into turns. Each user message opens a turn; other records before the first form their own."""

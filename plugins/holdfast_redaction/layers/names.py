@@ -142,12 +142,9 @@ def strength(identifier: str) -> int:
 
 def _of_word(last: str, before: list[str], low: str) -> int:
     glued = "".join(before[-2:]) + last if before else last
-    if last.endswith(_PASSWORDS) or glued.endswith(("motdepasse",)):
-        return (
-            0
-            if before and before[0] in ("min", "max", "no", "has", "is", "forgot", "reset", "hide", "show", "needs")
-            else PASSWORD
-        )
+    if glued.endswith(_PASSWORDS):
+        is_about = {*before[:1]} & {"min", "max", "no", "has", "is", "forgot", "reset", "hide", "show", "needs"}
+        return 0 if is_about else PASSWORD
     if (
         (last.endswith("pass") and last not in _NOT_PASS)
         or last in ("pw", "pwd", "pswd", "pword", "psk")

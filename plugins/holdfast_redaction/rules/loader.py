@@ -8,7 +8,7 @@ an error at start-up that names the rule. Without google-re2, Python's syntax is
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -53,26 +53,21 @@ class UserRule:
                 yield Hit(start, end, self.id, RANK)
 
 
-@define
-class UserRules:
-    """Loaded rules, with the interface shared by all layers."""
+def load(paths: Iterable[str]) -> Callable[[str, Budget], list[Hit]]:
+    """A function that finds every secret that a rule of the files finds and does not allow; hits may overlap. Raises:
+    ConfigError for a file or rule that cannot be used."""
+    rules = [rule for path in paths for rule in _rules_of(path)]
 
-    rules: list[UserRule]
-
-    def find(self, text: str, budget: Budget) -> list[Hit]:
-        """Every secret that a rule finds and does not allow; hits may overlap."""
+    def find(text: str, budget: Budget) -> list[Hit]:
         hits: list[Hit] = []
         lower = text.lower()
-        for rule in self.rules:
+        for rule in rules:
             if not rule.keywords or any(keyword in lower for keyword in rule.keywords):
                 hits += rule.find(text)
                 budget.check(rule.id)
         return hits
 
-
-def load(paths: Iterable[str]) -> UserRules:
-    """The rules of all files, in order. Raises: ConfigError for a file or rule that cannot be used."""
-    return UserRules([rule for path in paths for rule in _rules_of(path)])
+    return find
 
 
 def _rules_of(path: str) -> Iterator[UserRule]:
@@ -80,15 +75,10 @@ def _rules_of(path: str) -> Iterator[UserRule]:
     try:
         with open(path, encoding="utf-8") as file:
             document = untrusted.from_toml(file.read())
-    except OSError as error:
-        raise ConfigError(
-            f"The rules file {name} cannot be read: {error.strerror}.",
-            next_step="Correct `rules` under `[plugins.redaction]` in holdfast.toml.",
-        ) from error
-    except ValueError as error:
-        raise ConfigError(
-            f"The rules file {name} is not valid TOML: {error}.", next_step="Correct the file."
-        ) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"it is not valid TOML: {error}"
+        step = "Correct it, or `rules` under `[plugins.redaction]` in holdfast.toml."
+        raise ConfigError(f"The rules file {name} cannot be read: {reason}.", next_step=step) from error
     tables = document.get("rules", [])
     if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
         raise ConfigError(
