@@ -37,6 +37,8 @@ _HEAD_CHARS = 1_500
 #: Characters of kept flushes at a start without the server.
 _KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
+#: A conversation that ended so long before a clear is the cleared one.
+_JUST_NOW = timedelta(minutes=1)
 _RECONCILED = 8
 #: Number of notes to judge before the introduction leaves out the search.
 _NEWEST_NOTES = 20
@@ -65,8 +67,9 @@ def start(memory: Holdfast, event: Event) -> Reply:
 
 def _started(memory: Holdfast, event: Event) -> Reply:
     services, before = memory.services, ""
-    if event.source == "clear" and (last := data_loss.newest_receipts(services)):
-        before = last[-1].session_id  # the cleared conversation, which has just ended
+    for last in data_loss.newest_receipts(services)[-1:] if event.source == "clear" else ():
+        if last.reason == "end" and services.now() - last.at < _JUST_NOW:
+            before = last.session_id  # the cleared conversation
     if event.source != "compact":
         reconcile(memory, event)
         memory.send_waiting(limit_s=_RECONCILE_S)

@@ -278,7 +278,8 @@ def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
 def _dreams(memory: Holdfast) -> Iterator[Check]:
     """How the last dream that ran ended, because nightly dreams run unattended."""
-    runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
+    done = (run for run in memory.dreams() if run.status is not Status.SKIPPED)
+    runs = [run for run in done if run.read or run.status is not Status.DONE]  # not lines that were taken out
     last = runs[-1] if runs else None
     if last is not None and last.ok:
         yield good(f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded")
