@@ -39,12 +39,10 @@ def web(call: Call) -> int:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")
     try:
         from holdfast_web.server import Server
-        from holdfast_web.site import Site
     except ImportError as error:
         raise not_installed(error, "web") from error
     memory = call.memory
-    with Server(args.port, idle_s=args.idle * 60) as server:
-        server.site = Site(memory, port=server.server_port)
+    with Server(memory, args.port, idle_s=args.idle * 60) as server:
         link = server.site.access.link()
         out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
         out.say(f"  {link}\n")

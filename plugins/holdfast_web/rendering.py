@@ -36,13 +36,13 @@ _NUMBERED: Final = frozenset({"p", "li", "blockquote", "table", "tr", "code", *_
 _DEPTH: Final = 40
 
 
-def to_html(text: str, *, after: Mapping[int, str] | None = None) -> str:
+def to_html(text: str, after: Mapping[int, str] | None = None) -> Markup:
     """``text`` as HTML. ``after`` maps a heading's line number to HTML that follows the heading."""
     return _rendered(_safe(_parser().parse(printable(text)), after or {}))
 
 
-def _rendered(tokens: list[Token]) -> str:
-    return str(_parser().renderer.render(tokens, _parser().options, {}))
+def _rendered(tokens: list[Token]) -> Markup:
+    return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704 - escapes everything itself
 
 
 @cache
@@ -95,10 +95,10 @@ _BLOCK_MARKS: Final = re.compile(r"\s*(?:(?:#{1,6}|[-*+]|>)\s+)*")
 _ONLY_MARKS: Final = re.compile(r"\s*(?:<!--.*-->|(?:```|~~~).*|[-|:*_#>\s]*)")
 
 
-def line_to_html(line: str) -> str:
+def line_to_html(line: str) -> Markup:
     """One line of a Markdown document as HTML without links; empty for a line of only marks."""
     if _ONLY_MARKS.fullmatch(line):
-        return ""
+        return Markup()
     text = printable(line[_BLOCK_MARKS.match(line).end() :])  # type: ignore[union-attr]  # it matches an empty string
     if text.startswith("|"):
         text = re.sub(r"\s*\|\s*", " · ", text.strip("| "))
@@ -160,10 +160,10 @@ class Renderer:
             "cause": lambda reason: _CAUSES.get(reason, reason),
             "coded": _coded,
             "count": count,
-            "day": lambda at: f"{self._local(at):%Y-%m-%d}",
+            "day": project.day,
             "line": in_one_line,
-            "markdown": self._markdown,
-            "markdown_line": lambda text: Markup(line_to_html(text)),  # noqa: S704 - escapes everything itself
+            "markdown": to_html,
+            "markdown_line": line_to_html,
             "number": lambda value: f"{value:,}",
             "size": size,
             "when": self._when,
@@ -175,10 +175,12 @@ class Renderer:
         """The page of the template ``name``. ``here`` is the path of its menu entry, by default ``name``; the title is
         the entry's label if not given."""
         project, here = self._project, name if here is None else here
-        values |= {"here": here, "title": title or dict(MENU)[here], "project_name": project.name, "root": project.root}
-        menu = [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()]
         values |= {
-            "menu": menu,
+            "here": here,
+            "title": title or dict(MENU)[here],
+            "project_name": project.name,
+            "root": project.root,
+            "menu": [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()],
             "alarms": project.alarms(),
             "version": "" if here in ("search", "error") else self.version,
         }
@@ -207,17 +209,11 @@ class Renderer:
             return self._prefix + "documents/" + quote(pointer)
         return f"{self._prefix}documents/{quote(name)}#L{line}"
 
-    def _markdown(self, text: str, notes: Mapping[int, Markup] | None = None) -> Markup:
-        return Markup(to_html(text, after=notes or {}))  # noqa: S704 - escapes everything itself
-
-    def _local(self, at: datetime) -> datetime:
-        return at.astimezone(self._project.zone)
-
     def _when(self, at: datetime | None, *, is_ago: bool = False) -> Markup:
         """A time in the project's zone, or how long ago, with the time as a tooltip."""
         if at is None:
             return Markup("<span class=quiet>never</span>")
-        local = self._local(at)
+        local = at.astimezone(self._project.zone)
         second, minute = local.isoformat(timespec="seconds"), f"{local:%Y-%m-%d %H:%M}"
         if is_ago:
             shown = ago(at, self._project.services.now())

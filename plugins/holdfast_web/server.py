@@ -7,6 +7,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from holdfast import Holdfast
 from holdfast.errors import Unavailable
 from holdfast_web.site import Response, Site
 
@@ -20,16 +21,15 @@ _CHECK_S: Final = 0.1
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``site`` until it is shut down, or until no request came for ``idle_s`` seconds."""
+    """Serves a project's pages until it is shut down, or until no request came for ``idle_s`` seconds."""
 
     daemon_threads = True
     block_on_close = False
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another process take the port
     request_queue_size = 64
 
-    def __init__(self, port: int, *, idle_s: float) -> None:
+    def __init__(self, memory: Holdfast, port: int, *, idle_s: float) -> None:
         """Bind to loopback; ``port`` 0 picks a free one. Raises: Unavailable."""
-        self.site: Site | None = None
         self._idle_s = idle_s
         self._last = time.monotonic()
         try:
@@ -39,6 +39,7 @@ class Server(ThreadingHTTPServer):
             raise Unavailable(
                 f"Port {port} cannot be used: {why}.", next_step="Leave out --port to use a free port."
             ) from error
+        self.site = Site(memory, port=self.server_port)
 
     def server_bind(self) -> None:
         """Bind without the base class's reverse name lookup, which can stall."""
@@ -80,17 +81,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def _answer(self, *, body: bool) -> None:
-        site = self.server.site
-        if site is None:
-            return
         host, cookie = self.headers.get_all("Host") or [], self.headers.get_all("Cookie") or []
-        self._send(site.answer(self.path, host=host[0] if len(host) == 1 else None, cookie="; ".join(cookie)), body)
+        given = {"host": host[0] if len(host) == 1 else "", "cookie": "; ".join(cookie)}
+        self._send(self.server.site.answer(self.path, **given), body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Errors that the base class finds, such as a malformed or too long request, and every other method."""
-        if self.server.site is not None:
-            code = 405 if code == 501 else code
-            self._send(self.server.site.refusal(code), body=getattr(self, "command", "") != "HEAD")
+        refusal = self.server.site.refusal(405 if code == 501 else code)
+        self._send(refusal, body=getattr(self, "command", "") != "HEAD")
 
     def _send(self, response: Response, body: bool) -> None:
         if self.request_version == "HTTP/0.9":

@@ -9,7 +9,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
@@ -50,9 +50,9 @@ class Access:
         self._once = secrets.token_urlsafe(32)
         return self.link().replace(self._token, self._once)
 
-    def is_host(self, header: str | None) -> bool:
+    def is_host(self, header: str) -> bool:
         """Whether the Host header names this server on loopback."""
-        return header is not None and header.lower() in {f"{name}:{self._port}" for name in _HOSTS}
+        return header.lower() in {f"{name}:{self._port}" for name in _HOSTS}
 
     def is_token(self, given: str) -> bool:
         """Whether ``given`` is the printed token, or the started browser's token, which works once. Compared
@@ -66,9 +66,9 @@ class Access:
         """The Set-Cookie header that follows the token. It ends with the browser session."""
         return f"{_COOKIE}={self._cookie}; Path={self.prefix}; HttpOnly; SameSite=Strict"
 
-    def is_known(self, header: str | None) -> bool:
+    def is_known(self, header: str) -> bool:
         """Whether the Cookie header has the cookie; compared in constant time."""
-        if not header or len(header) > _LONGEST:
+        if len(header) > _LONGEST:
             return False
         try:
             morsel = SimpleCookie(header).get(_COOKIE)
@@ -124,23 +124,27 @@ class Site:
         self._static = {file.name: (kind, file.read_bytes()) for file, kind in kinds if kind}
         self._lock = threading.Lock()
 
-    def answer(self, target: str, *, host: str | None, cookie: str) -> Response:
-        """The response to ``GET target``. Never raises."""
+    def answer(self, target: str, *, host: str, cookie: str) -> Response:
+        """The response to ``GET target``. ``host`` is empty unless there is one such header. Never raises."""
         try:
             return self._answer(target, host=host, cookie=cookie)
         except HoldfastError as error:
-            message, step = self._project.masked(error.message, error.next_step)
-            return self._error(_status_of(error), message, step, home=self.access.prefix)
+            told = self._project.masked(error.message, error.next_step)
+            return self.refusal(_status_of(error), told, home=self.access.prefix)
         except Exception:  # the browser gets a page, never a traceback
             logger.exception("a page could not be made")
             return self.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, home=self.access.prefix)
 
-    def refusal(self, status: int, *, home: str = "") -> Response:
-        """An error page for a request that reaches no page. ``home`` is the overview, for a reader with the cookie."""
-        message, step = _REFUSALS.get(HTTPStatus(status), ("The request cannot be answered.", "Go back and try again."))
-        return self._error(status, message, step, home=home)
+    def refusal(self, status: int, told: Sequence[str] = (), *, home: str = "") -> Response:
+        """An error page. ``told`` is the message and the next step, by default those for a request that reaches no
+        page. ``home`` is the overview, for a reader with the cookie."""
+        unknown = "The request cannot be answered.", "Go back and try again."
+        message, step = told or _REFUSALS.get(HTTPStatus(status), unknown)
+        text = self._renderer.error(HTTPStatus(status), message, step, home=home)
+        extra = (("Allow", "GET, HEAD"),) if status == HTTPStatus.METHOD_NOT_ALLOWED else ()
+        return _response(status, _HTML, text.encode("utf-8", "replace"), extra)
 
-    def _answer(self, target: str, *, host: str | None, cookie: str) -> Response:
+    def _answer(self, target: str, *, host: str, cookie: str) -> Response:
         if not self.access.is_host(host):
             return self.refusal(HTTPStatus.MISDIRECTED_REQUEST)
         try:
@@ -173,11 +177,6 @@ class Site:
             self._renderer.version = self._project.version()
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
-
-    def _error(self, status: int, message: str, next_step: str, *, home: str = "") -> Response:
-        text = self._renderer.error(HTTPStatus(status), message, next_step, home=home)
-        extra = (("Allow", "GET, HEAD"),) if status == HTTPStatus.METHOD_NOT_ALLOWED else ()
-        return _response(status, _HTML, text.encode("utf-8", "replace"), extra)
 
 
 def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str], ...] = ()) -> Response:

@@ -1,7 +1,8 @@
 """Sends items waiting in the outbox, and drops an item with a recorded reason."""
 
 from collections.abc import Iterable
-from typing import Final
+from datetime import UTC
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
@@ -9,13 +10,13 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, must_be
 from holdfast.flush import notes
 from holdfast.fs import paths
-from holdfast.models import Payload, Receipt
+from holdfast.models import Evidence, Payload, Receipt
 from holdfast.storage import block_marker
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
-from holdfast_app.outbox.outbox import FILE, Delivery, Item, Outbox, Send
+from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send
 from holdfast_app.records import ownlines
 
 logger = log(__name__)
@@ -24,6 +25,13 @@ logger = log(__name__)
 START_LIMIT_S: Final = 3.0
 #: Seconds that a person waits who asked for it; every call has its own limit, too.
 COMMAND_LIMIT_S: Final = 600.0
+
+
+class Delivery(NamedTuple):
+    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
+
+    item: Item
+    evidence: Evidence | None
 
 
 class Deliveries:
@@ -37,7 +45,8 @@ class Deliveries:
         self.items = self._outbox.items
 
     def retarget(self, old: str, new: str) -> list[Item]:
-        """Let the items for a target, or for a whole repository, go to another one; returns them.
+        """Let the items for a target (``owner/repo#7``), or for a whole repository, whose numbers stay, go to another
+        one and be due at once; returns them. Ids and bodies stay, so nothing is published twice.
 
         Raises: BadValue for names that do not fit together; NotFound when nothing waits for ``old``; Unavailable.
         """
@@ -47,7 +56,16 @@ class Deliveries:
         if not new or new != one_line(new) or ("#" in old) is not ("#" in new):
             step = "Name two repositories (owner/old owner/new), or two targets (owner/old#7 owner/new#7)."
             raise BadValue("target", "does not fit the old one", next_step=step)
-        moved = self._outbox.retarget(old, new, now=self._services.now())
+        due, moved = self._services.now().astimezone(UTC), list[Item]()
+
+        def change(item: Item) -> Item:
+            rest, begins = item.target[len(old) :], item.target[: len(old)].casefold() == old.casefold()
+            if begins and (not rest or ("#" not in old and rest[0] in "#!")):
+                item = evolve(item, target=new + rest, due=due, error="", next_step="")
+                moved.append(item)
+            return item
+
+        self._outbox.update(change)
         if not moved:
             raise NotFound(f"Nothing waits for {old!r}.", next_step="`holdfast outbox` lists the waiting items.")
         return moved
@@ -55,8 +73,7 @@ class Deliveries:
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
         """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
         before, senders = self.items(), _senders(self._services)
-        sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
-        proofs = {one.item.id: one.evidence for one in sent}
+        proofs = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
         after = {item.id: item for item in self.items()}
         outcomes = []
         for item in (after.get(one.id, one) for one in before if one.id in proofs or one.id in after):

@@ -163,11 +163,10 @@ class Forge(ABC):
         outbox = Outbox(self._state)
         outbox.put(items)
         ends = time.monotonic() + FLUSH_LIMIT_S
-        sent = outbox.send({self.name: self.send}, now=at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
+        proofs = outbox.send({self.name: self.send}, now=at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
         untried = "Not tried yet, because earlier items failed."
         if time.monotonic() >= ends:
             untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
-        proofs = {one.item.id: one.evidence for one in sent}
         waiting = {item.id: item for item in outbox.items()}
         return [proofs.get(item.id) or _unproved(item, waiting.get(item.id), untried) for item in items]
 

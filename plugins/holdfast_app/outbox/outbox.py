@@ -9,9 +9,9 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from attrs import evolve, frozen
 
@@ -60,13 +60,6 @@ class Item:
         return self.id.startswith(DAMAGED)
 
 
-class Delivery(NamedTuple):
-    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
-
-    item: Item
-    evidence: Evidence | None
-
-
 #: Publishes an item once and reads it back. Raises: Unavailable when nothing can be published there now; any other
 #: HoldfastError when a person has to do something about this item.
 Send = Callable[[Item], "Evidence"]
@@ -100,39 +93,24 @@ class Outbox(DurableQueue[Item]):
         which = "Several items have ids that begin with" if len(items) > 1 else "No waiting item has the id"
         raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
 
-    def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
-        """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
-        (``owner/repo#7``), or both a repository, and then its numbers stay. Ids and bodies stay, so nothing is
-        published twice."""
-        moved: list[Item] = []
-
-        def change(item: Item) -> Item:
-            target = _moved(item.target, old, new)
-            if target:
-                item = evolve(item, target=target, due=now.astimezone(UTC), error="", next_step="")
-                moved.append(item)
-            return item
-
-        self.update(change)
-        return moved
-
     def send(
         self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
-    ) -> list[Delivery]:
-        """Try the due items in order, for ``limit_s`` seconds at most; returns the published ones. Never raises.
+    ) -> dict[str, Evidence]:
+        """Try the due items in order, for ``limit_s`` seconds at most; returns the evidence of the published ones, by
+        id. Never raises.
 
         A failed item is retried after a minute, then after twice as long each time, up to an hour, and is
         never given up. A call still running after ``limit_s`` continues alone. No other process sends until it
         ends, and the item it publishes leaves the outbox all the same.
         """
         if not os.path.exists(self.path):
-            return []
-        now, ends, sent = now.astimezone(UTC), time.monotonic() + limit_s, list[Delivery]()
+            return {}
+        now, ends, sent = now.astimezone(UTC), time.monotonic() + limit_s, dict[str, Evidence]()
 
         def run() -> None:
             try:
                 with self.sending(timeout_s=limit_s):
-                    self._send(dict(senders), now, ends, sent, even_if_not_due=even_if_not_due)
+                    sent.update(self._sent(dict(senders), now, ends, even_if_not_due=even_if_not_due))
             except HoldfastError as error:
                 logger.warning("the outbox could not be processed: %s", error.message)
 
@@ -141,12 +119,12 @@ class Outbox(DurableQueue[Item]):
         thread.join(limit_s)
         if thread.is_alive():
             logger.warning("the outbox items could not be sent in %g s", limit_s)
-        return list(sent)
+        return dict(sent)
 
-    def _send(
-        self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Delivery], *, even_if_not_due: bool
-    ) -> None:
-        """One pass through the items that are due, adding the published ones to ``sent``."""
+    def _sent(
+        self, senders: Mapping[str, Send], now: datetime, ends: float, *, even_if_not_due: bool
+    ) -> Iterator[tuple[str, Evidence]]:
+        """One pass through the items that are due: the published ones' ids with their evidence."""
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
         down: set[str] = set()
         failures: Counter[str] = Counter()
@@ -165,7 +143,7 @@ class Outbox(DurableQueue[Item]):
             result = _published(item, senders[item.plugin])
             if not isinstance(result, HoldfastError):
                 self.remove([item.id])
-                sent.append(Delivery(item, result))
+                yield item.id, result
                 continue
             self._failed(item, result, now)
             held.add(lane)
@@ -204,15 +182,6 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
         return evidence
     step = "Look at it there; `holdfast outbox drop` leaves it as it is."
     return HoldfastError(f"The content published at {evidence.pointer} reads back differently.", next_step=step)
-
-
-def _moved(target: str, old: str, new: str) -> str:
-    """The new target of an item, empty when the move does not concern it."""
-    if target.casefold() == old.casefold():
-        return new
-    rest = target[len(old) :]
-    concerns = "#" not in old and target[: len(old)].casefold() == old.casefold() and rest[:1] in ("#", "!")
-    return new + rest if concerns else ""
 
 
 def _damaged(line: bytes) -> Item:

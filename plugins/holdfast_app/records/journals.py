@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
+
+from attrs import frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt
@@ -49,7 +51,8 @@ def last_checkpoint_of(path: str) -> dict[str, Any] | None:
     return None if any(line.startswith(MESSAGE) for line in since.split(b"\n")) else record
 
 
-class Incident(NamedTuple):
+@frozen
+class Incident:
     """A refused flush, or an operator's override, which lets context go unsaved. Nothing left the context after a
     refusal, unless an override had just ``let_through`` that flush.
 

@@ -27,15 +27,15 @@ class Decision(NamedTuple):
     work: Work | None
 
 
-def record(work: Work, *, opens: bool, because: str, at: datetime) -> dict[str, Any]:
-    """The journal's record of closing or reopening ``work``, the entry as it is before that."""
+def record(decision: Decision) -> dict[str, Any]:
+    """The journal's record of a decision."""
     return {
         "kind": KIND,
-        "state": "open" if opens else "closed",
-        "flush": work.flush,
-        "because": because,
-        "at": stamp(at),
-        "work": unstructure(work),
+        "state": "open" if decision.open else "closed",
+        "flush": decision.flush,
+        "because": decision.because,
+        "at": stamp(decision.at),
+        "work": unstructure(decision.work),
     }
 
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import asdict, define, evolve, field, frozen
 
@@ -32,18 +32,26 @@ from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
 from holdfast_app.transfer.archive import Archive, Database
 
+T = TypeVar("T")
+
 _HEX = frozenset("0123456789abcdef-")
 
 
-@define(kw_only=True)
-class Exported:
-    """An export's result. ``events`` counts lines of the facts' log; ``masked`` the documents, facts, events and
-    journals in which something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
+@define
+class Counts:
+    """Numbers of documents, facts, events of the facts' log, and journals."""
 
     documents: int = 0
     facts: int = 0
     events: int = 0
     journals: int = 0
+
+
+@define(kw_only=True)
+class Exported(Counts):
+    """An export's result. ``masked`` counts the documents, facts, events and journals in which something was masked;
+    ``withheld`` names what came with an untrusted clone and was left out."""
+
     masked: int = 0
     withheld: list[str] = field(factory=list)
     size: int = 0
@@ -182,16 +190,6 @@ class Left:
 
 
 @define
-class Counts:
-    """Numbers of documents, facts, events of the facts' log, and journals."""
-
-    documents: int = 0
-    facts: int = 0
-    events: int = 0
-    journals: int = 0
-
-
-@define
 class Imported:
     """An import's result. ``different`` names existing documents and facts that differ and were left alone;
     ``replaced`` names replaced documents."""
@@ -222,14 +220,12 @@ class _Import:
         self._done = Imported()
 
     def run(self) -> Imported:
-        for row in self._given.rows(archive.DOCUMENTS):
+        for row in self._told(self._given.rows(archive.DOCUMENTS)):
             self._document(row["name"], row["text"])
-            self._tell()
         self._facts()
         self._events()
-        for _, data in self._given.journals():
+        for _, data in self._told(self._given.journals()):
             self._journal(data)
-            self._tell()
         return self._done
 
     def _document(self, name: str, text: str) -> None:
@@ -269,8 +265,7 @@ class _Import:
         here = {fact.id: fact.content for fact in self._services.store.backend.facts()}
 
         def new() -> Iterator[dict[str, Any]]:
-            for row in self._given.rows(archive.FACTS):
-                self._tell()
+            for row in self._told(self._given.rows(archive.FACTS)):
                 if row["id"] not in here:
                     yield row
                 elif here[row["id"]] == row["content"]:
@@ -286,12 +281,11 @@ class _Import:
 
     def _events(self) -> None:
         rows = []
-        for row in self._given.rows(archive.EVENTS):
+        for row in self._told(self._given.rows(archive.EVENTS)):
             strings = [row.get("content") or "", row.get("source") or "", row["why"]]
             content, source, why = self._services.gate.outgoing_all(strings, surface="fact")
             shown = content if row.get("content") is not None else None
             rows.append({**row, "content": shown, "source": source, "why": why})
-            self._tell()
         self._done.added.events = self._memory.facts.trail.restore(rows)
         self._done.unchanged.events = len(rows) - self._done.added.events
 
@@ -306,6 +300,9 @@ class _Import:
             durable.replace(journal.path, edited(data, session, partial(masked, self._services.gate)))
             self._done.added.journals += 1
 
-    def _tell(self) -> None:
-        self._seen += 1
-        progress.report(self._seen, 0, "items imported")
+    def _told(self, items: Iterable[T]) -> Iterator[T]:
+        """The items in order, reporting how many were begun."""
+        for item in items:
+            self._seen += 1
+            progress.report(self._seen, 0, "items imported")
+            yield item

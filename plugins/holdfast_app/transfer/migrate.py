@@ -53,19 +53,14 @@ def migrate_project(services: Services, to: str) -> Migration:
     """
     if to == services.config.storage.backend:
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
-    with closing(_opened(services, to)) as target:
+    entry, manager = discovery.choose(discovery.scan(), discovery.BACKENDS, to), PluginManager()
+    manager.register_backend(discovery.import_object(entry), entry)
+    with closing(manager.storage_backend(evolve(services.config.storage, backend=to), services.root)) as target:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
             if services.is_remote:
                 services.store.record_all(Provenance(services.root, services.state))  # it did not come from a clone
             return migrate(services.store.backend, target, prefixes=services.layout.prefixes())
-
-
-def _opened(services: Services, to: str) -> StorageBackend:
-    entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
-    manager = PluginManager()
-    manager.register_backend(discovery.import_object(entry), entry)
-    return manager.storage_backend(evolve(services.config.storage, backend=to), services.root)
 
 
 def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequence[str] = ("",)) -> Migration:

@@ -308,8 +308,8 @@ def interruptions(project: Project, now: Status, first: date) -> list[Interrupti
     groups: dict[tuple[date, str, bool], list[Incident]] = {}
     for one in incidents(project, now, first):
         groups.setdefault((project.day(one.at), one.session, one.overridden), []).append(one)
-    reasons = project.masked(*(group[0].why for group in groups.values()))
+    newest = project.cleaned([group[0] for group in groups.values()], "why")
     return [
-        Interruption(*key, len(group), group[0].reason, why)
-        for (key, group), why in zip(groups.items(), reasons, strict=True)
+        Interruption(*key, len(group), one.reason, one.why)
+        for (key, group), one in zip(groups.items(), newest, strict=True)
     ]

@@ -120,17 +120,13 @@ class WorkList:
             return work
         if opens and last is not None and last.flush == work.flush and last.work is not None:
             work = self._masked([evolve(last.work, note=work.note or last.work.note)])[0]
-        now = self._services.now()
+        decision = Decision(work.session, work.flush, opens, reason, self._services.now(), work)
         journal = Journal(self._services.state, work.session)
-        row = work_log.record(work, opens=opens, because=reason, at=now)
         if journal.exists():
-            journal.append(row)
+            journal.append(work_log.record(decision))
         new = handoffs.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
         Documents(services=self._services, session_id=work.session).change_handoff(lambda there: _put(there, new))
-        self._note(
-            new,
-            work_log.Decision(session=work.session, flush=work.flush, open=opens, because=reason, at=now, work=None),
-        )
+        self._note(new, decision)
         return new
 
     def _admitted(self, because: str) -> str:

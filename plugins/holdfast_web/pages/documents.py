@@ -42,15 +42,14 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
     known = Origins(project)
-    documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
-    chosen = request.choice("document", tuple(one.name for one in documents))
-    document = next(one for one in documents if one.name == chosen)
+    documents = {one.name: one for one in map(project.standing, (Surface.MEMORY, Surface.USER))}
+    document = documents[request.choice("document", tuple(documents))]
     lines = list(lines_of(document.text))
     shown = page(lines, request.text("page"), size=_LINES)
     archive = project.services.archive
     return renderer.page(
         "memory",
-        documents=documents,
+        documents=list(documents),
         document=document,
         page=evolve(shown, items=[known.dated(line) for line in shown.items]),
         items=sum(line.kind == "item" for line in lines),
@@ -188,11 +187,9 @@ def dreams(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = request.choice("show", _FILTERS)
     runs = [run for run in project.dreams() if chosen == "all" or run.status != "skipped"]
     shown = page(runs, request.text("page"), size=_RUNS)
-    reasons = project.masked(*(run.reason for run in shown.items))
     return renderer.page(
         "dreams",
-        page=shown,
-        runs=list(zip(shown.items, reasons, strict=True)),
+        page=evolve(shown, items=project.cleaned(shown.items, "reason")),
         chosen=chosen,
         filters=_FILTERS,
     )

@@ -54,14 +54,13 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     shown = {message.id: message for message in _masked(project, [one for turn in chosen.items for one in turn])}
     days = project.services.config.retention.journal
     is_ending = bool(status is not None and status.ended and days)  # retention may remove the messages then
-    reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
         "session",
         here="sessions",
         title=f"Session {session}",
         session=session,
         heading=project.titles([session]).get(session, ""),
-        incidents=[one._replace(why=why) for one, why in zip(story.incidents, reasons, strict=True)],
+        incidents=project.cleaned(story.incidents, "why"),
         story=story,
         status=status,
         passages=passages,
@@ -140,9 +139,5 @@ def work(project: Project, renderer: Renderer, request: Request) -> str:
 
 def outbox(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(project.memory.outbox.items(), request.text("page"), size=_ITEMS)
-    masked = project.masked(*(text for one in shown.items for text in (one.body, one.error, one.next_step, one.target)))
-    items = [
-        evolve(one, body=masked[at], error=masked[at + 1], next_step=masked[at + 2], target=masked[at + 3])
-        for at, one in zip(range(0, len(masked), 4), shown.items, strict=True)
-    ]
+    items = project.cleaned(shown.items, "body", "error", "next_step", "target")
     return renderer.page("outbox", page=shown, items=items)

@@ -72,10 +72,8 @@ class Client:
 def served(memory, *, idle_s=600.0):
     """A running server for ``memory``, and a client that has not entered yet."""
     from holdfast_web.server import Server
-    from holdfast_web.site import Site
 
-    with Server(0, idle_s=idle_s) as server:
-        server.site = Site(memory, port=server.server_port)
+    with Server(memory, 0, idle_s=idle_s) as server:
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
