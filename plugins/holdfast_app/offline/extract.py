@@ -106,7 +106,7 @@ def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Pa
 
 def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
     """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
-    it was stated and the request is finished. Without either, the next step that the conversation ends with."""
+    it was stated and the request is finished. Without either, what the user told first, or else the next step."""
     known, next_step = before.objective or "", end.next_step
     if before.work_open and known and (end.open is None or not (before.derived or end.open)):
         return known
@@ -114,7 +114,8 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
         return asked_last
     if known or not is_none(next_step):
         known = asked.still(known, messages) if "objective" in before.derived else known
-        return known or cut(next_step, asked.OBJECTIVE)
+        stated = (own_words(m.text) for m in messages if _kind(m) is Kind.STATEMENT)
+        return known or first_line(next(stated, ""), asked.OBJECTIVE) or cut(next_step, asked.OBJECTIVE)
     spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line(spoken[0], _HEADLINE_CHARS) if spoken else None
@@ -134,7 +135,11 @@ def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload)
 
 def _spoke(said: Sequence[Message]) -> bool:
     """Whether the user asked for something, or told the agent to go on."""
-    return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)
+    return any(_kind(m) in (Kind.REQUEST, Kind.ASSENT) for m in said)
+
+
+def _kind(message: Message) -> Kind | None:
+    return asked.kind(message.text) if message.role == "user" else None
 
 
 def _follow_ups(found: Statements, listed: Sequence[calls.Task]) -> list[str]:

@@ -5,6 +5,7 @@ A user's statements come only from the user's own words. A message as long as a 
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from attrs import define, evolve, field
@@ -49,6 +50,11 @@ _ASKS: Final = 0.95
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
+)
+#: A sentence about what the one before it names.
+_REFERS: Final = Lazy(
+    r"(?:her|his|their|its|she|he|they|this|that|these|those|das|dies\w*|er|deren|dessen|bis dahin|dafür|deshalb)\b",
+    re.IGNORECASE,
 )
 _ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
 _SHORT_ORDER: Final = 7
@@ -135,7 +141,7 @@ class Statements:
         found: list[tuple[Cue, str]] = []
         last: Cue | None = None  # of the sentence before
         spoken: list[str] = []
-        for sentence in sentences(line):
+        for before, sentence in pairwise(("", *sentences(line))):
             if message.role == "user" and not only_labels and self._withdraws(sentence):
                 last = None
                 continue
@@ -153,7 +159,10 @@ class Statements:
                 continue
             last = hit[0] if hit else None
             if hit:
-                found.append((hit[0], sentence[hit[1] :]))
+                text = sentence[hit[1] :]
+                if before and hit[0].whole and _REFERS.match(sentence):
+                    text = f"{found.pop()[1] if found and found[-1][1] == before else before} {text}"
+                found.append((hit[0], text))
                 spoken.append(sentence)
         for cue, text in found:
             if text.strip(" .!*_"):

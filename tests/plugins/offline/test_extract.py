@@ -105,6 +105,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Blockers:\n- no API key", "blockers", "no API key"), ("Blockers: none\nnext: nothing", "blockers", ()),
         ("We can't ship yet: Ana has to sign first.", "blockers", "We can't ship yet: Ana has to sign first"),
         ("Stop, not Lucia, it's old. Use Better Auth.", "decisions", "not Lucia, it's old. Use Better Auth"),
+        ("Ana owns the rules. Her deadline is May 4.", "facts", "Ana owns the rules. Her deadline is May 4"),
         ("todo: write a runbook entry", "follow_ups", "write a runbook entry"),
         ("Follow up: ask finance", "follow_ups", "ask finance"),
         ("remind me to rotate the key", "follow_ups", "rotate the key"),
