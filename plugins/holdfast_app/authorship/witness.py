@@ -370,10 +370,13 @@ def _curated(
 
 
 def _not_prose(payload: Payload) -> set[str]:
-    """Pointers and names, unless they are as long as a sentence, and lines of curated memory, already checked or
-    stored."""
-    pointers = (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
-    found = {text for text in pointers if strangers.Sentence(text, is_rule=False).size < _SENTENCE_WORDS}
+    """Pointers and names, unless they or a part of a path are as long as a sentence, and lines of curated memory,
+    already checked or stored."""
+    found = {
+        text
+        for text in (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
+        if all(strangers.Sentence(part, is_rule=False).size < _SENTENCE_WORDS for part in text.split("/"))
+    }
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):
             found |= {entry.text, entry.replaces}
