@@ -1,5 +1,5 @@
 """Fit the models of sentences: ``python -m benchmarks.quality.fit_statements NAME [MORE.jsonl ...]``. NAME is one of
-``lasting``, ``planted``, ``answers``, ``messages`` and ``onto``.
+``lasting``, ``planted``, ``answers`` and ``messages``.
 
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
 lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
@@ -7,13 +7,15 @@ endings.tsv, ends of agents' answers and users' messages with speaker, label and
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
-``onto`` as NAME moves the weights of ``answers`` only as far as its rows ask for. Its ``MORE`` are answers as the table
-judged them before, so that those stay: their ``act`` is the probability that work is left. The table was fitted so at
-last, on 3,281 answers.
+With ``--onto N``, for ``lasting`` and ``answers``, the table's weights move only as far as the last N rows of its file
+ask for, and the texts of ``MORE`` keep the table's judgement. So were both fitted at last: to the last 504 rows of
+endings.tsv, short answers, and the last 383 of statements.tsv, plain facts and orders, on 3,281 answers and 7,343
+sentences of users.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections import Counter
@@ -47,22 +49,24 @@ def rows(name: str, paths: list[str]) -> list[Row]:
     """The labelled sentences of a file next to this one, and of ``paths``."""
     lines = Path(__file__).with_name(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     found = [dict(zip(("label", "act", "lang", "text"), line.split("\t"), strict=True)) for line in lines]
-    return found + [json.loads(line) for path in paths for line in Path(path).read_text("utf-8").splitlines()]
+    return found + _given(paths)
+
+
+def _given(paths: list[str]) -> list[Row]:
+    return [json.loads(line) for path in paths for line in Path(path).read_text("utf-8").splitlines()]
 
 
 class Table:
     """Texts' features, of which the fits share the rows."""
 
     def __init__(self, sets: list[set[str]]) -> None:
-        self._sets = sets
-        self.counts = Counter(feature for one in self._sets for feature in one)
+        self.sets = sets
+        self.counts = Counter(feature for one in sets for feature in one)
 
     def matrix(self, names: list[str]) -> csr_matrix:
         place = {name: number for number, name in enumerate(names)}
-        at = [
-            (row, place[feature]) for row, one in enumerate(self._sets) for feature in sorted(one) if feature in place
-        ]
-        return csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(self._sets), len(names)))
+        at = [(row, place[feature]) for row, one in enumerate(self.sets) for feature in sorted(one) if feature in place]
+        return csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(self.sets), len(names)))
 
 
 def _model() -> LogisticRegression:
@@ -115,28 +119,51 @@ def fit_endings(name: str, paths: list[str]) -> tuple[Table, Callable[[list[str]
     return table, weights
 
 
-def fit_onto(paths: list[str]) -> dict[str, list[int]]:
-    """The present weights of ``answers``, and what rows in ``paths`` and those of endings.tsv change in them."""
-    lines = (OUT / "answers.tsv").read_text(encoding="utf-8").splitlines()
-    before = {feature: int(weight) / linear.SCALE for feature, weight in (line.split("\t") for line in lines)}
-    found = [one for one in rows("endings", paths) if one["label"] == "agent"]
-    sets = [endings.features(ending.last_sentences(one["text"].replace("\\n", "\n"))) for one in found]
-    table = Table(sets)
-    names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST or feature in before)
-    matrix = table.matrix(names)
-    known = np.array([sum(before.get(feature, 0) for feature in one) for one in sets])
-    acts = {"open": 1.0, "closed": 0.0}
-    is_open = np.array([acts[one["act"]] if one["act"] in acts else float(one["act"]) for one in found])
+def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
+    """The present weights of a table, and what the last ``count`` of its rows change in them."""
+    lines = [line.split("\t") for line in (OUT / f"{name}.tsv").read_text(encoding="utf-8").splitlines()]
+    before = {feature: np.array(weights, dtype=float) / linear.SCALE for feature, *weights in lines}
+    written = rows("endings" if name == "answers" else "statements", [])
+    written = written[-count:]
+    texts = [one["text"] for one in (*written, *_given(paths))]
+    split = {"answers": lambda text: endings.features(ending.last_sentences(text)), "lasting": linear.features}[name]
+    table = Table([split(text.replace("\\n", "\n")) for text in texts])
+    ours = Table(table.sets[: len(written)])
+    names = sorted(one for one in table.counts if one in before or ours.counts[one] >= _LEAST)
+    matrix, width = table.matrix(names), len(next(iter(before.values())))
+    known = np.array([sum((before[one] for one in found if one in before), np.zeros(width)) for found in table.sets])
+    if name == "answers":
+        heads = [(0, np.array([one["act"] == "open" for one in written]))]
+    else:
+        labels = np.array([[one["label"] == label for label in lasting.LABELS[:-1]] for one in written])
+        heads = [(slice(0, width - 1), labels), (width - 1, np.array([one["act"] in ASKS for one in written]))]
+    change = np.zeros((len(names), width))
+    for columns, labels in heads:
+        change[:, columns] = _change(matrix, known[:, columns], labels)
+    after = before | {one: before.get(one, np.zeros(width)) + change[at] for at, one in enumerate(names)}
+    rounded = {one: np.rint(linear.SCALE * weights).astype(int) for one, weights in after.items()}
+    return {one: weights.tolist() for one, weights in rounded.items() if one in before or abs(weights).max() >= _MOVED}
 
-    def loss(change: np.ndarray) -> tuple[float, np.ndarray]:
-        odds = known + matrix @ change
-        wrong = 1 / (1 + np.exp(-odds)) - is_open
-        return np.sum(np.logaddexp(0, odds) - is_open * odds) + change @ change / 2, matrix.T @ wrong + change
 
-    change = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
-    after = before | {name: before.get(name, 0) + one for name, one in zip(names, change, strict=True)}
-    rounded = {name: round(linear.SCALE * float(weight)) for name, weight in after.items()}
-    return {name: [weight] for name, weight in rounded.items() if name in before or abs(weight) >= _MOVED}
+def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The change of the weights for the first texts' ``labels``, when the other texts keep the ``known`` odds."""
+
+    def shares(odds: np.ndarray) -> np.ndarray:
+        odds = odds if odds.ndim > 1 else np.stack([odds, np.zeros(len(odds))], axis=1)
+        powers = np.exp(odds - odds.max(axis=1, keepdims=True))
+        found = powers / powers.sum(axis=1, keepdims=True)
+        return found if known.ndim > 1 else found[:, 0]
+
+    wanted = np.concatenate([labels, shares(known)[len(labels) :]])
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        change = flat.reshape(matrix.shape[1], *known.shape[1:])
+        found = np.clip(shares(known + matrix @ change), 1e-12, 1 - 1e-12)
+        missed = wanted * np.log(found) + (0 if known.ndim > 1 else (1 - wanted) * np.log(1 - found))
+        return flat @ flat / 2 - missed.sum(), (matrix.T @ (found - wanted) + change).ravel()
+
+    start = np.zeros(matrix.shape[1] * (known.shape[1] if known.ndim > 1 else 1))
+    return minimize(loss, start, jac=True, method="L-BFGS-B").x.reshape(matrix.shape[1], *known.shape[1:])
 
 
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
@@ -151,9 +178,13 @@ def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
 
 
 def main() -> None:
-    name, *paths = sys.argv[1:]
-    found = fit_onto(paths) if name == "onto" else fit(name, paths)
-    name = "answers" if name == "onto" else name
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    parser.add_argument("paths", nargs="*")
+    parser.add_argument("--onto", type=int, metavar="N")
+    call = parser.parse_args()
+    name, paths = call.name, call.paths
+    found = fit_onto(name, call.onto, paths) if call.onto else fit(name, paths)
     lines = ("\t".join([feature, *map(str, row)]) for feature, row in sorted(found.items()))
     (OUT / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     sys.stdout.write(f"{len(found)} features\n")

@@ -189,12 +189,19 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
         began = tasks[-1] if tasks else oldest
     else:
         began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
-    began = "" if text in began else headline(began, limit)
+    began = "" if text in began else headline(_wanted(began), limit)
     is_whole = hostile.instructs(f"{text} {began}")  # then all words have to be the user's
     answer = "" if is_whole else _answer(messages, message, limit - len(text))
     room = limit - len(text) - len(answer) - len(AFTER) - 1
     after = f"{AFTER}{cut(began, room)})" if began and room > _LEAST else ""
     return f"{text}{after}{answer}"
+
+
+def _wanted(own: str) -> str:
+    """The sentences of a request without greetings and statements; all of a long one."""
+    parts = sentences(own) if len(own) <= _READ_CHARS else []
+    wanted = (part for part in parts if not cues.match(part, user=True) and kind_of_words(part) is not Kind.COURTESY)
+    return " ".join(wanted) or own
 
 
 def still(objective: str, messages: Sequence[Message]) -> str:

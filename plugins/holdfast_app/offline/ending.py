@@ -114,7 +114,7 @@ def _last_call(said: Sequence[Message]) -> str:
 def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
     """``said`` without what changes no work at its end: thanks, information, a pause, and questions answered without a
     tool; and the words of a pause."""
-    end, pause = len(said), ""
+    end, pause, was_taken = len(said), "", False
     while end:
         at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
         own = own_words(said[at].text) if said[at].role == "user" else ""
@@ -122,12 +122,13 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
         before = own_words(said[at - 1].text) if at and said[at - 1].role == "user" else ""
         is_question = answers and own.endswith(("?", "？")) and not (before or said[at - 1].role == "tool")
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
-        if not (is_question or is_nothing or kind in _CLOSING) or (answers and waits(said[end - 1].text)):
+        is_left = answers and not (is_question and was_taken) and waits(said[end - 1].text)
+        if not (is_question or is_nothing or kind in _CLOSING) or is_left:
             break
         if kind is Kind.STATEMENT and answers and at and said[at - 1].text.rstrip(" *_`").endswith(("?", "？")):
             break  # it answered the agent's question
         pause = pause or (asked.headline(own, MAX_NEXT) if kind is Kind.PAUSE else "")
-        end = at
+        end, was_taken = at, kind in (Kind.STATEMENT, Kind.COURTESY)  # so that an answer before it was enough
     return said[:end], pause
 
 

@@ -40,7 +40,8 @@ _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECAS
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
     r"(?:for|you(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
-    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)(?! (?:wrong|not right|incorrect)))\b"
+    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)(?! (?:wrong|not right|incorrect)|[^.,;]{0,30} (?:"
+    r"app|application|backend|bot|cli|codebase|frontend|library|monorepo|package|plugin|project|repo|service|site)\b))\b"
     r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
 )
@@ -160,7 +161,7 @@ class Statements:
             last = hit[0] if hit else None
             if hit:
                 text = sentence[hit[1] :]
-                if before and hit[0].whole and _REFERS.match(sentence):
+                if len(before.split()) >= _LEAST_WORDS and hit[0].whole and _REFERS.match(sentence):
                     text = f"{found.pop()[1] if found and found[-1][1] == before else before} {text}"
                 found.append((hit[0], text))
                 spoken.append(sentence)
