@@ -109,15 +109,6 @@ _NAMED: Final = r"(?! (?:your|my|this|that|these|it)\b)(?=.*(?:`|\w[./_]\w|\d\w|
 _WE: Final = r"(?:we|i)(?:['’]ve| have)?(?: now| just| all| already)? "
 _OPEN: Final = Lazy(r"(?:^|[\s:(])['‘“«„](?=\w)[^'’”»]*\Z")
 _QUOTED: Final = Lazy(r"([`\"])[^`\"]*\1\W*")
-#: Words of an order, somewhere in a sentence, and the reminder before it.
-_ORDERS: Final = (
-    r".*\b(?:must|should|always|never|every|each|before|only|no|not|don['’]?t|use|keep|needs?|required?|maximum|minimum|max"
-    r"|at (?:least|most)|muss|immer|nie|jede\w?|vor|nur|kein\w*|nicht)\b"
-)
-_TOLD: Final = (
-    r"(?:i(?:['’]ve| have)? (?:already )?told you|ich hab\w* .{0,20}gesagt|(?:bitte )?denk(?:t|en sie)? (?:bitte )?"
-    r"(?:dran|daran)|don['’]t forget|merk dir)"
-)
 #: Beginnings omitted from the statement.
 _BEGINS: Final = tuple(
     (cue, Lazy(_LEAD + form, re.IGNORECASE))
@@ -129,7 +120,6 @@ _BEGINS: Final = tuple(
             r"(?=(?:we(?:['’]re| are)|i(?:['’]m| am))(?: still)? blocked\b|(?:wir sind|ich bin) .{0,20}blockiert)",
         ),
         (_BLOCKER, r"(?=we (?:can['’]?t|cannot) .{2,60}\b(?:until|yet)\b|wir können .{2,60} erst )"),
-        (RULE, rf"{_TOLD}[^:]{{0,12}}: (?={_ORDERS})"),
         # "We decided that last week" only points back.
         (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
     )
@@ -158,19 +148,12 @@ _FROM_NOW_ON: Final = Lazy(
     _LEAD + r"(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b|以后|今后|从现在起)",
     re.IGNORECASE,
 )
-#: Orders for good, by their form: about each commit, never again, and what has to work without something.
+#: Orders for good that are put as questions.
 _STANDING: Final = Lazy(
-    _LEAD
-    + r"(?:(?!.*\b(?:i|we|it|fails?|breaks?|runs|is|are|was|ist)\b).*\b(?:before|after|vor|nach) (?:every|each|jede\w)"
-    r" (?:commit|push|merge|release|deploy\w*|pr|pull request)\b"
-    r"|(?:can|could|would|will) you\b.*\b(?:never again|from now on|in future)\b"
-    r"|(?:kannst|könntest|würdest) (?:du|ihr)\b.*\b(?:nie (?:wieder|mehr)|ab (?:jetzt|sofort)|künftig|in zukunft)\b"
-    r"|(?:it|this|everything|the \w+) (?:must|has to|needs to) (?:also )?(?:work|run|be usable) (?:without|offline)\b"
-    r"|(?:es|das|alles|die \w+) muss (?:auch )?(?:ohne|offline)\b.*\b(?:funktionieren|laufen|gehen)\b)",
+    _LEAD + r"(?:(?:can|could|would|will) you\b.*\b(?:never again|from now on|in future)\b"
+    r"|(?:kannst|könntest|würdest) (?:du|ihr)\b.*\b(?:nie (?:wieder|mehr)|ab (?:jetzt|sofort)|künftig|in zukunft)\b)",
     re.IGNORECASE,
 )
-#: A name with a number and no order, as in "Python 3.12, managed with uv".
-_DESCRIBES: Final = Lazy(rf"(?!(?i:{_ORDERS}))[A-Z][\w.+#-]*(?: [\w-]+){{0,2}} v?\d")
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
 
@@ -200,8 +183,6 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
         return None
     if judged.label == "rule" and _REFUSES.match(sentence):
         return _CUES["decision"], 0
-    if judged.label == "rule" and _DESCRIBES.match(sentence):
-        return STATED_FACT, 0
     if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
         return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
     is_sure = judged.share >= _SURE.get(judged.label, 0)
