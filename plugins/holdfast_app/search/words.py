@@ -142,13 +142,13 @@ def stems(text: str) -> set[str]:
 
 def pattern(question: str) -> re.Pattern[str]:
     """Matches each of the question's words in content."""
-    return re.compile("|".join(one.pattern for one in _patterns(question)), re.IGNORECASE)
+    return re.compile("|".join(one.pattern for one in _patterns(question)) or "(?!)", re.IGNORECASE)
 
 
 def share(question: str, text: str) -> float:
-    """The share of the question's words that ``text`` has."""
+    """The share of the question's words that ``text`` has, 0 without a word."""
     found = [one.search(text) is not None for one in _patterns(question)]
-    return sum(found) / len(found)
+    return sum(found) / max(1, len(found))
 
 
 @functools.lru_cache(8)  # asked about each hit
