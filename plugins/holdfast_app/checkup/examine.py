@@ -316,24 +316,22 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
             told.append(check)
 
     own = found.distribution == discovery.OWN
-    broken: CallFailed | None = None
     try:
         limit_s = None if own else memory.config.plugin(found.name).deadline_s or _LIMIT_S
         call(Caller(found.name, found.distribution), "checks", ask, limit_s)
     except CallFailed as error:  # other people's code must not hide what core has found
-        broken = error
-    yield from list(told)
-    if broken is None:
-        return
-    why = broken.reason
-    if not why.startswith("it took"):
-        if isinstance(broken.cause, HoldfastError | OSError | KeyboardInterrupt):
-            raise broken.cause
-        why = f"{type(broken.cause).__name__}: {broken.cause}"
-    yield fail(
-        f"The check of {found.distribution} broke: {why}.",
-        f"Repair or uninstall {found.distribution}; the other checks are not affected.",
-    )
+        yield from list(told)
+        why = error.reason
+        if not why.startswith("it took"):
+            if isinstance(error.cause, HoldfastError | OSError | KeyboardInterrupt):
+                raise error.cause from None
+            why = f"{type(error.cause).__name__}: {error.cause}"
+        yield fail(
+            f"The check of {found.distribution} broke: {why}.",
+            f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+        )
+    else:
+        yield from told
 
 
 def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:

@@ -240,12 +240,11 @@ def _lines(base: str, one: str, two: str) -> str:
     ``one``, then those of ``two``, without the lines that ``one`` put in the same place."""
     end = "\r\n" if "\r\n" in f"{base}{one}{two}" else "\n"
     was, a, b = (_split(text, end) for text in (base, one, two))
-    into_a, into_b = _kept(was, a), _kept(was, b)
-    new_a, new_b = _inserted(into_a, a), _inserted(into_b, b)
+    (kept_a, new_a), (kept_b, new_b) = _changes(was, a), _changes(was, b)
     out: list[str] = []
     for number in range(len(was) + 1):
         out += _union(new_a.get(number, []), new_b.get(number, []))
-        if number in into_a and number in into_b:
+        if number in kept_a and number in kept_b:
             out.append(was[number])
     ended_was, ended_a, ended_b = (text.endswith("\n") or not text for text in (base, one, two))
     text = "".join(out)
@@ -261,15 +260,15 @@ def _split(text: str, end: str) -> list[str]:
     return [f"{line}\n" for line in text.split("\n")[:-1]]
 
 
-def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
-    """New lines in ``now``, by number of the old line that follows them."""
-    new: dict[int, list[str]] = {}
-    old, start = 0, 0
-    for number, place in [*sorted(into.items()), (-1, len(now))]:
-        if place > start:
-            new[old] = now[start:place]
-        old, start = number + 1, place + 1
-    return new
+def _changes(was: list[str], now: list[str]) -> tuple[set[int], dict[int, list[str]]]:
+    """The numbers of the lines of ``was`` that are still there, and the new lines by the place in ``was``."""
+    kept, new = set[int](), dict[int, list[str]]()
+    for kind, old, end, start, stop in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if kind == "equal":
+            kept.update(range(old, end))
+        elif start < stop:
+            new[old] = now[start:stop]
+    return kept, new
 
 
 def _union(one: list[str], two: list[str]) -> Iterator[str]:
@@ -286,9 +285,3 @@ def _union(one: list[str], two: list[str]) -> Iterator[str]:
                 twice[line] -= 1
             else:
                 yield line
-
-
-def _kept(was: list[str], now: list[str]) -> dict[int, int]:
-    """Where each line of ``was`` that is still there is in ``now``."""
-    matches = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
-    return {m.a + n: m.b + n for m in matches for n in range(m.size)}

@@ -18,10 +18,8 @@ from tests.support.processes import finished
 from holdfast import Holdfast
 from holdfast.flush import handoff
 from holdfast.models import Outcome
-from holdfast.storage import block_marker
 from holdfast_app.checkup.examine import examine
 from holdfast_app.checkup.threeway import damage, merge
-from holdfast_app.records import blocks
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -191,22 +189,6 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
     pairs = ((one, two), (two, one))
     stays = {port for side, other in pairs for fact, (port, _) in side.items() if fact in other or fact not in base}
     assert (mine & theirs & stays) - old <= ports <= mine | theirs
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped):
-    def block(n, words):
-        stamped = f"<!-- at=2026-01-01T10:0{n}:00Z session=s -->"
-        return f"## Notes (10:0{n})\n{block_marker(f'flush_{n}')}\n{stamped}\n\n{words}\n"
-
-    base = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words")])
-    purged = blocks.without("\n".join([base, block(3, "New here")]), lambda found: found.id == "flush_2")
-    changed = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words, edited")])
-    sides = (changed, purged) if swapped else (purged, changed)
-    merged = merge(base, *sides, "memory/2026-01-01.md")
-    assert "Secret" not in merged
-    assert "New here" in merged
-    assert "Kept" in merged
 
 
 def test_merge_driver__a_pulled_attribute_names_it_for_code__leaves_git_s_conflict(tmp_path):
