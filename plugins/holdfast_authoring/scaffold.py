@@ -51,8 +51,13 @@ def create(name: str, kind: str, folder: str = "") -> Made:
             f"{target!r} could not be made, and nothing was written: {error.strerror or error}.",
             next_step="Choose another folder with `--dir`.",
         ) from error
+    written: list[str] = []
     try:
-        written = [_write(target, path, text) for path, text in _rendered(kind, values)]
+        for path, text in _rendered(kind, values):
+            full = Path(target, path)
+            full.parent.mkdir(parents=True, exist_ok=True)
+            full.write_text(text, encoding="utf-8", newline="\n")
+            written.append(path)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
@@ -114,13 +119,6 @@ def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]
 
 def _filled(file: Path, values: Mapping[str, str]) -> str:
     return Template(file.read_text("utf-8")).substitute(values)
-
-
-def _write(target: str, path: str, text: str) -> str:
-    full = Path(target, path)
-    full.parent.mkdir(parents=True, exist_ok=True)
-    full.write_text(text, encoding="utf-8", newline="\n")
-    return path
 
 
 plugin = Command(

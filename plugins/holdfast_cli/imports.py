@@ -14,8 +14,7 @@ from holdfast_app.authorship import strangers
 from holdfast_app.history.files import Unread, read_all
 from holdfast_app.history.importing import Taken, take_each
 from holdfast_app.printable import in_one_line
-from holdfast_app.privacy.transforms import is_database
-from holdfast_app.transfer.archive import DOCUMENTS, FACTS, Archive, Database
+from holdfast_app.transfer import archive
 from holdfast_app.transfer.portable import import_bundle
 from holdfast_cli.command import Answer, Call
 from holdfast_cli.stdin import can_ask
@@ -58,21 +57,16 @@ def bundle(call: Call) -> Answer:
 
 def content(call: Call) -> Answer | None:
     """The content of a store's file or an archive. None once it may be imported: the user agrees, or exported it."""
-    file, is_own, journals = call.args.file, False, list[str]()
-    if is_database(file):
-        with closing(Database(file)) as given:
-            facts = [fact.content for fact in given.store.facts()]
-            documents = [name for name, _ in given.store.documents()]
-    else:
-        with closing(Archive(file)) as opened:
-            opened.check()
-            is_own = opened.is_own
-            facts = [str(row.get("content", "")) for row in opened.rows(FACTS)]
-            documents = [str(row["name"]) for row in opened.rows(DOCUMENTS)]
-            journals = [name for name, _ in opened.journals()]
-    if is_own and not call.args.dry_run:
+    file = call.args.file
+    with closing(archive.opened(file)) as given:
+        given.check()
+        table = {
+            "facts": [str(row.get("content", "")) for row in given.rows(archive.FACTS)],
+            "documents": [str(row["name"]) for row in given.rows(archive.DOCUMENTS)],
+            "journals": [name for name, _ in given.journals()],
+        }
+    if given.is_own and not call.args.dry_run:
         return None
-    table = {"facts": facts, "documents": documents, "journals": journals}
 
     def show() -> None:
         for name, found in table.items():

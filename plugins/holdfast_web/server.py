@@ -75,22 +75,17 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def _answer(self, *, body: bool) -> None:
         host, cookie = self.headers.get_all("Host") or [], self.headers.get_all("Cookie") or []
         given = {"host": host[0] if len(host) == 1 else "", "cookie": "; ".join(cookie)}
-        self._send(self.server.site.answer(self.path, **given), body)
+        self._send(self.server.site.answer(self.path, **given))
+
+    do_HEAD = do_GET  # noqa: N815 - the base class's name
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Errors that the base class finds, such as a malformed or too long request, and every other method."""
-        refusal = self.server.site.refusal(405 if code == 501 else code)
-        self._send(refusal, body=getattr(self, "command", "") != "HEAD")
+        self._send(self.server.site.refusal(405 if code == 501 else code))
 
-    def _send(self, response: Response, body: bool) -> None:
+    def _send(self, response: Response) -> None:
         if self.request_version == "HTTP/0.9":
             return
         self.send_response_only(response.status)
@@ -99,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(response.body)))
         self.send_header("Connection", "close")
         self.end_headers()
-        if body:
+        if getattr(self, "command", "") != "HEAD":
             self.wfile.write(response.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name

@@ -21,6 +21,7 @@ from holdfast.journal.journal import file_stem
 from holdfast.plugin import discovery
 from holdfast.storage import check_name
 from holdfast.text import untrusted
+from holdfast_app.privacy.transforms import is_database
 
 #: The format's version. A reader refuses every other one.
 FORMAT: Final = 1
@@ -160,8 +161,15 @@ def _damaged(path: str, why: str) -> ConfigError:
     )
 
 
+def opened(path: str) -> "Archive | Database":
+    """The archive or database at ``path``, unchecked. Raises: as both."""
+    return Database(path) if is_database(path) else Archive(path)
+
+
 class Database:
     """The database's rows, with the methods of :class:`Archive` that an import uses."""
+
+    is_own = False  # it may be any project's
 
     def __init__(self, path: str) -> None:
         module: Any = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))

@@ -27,7 +27,7 @@ from holdfast.storage import ABSENT
 from holdfast.text.plain import clean
 from holdfast_app import progress
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
-from holdfast_app.privacy.transforms import is_database, map_texts
+from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.sessions.rewriting import Change, whole_lines
 from holdfast_app.transfer import archive
 from holdfast_app.transfer.archive import Archive, Database
@@ -205,7 +205,7 @@ class Imported:
 def import_archive(memory: Holdfast, path: str, *, replace: bool = False) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues."""
-    with closing(Database(path) if is_database(path) else Archive(path)) as given:
+    with closing(archive.opened(path)) as given:
         given.check()
         services = memory.services
         private.make(services.state)

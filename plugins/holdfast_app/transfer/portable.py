@@ -140,9 +140,8 @@ class _Kept:
     """The records of imported bundles, by file and id, the deletions, and the facts made of them."""
 
     def __init__(self, memory: Holdfast) -> None:
-        self._gate = memory.services.gate
-        self._path = os.path.join(memory.services.state, _KEPT)
-        self._state = memory.services.state
+        self._services = memory.services
+        self._path = memory.services.private(_KEPT)
         self.rows: dict[str, dict[str, str]] = {}
         self.dead: dict[str, Record] = {}
         rows = list(rows_of(self._path))
@@ -227,9 +226,9 @@ class _Kept:
                 rows += [{"file": name, "line": line} for line in lines]
         strings: dict[str, str] = {}
         map_texts(rows, lambda text: strings.setdefault(text, text))
-        masked = dict(zip(strings, self._gate.outgoing_all(list(strings), surface="journal"), strict=True))
+        masked = dict(zip(strings, self._services.gate.outgoing_all(list(strings), surface="journal"), strict=True))
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in map_texts(rows, masked.__getitem__))
-        private.make(self._state)
+        private.make(self._services.state)
         durable.replace(self._path, data.encode())
 
 

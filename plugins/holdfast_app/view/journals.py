@@ -94,17 +94,16 @@ def story(services: Services, session: str) -> Story:
         elif row["kind"] == "checkpoint":
             begin = kept_from
             kept_from = max(kept_from, bisect_left(starts, row["kept_from"]))
-            if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
+            if row.get("receipt"):
+                _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override)
                 override = ""
     found = tuple(messages.values())
     blocked = [one for one in incidents(journal) if not one.let_through]
     return Story(messages=found, passages=passages, incidents=blocked, kept_from=kept_from)
 
 
-def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
-    """Add a checkpoint, for a new flush or the drop after the last one. False for a checkpoint without a flush."""
-    if not row.get("receipt"):
-        return False
+def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> None:
+    """Add a flush's checkpoint, for a new flush or the drop after the last one."""
     receipt = receipt_from(row["receipt"])
     if not passages or passages[-1].receipt.flush_id != receipt.flush_id:
         passages.append(
@@ -116,7 +115,6 @@ def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int
         passages[-1] = evolve(last, dropped=range(begin, dropped.stop), kept=kept)
     if override:
         passages[-1] = evolve(passages[-1], overridden=override)
-    return True
 
 
 def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:

@@ -202,7 +202,6 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
     if at < 0:
         raise NotFound(f"There is no dream {request.argument!r}.", next_step="The page `Dreams` lists them.")
     run = project.masked_run(runs[at])
-    left = {label: getattr(run, name) for name, label in _GONE}
     diff = [row for row in run.diff.splitlines() if not row.startswith(("--- ", "+++ "))]
     return renderer.page(
         "dream",
@@ -213,7 +212,7 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         older=runs[at + 1] if at + 1 < len(runs) else None,
         diff=[(_kind(line), line[1:] if _kind(line) != "place" else line) for line in diff[:_DIFF]],
         cut=max(0, len(diff) - _DIFF),
-        gone=[(label, [(one.text, one.reason) for one in rows]) for label, rows in left.items() if rows],
+        gone={label: rows for name, label in _GONE if (rows := getattr(run, name))},
         lines=[
             (one.text, one.kept, one.sources, [(place, renderer.document(place)) for place in one.sources[1:]])
             for one in run.lines

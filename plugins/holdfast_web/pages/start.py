@@ -49,7 +49,6 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> str:
     """The part that is on this machine, because the server does not answer."""
     spool = project.memory.spool
-    kept = lastbrief.read(project.memory.services)
     message, step, sentence = project.masked(error.message, error.next_step, spool.sentence)
     return renderer.page(
         "away",
@@ -58,7 +57,7 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
         next_step=step,
         sentence=sentence,
         waiting=spool.text(),
-        copy=kept,
+        copy=lastbrief.read(project.services),
     )
 
 
@@ -85,7 +84,6 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
         kind=kind,
         kinds=_KINDS,
         problem=problem,
-        number=len(hits),
         hits=[
             (hit, marked(hit.excerpt.removeprefix("- ").replace("**", ""), words), _places(renderer, hit))
             for hit in hits

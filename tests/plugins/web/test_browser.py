@@ -151,21 +151,6 @@ def _until(driver, holds):
     WebDriverWait(driver, 20, ignored_exceptions=ignored).until(lambda _: holds())
 
 
-def test_views__with_scripts_off__show_the_same(browser, views):
-    driver = browser.driver
-    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        for path in (views["overview"], views["session"], views["search"]):
-            browser.open(path)
-            node = driver.execute_cdp_cmd("DOM.getDocument", {"depth": 1})["root"]["nodeId"]
-            html = driver.execute_cdp_cmd("DOM.getOuterHTML", {"nodeId": node})["outerHTML"]
-            assert "<h1" in html
-            assert 'class="card' in html
-            assert "<noscript" not in html
-    finally:
-        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
 def test_text__that_is_hostile__runs_nothing_and_loads_nothing(driver, serve, opened, project):
     hostile = "<script>document.title='taken'</script><img src=//a.example/x onerror=\"document.title='taken'\">"
     memory = opened()
