@@ -33,8 +33,7 @@ class Taken:
 def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
     """Import the clients' recordings from this project and its folders, oldest first. Imported sessions have no open
     work. The sources stay. A second run adds nothing."""
-    root = memory.services.root
-    return take_each(memory, [past for past in found() if past.is_in(root)], dry_run=dry_run)
+    return take_each(memory, [past for past in found() if past.is_in(memory.services.root)], dry_run=dry_run)
 
 
 def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:

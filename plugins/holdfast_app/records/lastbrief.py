@@ -5,7 +5,6 @@ every purge removes the folder's files.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -31,7 +30,7 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
     """A function that keeps a brief read inside of the block. A purge waits for the block to end, so the kept text
     cannot be older than the purge. Nothing is kept while another process keeps one."""
     private.make(services.state, private.DERIVED)
-    path = _path(services)
+    path = services.private(private.DERIVED, _FILE)
 
     def keep(text: str) -> None:
         table = {"store": _store(services), "at": datetime.now(UTC).isoformat(), "text": text}
@@ -48,14 +47,10 @@ def keeping(services: Services) -> Iterator[Callable[[str], None]]:
 
 def read(services: Services) -> Kept | None:
     """The kept brief of this store; None if there is none or it cannot be read."""
-    table = private.table(_path(services))
+    table = private.table(services.private(private.DERIVED, _FILE))
     if table.get("store") != _store(services):
         return None
     return Kept(table["text"], datetime.fromisoformat(table["at"]))
-
-
-def _path(services: Services) -> str:
-    return os.path.join(services.state, private.DERIVED, _FILE)
 
 
 def _store(services: Services) -> str:
