@@ -177,7 +177,11 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     judged = lasting.judge(sentence)
     if _PASSING.match(sentence) or judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
-    if judged.lasting < _SURELY and endings.shares((sentence,))["request"] > _REQUESTED:
+    if (
+        judged.lasting < _SURELY
+        and not _FROM_NOW_ON.match(sentence)
+        and endings.shares((sentence,))["request"] > _REQUESTED
+    ):
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None

@@ -393,7 +393,7 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here():
 
 
 def test_extract__summary__quotes_the_end_first_under_the_messages_ids():
-    earlier = ("Add a retry to the uploader in `upload.py`.", "It gives up after 3 attempts, and blocks nothing.")
+    earlier = ("Add a retry to the uploader in `upload.py`.", "Let it give up after 3 attempts, and block nothing.")
     asked = "Fix the webhook in api/hook.py, which answers too early. "
     asked += "don't use redis for it, because operations has none. "
     asked += "Answer after the commit, and keep the retries of events as they are. Write the tests before all of it."
