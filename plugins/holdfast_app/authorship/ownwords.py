@@ -74,6 +74,7 @@ _NOT_SAID: Final = (
     "You have been handed off", "<response clipped>", "Your command ran successfully and did not produce",
     "[image] image_url:", "[row ", "caller.type:", "[a text was withheld", "Read HEARTBEAT.md if it exists",
     "The previous attempt did not produce a user-visible answer", "This is the Gemini CLI. We are setting up",
+    "A new session was started via /new or /reset",
 )  # fmt: skip
 _HINT: Final = Lazy(
     r"^\[(?:image|file)\][^\n]*(?:\n(?:mime|filename|url|type|source)[\w.]*: [^\n]*)*$"
@@ -83,13 +84,16 @@ _HINT: Final = Lazy(
 )
 #: The same for the hints.
 _HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
-#: A chat gateway's additions to a message: its time and sender in brackets, its id, and described blocks of JSON.
+#: A chat gateway's additions to a message: its time and sender in brackets, its id, its own events and notes, and
+#: described blocks of JSON.
 _ENVELOPE: Final = Lazy(
     r"^\[(?:[\w:+ -]{0,120} )?(?:(?:mon|tue|wed|thu|fri|sat|sun) )?\d{4,5}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,40}\][ \t]*"
+    r"|^System: \[[^\]\n]{4,60}\] [^\n]*$|^(?:\[Queued messages while agent was busy\]|---\n+Queued #\d+)[ \t]*$"
+    r"|^(?:Note: )?The previous agent run was aborted by the user\.[^\n]*$"
     r"|\[message_id: [^\]\n]{0,80}\]|^[^\n]{0,80}\(untrusted[^)\n]{0,60}\):?[ \t]*\n+```(?:json)?\n.*?\n```",
     re.MULTILINE | re.IGNORECASE | re.DOTALL,
 )
-_ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted")
+_ENVELOPE_WORDS: Final = ("[message_id: ", "(untrusted", "System: [", "The previous agent run was")
 _QUOTES: Final = '"""'
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The head of a mail, which is quoted to its end.

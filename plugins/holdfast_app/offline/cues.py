@@ -124,10 +124,13 @@ _BEGINS: Final = tuple(
         (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
     )
 )
-#: An opinion, what the speaker has just done, and a request that is polite about it, without a word for always.
+#: A question without its mark, an opinion, what the speaker has just done, and a request that is polite about it,
+#: without a word for always.
 _PASSING: Final = Lazy(
     _LEAD + r"(?!.*(?:\blet['’]s\b|必ず|常に|今後|毎回|いつも|絶対|禁止|しないで))"
-    r"(?:i (?:do not |don['’]t |really |also |just |kind of |still )*"
+    r"(?:(?:what|how) (?:is|are|was|did|do|does|can|could|to|would)\b|why\b|(?:can|could|do|did) (?:you|we|i)\b"
+    r"|(?:is|are) there\b|(?:was|wie) (?:ist|sind|haben|hat|kann|können|läuft|geht|macht)\b|warum\b"
+    r"|(?:können|kannst|könntest) (?:wir|du)\b|i (?:do not |don['’]t |really |also |just |kind of |still )*"
     r"(?:think|believe|guess|feel|wonder|understand|agree)\b"
     r"|i(?:['’]m (?:not sure|thinking|wondering|guessing|getting|going)| didn['’]t)\b"
     r"|my (?:\w+ )?(?:thought|feeling|guess|understanding|impression)\b"

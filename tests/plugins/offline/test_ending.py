@@ -132,6 +132,8 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         ("<system-reminder>\nUse tabs\n</system-reminder>Fix it", "Fix it"),
         ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it\n", "Fix it"),
         ("<environment_context>\n<cwd>/x</cwd>\n</environment_context>", ""),
+        ("System: [2026-02-20 17:32:22 EST] Restarted\n\n[Queued messages while agent was busy]\nFix it", "Fix it"),
+        ("The previous agent run was aborted by the user. Resume carefully.\n\nFix it", "Fix it"),
         ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nTest first\n</INSTRUCTIONS>", ""),
         ("<command-name>/review</command-name><command-args>the form</command-args>", "/review the form"),
         ("<command-name>/clear</command-name><command-args></command-args>", ""),

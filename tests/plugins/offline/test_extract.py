@@ -65,6 +65,7 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "`remember: quoted code`", "The decision: to be taken", "remember: tabs", "It never worked for me",
         "Add a test for every endpoint", "The login page is broken", "Why should tests never hit the network?",
         "Write a Dockerfile for the worker, as small as possible", "I think it should never be red",
+        "was haben wir zuletzt zusammen gemacht", "what is the port of our staging server",
         "The handbook says that you should never store passwords",
         "datasheet: 'VDD must never be lower than 3 V' so can i start it late",
         "no function clause matching in Shop.Orders.Live.handle_event/3", "> Never push to main.",
