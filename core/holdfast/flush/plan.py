@@ -101,7 +101,8 @@ class Attempt:
 class Plan:
     """One flush's content. ``key`` identifies the messages and the stated payload from which it was collected.
     ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``instead`` the ids of flushes
-    given up before; ``overrides`` reasons of operators; ``by`` the recorded origin. ``is_resumed``: checked before."""
+    given up before; ``overrides`` reasons of operators; ``by`` the recorded origin. ``has_messages``: some were not
+    flushed yet. ``is_resumed``: checked before."""
 
     key: str
     payload: Payload
@@ -113,6 +114,7 @@ class Plan:
     before: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
+    has_messages: bool = True
     is_resumed: bool = False
 
     @classmethod
@@ -132,6 +134,7 @@ class Plan:
             before=tuple(record.get("before", ())),
             instead=tuple(record.get("instead", ())),
             overrides=tuple(record.get("overrides", overrides)),
+            has_messages=record.get("has_messages", True),
             is_resumed=True,
         )
 
@@ -148,6 +151,7 @@ class Plan:
             "agent": self.agent,
             **({"by": self.by} if self.by else {}),
             **({"instead": list(self.instead)} if self.instead else {}),
+            **({} if self.has_messages else {"has_messages": False}),
         }
 
     def flushed(self) -> dict[str, Any]:
@@ -188,7 +192,10 @@ def make(attempt: Attempt) -> Plan | None:
     _take_up_refused(attempt, marker)
     goes_on = key_before == attempt.key or (was_idle and not attempt.taken_up)
     plan = _recorded(attempt, pending, key_before) if attempt.documents.proof.lost or goes_on else None
-    if plan is not None:  # the note's heading has the reason, so it stays the same, too
+    # A power cut can take back the flush that its messages were in, after it was begun without them.
+    if plan is not None and (
+        plan.has_messages or not attempt.messages or attempt.documents.proof.lost
+    ):  # the note's heading has the reason, so it stays the same, too
         attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
         later = refused_payloads.others(marker, attempt.stated)
         attempt.settled -= {
@@ -261,4 +268,5 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
         by=services.origin(session.provider),
         instead=(*begun.instead, begun.flush_id(session.id)) if begun is not None else (),
         overrides=session.unrecorded_overrides,
+        has_messages=bool(attempt.messages),
     )
