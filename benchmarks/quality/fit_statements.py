@@ -8,7 +8,7 @@ endings.tsv, ends of agents' answers and users' messages with speaker, label and
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
 With ``--onto N``, for ``lasting`` and ``answers``, the table's weights move only as far as the last N rows of its file
-ask for, and the texts of ``MORE`` keep the table's judgement. So were both fitted at last: to the last 565 rows of
+ask for, and the texts of ``MORE`` keep the table's judgement. Both were last fitted this way: to the last 565 rows of
 endings.tsv, short answers, and the last 562 of statements.tsv, plain facts and orders, on 3,281 answers and 7,343
 sentences of users.
 """

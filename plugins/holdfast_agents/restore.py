@@ -19,7 +19,6 @@ from holdfast_agents.events import COMPACTING, Event, Reply, until
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.follow import follow
 from holdfast_agents.records.heartbeat import log
-from holdfast_app import data_loss
 from holdfast_app.base import Services
 from holdfast_app.journal import journal
 from holdfast_app.printable import in_one_line
@@ -65,11 +64,17 @@ def start(memory: Holdfast, event: Event) -> Reply:
         return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
 
 
+def _cleared(services: Services) -> str:
+    """The conversation that ended just now. Empty without one."""
+    from holdfast_app import data_loss
+
+    newest = data_loss.newest_receipts(services)[-1:]
+    return next((one.session_id for one in newest if one.reason == "end" and services.now() - one.at < _JUST_NOW), "")
+
+
 def _started(memory: Holdfast, event: Event) -> Reply:
-    services, before = memory.services, ""
-    for last in data_loss.newest_receipts(services)[-1:] if event.source == "clear" else ():
-        if last.reason == "end" and services.now() - last.at < _JUST_NOW:
-            before = last.session_id  # the cleared conversation
+    services = memory.services
+    before = _cleared(services) if event.source == "clear" else ""
     if event.source != "compact":
         reconcile(memory, event)
         memory.send_waiting(limit_s=_RECONCILE_S)

@@ -192,10 +192,9 @@ def make(attempt: Attempt) -> Plan | None:
     _take_up_refused(attempt, marker)
     goes_on = key_before == attempt.key or (was_idle and not attempt.taken_up)
     plan = _recorded(attempt, pending, key_before) if attempt.documents.proof.lost or goes_on else None
-    # A power cut can take back the flush that its messages were in, after it was begun without them.
-    if plan is not None and (
-        plan.has_messages or not attempt.messages or attempt.documents.proof.lost
-    ):  # the note's heading has the reason, so it stays the same, too
+    if plan is not None and attempt.messages and not (plan.has_messages or attempt.documents.proof.lost):
+        plan = None  # a power cut took back the flush that these messages were in
+    if plan is not None:  # the note's heading has the reason, so it stays the same, too
         attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
         later = refused_payloads.others(marker, attempt.stated)
         attempt.settled -= {

@@ -63,7 +63,6 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
     Raises: PluginError, Unavailable. Messages journalled until then stay, and the next call continues from there.
     """
     memo = memos.read(services.state, session.id)
-    _branched(services, session, event)
     if event.messages:
         return _take(services, session, memo, _given(event), event)
     problem, unread = "the client named no transcript", False
@@ -82,10 +81,12 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)
+    _branched(services, session, event)
     return Followed(problem, unread=unread)
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:
+    _branched(services, session, event, transcript.branch)
     begin = turns.digest(session.journal.first_line())
     again = memo.offset == 0 or memo.journal != begin  # a purge has rewritten the journal: offsets into it are void
     matched_to = 0 if again else memo.matched_to
@@ -93,7 +94,6 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
         begin = turns.digest(session.journal.first_line())
-    _branched(services, session, event, transcript.branch)
     memos.write(
         services.state,
         evolve(

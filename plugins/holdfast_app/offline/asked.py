@@ -198,7 +198,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
 
 
 def _wanted(own: str) -> str:
-    """The sentences of a request without greetings and statements; all of a long one."""
+    """A request without its greetings and statements. A long one stays whole."""
     parts = sentences(own) if len(own) <= _READ_CHARS else []
     wanted = (part for part in parts if not cues.match(part, user=True) and kind_of_words(part) is not Kind.COURTESY)
     return " ".join(wanted) or own

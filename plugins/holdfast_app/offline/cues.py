@@ -124,8 +124,8 @@ _BEGINS: Final = tuple(
         (_DECISION, rf"{_WE}decided (?:to|on|that(?! (?:last|in the|at the|already|yesterday|before|when)\b))\b\s*"),
     )
 )
-#: A question without its mark, an opinion, what the speaker has just done, and a request that is polite about it,
-#: without a word for always.
+#: Questions without a question mark, opinions, reports of what was just done, and polite requests. None of them lasts
+#: unless it has a word such as "always".
 _PASSING: Final = Lazy(
     _LEAD + r"(?!.*(?:\blet['’]s\b|必ず|常に|今後|毎回|いつも|絶対|禁止|しないで))"
     r"(?:(?:what|how) (?:is|are|was|did|do|does|can|could|to|would)\b|why\b|(?:can|could|do|did) (?:you|we|i)\b"
@@ -180,17 +180,14 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     judged = lasting.judge(sentence)
     if _PASSING.match(sentence) or judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
-    if (
-        judged.lasting < _SURELY
-        and not _FROM_NOW_ON.match(sentence)
-        and endings.shares((sentence,))["request"] > _REQUESTED
-    ):
+    from_now_on = _FROM_NOW_ON.match(sentence) is not None
+    if judged.lasting < _SURELY and not from_now_on and endings.shares((sentence,))["request"] > _REQUESTED:
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
     if judged.label == "rule" and _REFUSES.match(sentence):
         return _CUES["decision"], 0
-    if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
+    if judged.label == "rule" or (judged.label == "decision" and from_now_on):
         return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
     is_sure = judged.share >= _SURE.get(judged.label, 0)
     return _CUES[judged.label] if is_sure else STATED_FACT, 0

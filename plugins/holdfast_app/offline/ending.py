@@ -95,7 +95,7 @@ def of(messages: Sequence[Message]) -> Ending:
 
 
 def _answered(said: Sequence[Message], step: str, room: int) -> str:
-    """The step that the agent proposed in its newest text, behind the user's consent or other words after it."""
+    """The agent's proposed step, after what the user answered to it."""
     newest = next((m for m in reversed(said) if not m.tool and m.role != "tool"), None)
     own = own_words(newest.text) if step and newest and newest.role == "user" else ""
     if asked.kind_of_words(own) in (Kind.NOTHING, Kind.COURTESY):

@@ -46,7 +46,7 @@ _MAX_WORDS: Final = 40
 _MAX_CHARS: Final = 2_000
 #: Maximum number of words that a sentence about a change adds.
 _ADDED: Final = 4
-#: Number of words about something else, from which on a statement does not end with the value that it also has.
+#: A statement with this many words about something else outlives its value.
 _REST: Final = 3
 #: Maximum words in a name.
 _SHORT: Final = 4
@@ -160,8 +160,7 @@ def _overtakes(new: Statement, old: Statement) -> bool:
 
 
 def _names_former(new: Statement, old: Statement) -> bool:
-    """Whether ``new``, which names a value of ``old`` as one that no longer holds, is about the same thing and leaves
-    nothing else that ``old`` says."""
+    """Whether ``new`` is about the same thing as ``old``, whose value it calls outdated, and ``old`` says no more."""
     common = {*new.order} & {*old.order} - new.former - {*map(stem, v.EMPTY), *map(stem, v.PLACES)}
     rest = old.words - new.words - new.former - old.verbs
     is_other = new.subject and not old.subject <= new.subject

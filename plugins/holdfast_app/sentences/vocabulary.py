@@ -65,7 +65,7 @@ ASIDE: Final = Lazy(
     re.IGNORECASE,
 )
 #: "At 03:30, not 02:00": the value that no longer holds.
-FORMER: Final = Lazy(r", not (?P<old>[\w:./@-]*\w)(?=[,;.]|$)")
+FORMER: Final = Lazy(r", not [\w:./@-]*\w(?=[,;.]|$)")
 #: What stands after it no longer holds.
 INSTEAD: Final = Lazy(
     r"(?:(?:, not|\b(?:instead of|rather than|no longer|no more(?! than)|and not|so forget(?! to)|(?:an)?statt"

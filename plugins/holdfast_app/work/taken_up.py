@@ -2,7 +2,7 @@
 how it stands now.
 
 A session takes up the newest open entry when its user first only says to go on, and each entry whose words come back in
-a sentence of the user's first requests, or of a later one that its answer finished. Entries with a stated next step
+a sentence of the user's first requests, or of a later request whose answer finished it. Entries with a stated next step
 stay, because who stated it also closes it.
 """
 
@@ -56,21 +56,26 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
     earlier = [one for one in entries if begun and one.when and one.when < begun]
     if begun is None or not earlier:
         return []
-    kinds: list[Kind] = []
-    asks: list[tuple[str, str]] = []  # each request with the last answer to it
+    asks: list[tuple[str, str]] = []  # what the user said, with the last answer to it
     for record in said:
         own = own_words(record["text"]) if record["role"] == "user" else ""
-        if own and (kind := asked.kind_of_words(own)) is not Kind.COURTESY:
-            kinds.append(kind)
+        if own and asked.kind_of_words(own) is not Kind.COURTESY:
             asks.append((own, ""))
         elif asks and record["role"] == "assistant":
             asks[-1] = (asks[-1][0], record["text"])
-    if Kind.ASSENT in kinds[:_REQUESTS] and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
+    kinds = [asked.kind_of_words(own) for own, _ in asks[:_REQUESTS]]
+    if Kind.ASSENT in kinds and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
         return [*islice((one for one in earlier if not _runs(services, one, begun)), 1)]
-    finished = (own for own, answer in asks[_REQUESTS:] if answer and not ending.waits(answer))
-    sentences = [part for own in (*(own for own, _ in asks[:_REQUESTS]), *finished) for part in asked.requesting(own)]
-    named = (one for one in earlier if any(_names(sentence, one) for sentence in sentences))
-    return [one for one in named if not _runs(services, one, begun)]
+    first = [(asked.requesting(own), "") for own, _ in asks[:_REQUESTS]]
+    later = [(asked.requesting(own), answer) for own, answer in asks[_REQUESTS:] if answer]
+    return [one for one in earlier if _is_named(one, [*first, *later]) and not _runs(services, one, begun)]
+
+
+def _is_named(work: Work, asks: Sequence[tuple[Sequence[str], str]]) -> bool:
+    """Whether a sentence of a request is about the work, and its answer, if one is given, leaves nothing open."""
+    stems = words.stems(f"{work.objective} {work.active_task} {work.next_action}")
+    named = (answer for sentences, answer in asks if any(_names(sentence, stems) for sentence in sentences))
+    return any(not (answer and ending.waits(answer)) for answer in named)
 
 
 def _runs(services: Services, work: Work, since: datetime) -> bool:
@@ -79,9 +84,9 @@ def _runs(services: Services, work: Work, since: datetime) -> bool:
     return bool(rows) and moment(str(rows[-1].record["at"])) > since
 
 
-def _names(sentence: str, work: Work) -> bool:
-    """Whether the sentence is about the work."""
+def _names(sentence: str, stems: set[str]) -> bool:
+    """Whether the sentence is about the work with these ``stems``."""
     said = words.stems(sentence)
-    common = said & words.stems(f"{work.objective} {work.active_task} {work.next_action}")
+    common = said & stems
     least = _SHARE if len(common) > 1 else _ONE_WORD
     return len(common) >= least * len(said) and any(len(word) == words.STEM or not word.isalpha() for word in common)
