@@ -29,12 +29,18 @@ _FORMS = (
     ("gone", r"(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"),
     ("gone", r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"),
 )
+#: All of their characters. Most text has none.
+_MAY_BE = re.compile(
+    r"[\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 _ANY = re.compile("|".join(f"(?P<{kind}{number}>{form})" for number, (kind, form) in enumerate(_FORMS)))
 
 
 def without(text: str) -> str:
     """``text`` as a reader sees it. Idempotent."""
-    while (clean := _ANY.sub(_instead, text)) != text:  # removing one may bring two others together
+    # Removing one may bring two others together.
+    while _MAY_BE.search(text) and (clean := _ANY.sub(_instead, text)) != text:
         text = clean
     return text
 

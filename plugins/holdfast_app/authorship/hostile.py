@@ -7,6 +7,7 @@ sentence from becoming knowledge, and mark it where it is shown again. The user'
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -183,6 +184,7 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     return False
 
 
+@lru_cache(1_000)  # a user's message is compared with each sentence that an agent states
 def _words(text: str) -> str:
     return _MARKS.sub(" ", squeezed(text)).strip()
 

@@ -142,7 +142,8 @@ class Heard:
         foreign = _foreign(self.plain)
         ours = foreign if not said.is_foreign else [] if foreign else sentences(self.plain)
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
-        alike = (one for one in ours if _is_lettered(one + said.letters) or sum(word in one for word in begins) > 1)
+        is_other = _is_lettered(said.letters)
+        alike = (one for one in ours if is_other or _is_lettered(one) or sum(word in one for word in begins) > 1)
         return any(planted.evidence(one) > _PLANTED for one in alike)
 
     def closest(self, said: Sentence) -> str:
@@ -210,13 +211,13 @@ def stems_shared(plain: str, said: Sentence, least: float = 0) -> int:
     return max(map(len, windows.values()), default=0)
 
 
-@lru_cache(20)  # a page is compared with each sentence that an agent said
+@lru_cache(1_000)  # a page is compared with each sentence that an agent said
 def _letters(plain: str) -> str:
     """Folded text's words in a row, without what tools put around lines."""
     return "".join(_undressed(plain).split())
 
 
-@lru_cache(20)
+@lru_cache(_KEPT)
 def _foreign(plain: str) -> list[str]:
     """The sentences in a language other than English."""
     return list(filter(_is_foreign, sentences(plain)))
@@ -271,7 +272,7 @@ def longest(text: str) -> list[str]:
     return [_stem(word) for word in sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]]
 
 
-@lru_cache(500)
+@lru_cache(_KEPT)
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``."""
     return [one for one in _SENTENCE.split(text) if one.strip()]
@@ -291,6 +292,7 @@ def _is_elsewhere(word: str) -> bool:
     return _ELSEWHERE.match(word) is not None
 
 
+@lru_cache(50_000)  # each sentence of a page is compared with each that the agent states
 def _is_lettered(text: str) -> bool:
     """Whether a sentence has letters of another script."""
     words = (word for word in _WORD.findall(text) if len(word) > 1)  # one letter is a sign, as for a beta version
