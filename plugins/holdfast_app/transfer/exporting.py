@@ -11,7 +11,6 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any, TypeVar
 
 from attrs import asdict, define, evolve, field, frozen
@@ -28,7 +27,7 @@ from holdfast.text.plain import clean
 from holdfast_app import progress
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.privacy.transforms import map_texts
-from holdfast_app.sessions.rewriting import Change, whole_lines
+from holdfast_app.sessions.rewriting import adopted, whole_lines
 from holdfast_app.transfer import archive
 from holdfast_app.transfer.archive import Archive, Database
 
@@ -129,7 +128,7 @@ class _Export:
         for entry in journal.entries():
             end = entry.end
         data = journal.data()[:end]
-        shown = edited(data, session, partial(masked, self._services.gate))
+        shown = masked(self._services.gate, data, session)
         self._done.masked += shown != data
         return shown
 
@@ -160,21 +159,14 @@ class _Export:
         self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
 
 
-def edited(data: bytes, session: str, change: Change) -> bytes:
-    """A journal's lines with ``change`` applied to each record. The bytes are the same when nothing changes."""
-    records = [decode(line) for line in data.splitlines()]
-    if all(record is None or change(record) == record for record in records):
-        return data
-    return whole_lines(data, session, change)[0]
-
-
-def masked(gate: Gate, record: dict[str, Any]) -> dict[str, Any]:
-    """A journal record as it may leave, all its strings masked except digests."""
-
-    def shown(text: str) -> str:
-        return text if _HEX.issuperset(text) else gate.outgoing(text, surface="journal")
-
-    return map_texts(record, shown)
+def masked(gate: Gate, data: bytes, session: str) -> bytes:
+    """A journal's lines as they may leave, all strings masked except digests. The same bytes when nothing changes."""
+    strings: dict[str, str] = {}
+    map_texts([decode(line) for line in data.splitlines()], lambda text: strings.setdefault(text, text))
+    asked = [text for text in strings if not _HEX.issuperset(text)]
+    shown = gate.outgoing_all(asked, surface="journal")
+    strings.update(zip(asked, shown, strict=True))
+    return data if asked == shown else whole_lines(data, session, lambda row: map_texts(row, strings.__getitem__))[0]
 
 
 def _line(row: dict[str, object]) -> bytes:
@@ -297,7 +289,7 @@ class _Import:
             if journal.exists():
                 self._done.unchanged.journals += 1
                 return
-            durable.replace(journal.path, edited(data, session, partial(masked, self._services.gate)))
+            durable.replace(journal.path, adopted(masked(self._services.gate, data, session), session))
             self._done.added.journals += 1
 
     def _told(self, items: Iterable[T]) -> Iterator[T]:
