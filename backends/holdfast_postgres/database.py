@@ -302,13 +302,15 @@ class Database:
             connection.execute(_CHECK, (self.namespace,))
 
     def _created(self, connection: Connection) -> None:
+        errors = driver().errors
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
-            for statement in schema.BEGIN:
-                connection.execute(statement)
             before = _version(connection)
-            for statement in () if before else schema.TABLES:
-                connection.execute(statement)
+            try:
+                for statement in () if before else schema.TABLES:
+                    connection.execute(statement)
+            except errors.InsufficientPrivilege as error:  # a member may use tables, and make none
+                raise errors.UndefinedTable from error
         if before not in (0, schema.LATEST):
             raise Unsupported(
                 f"{self.server} has schema {before}, and this version of holdfast knows only {schema.LATEST}.",

@@ -53,9 +53,11 @@ def test_prepare__two_processes_at_once__one_makes_the_tables(cluster):
 
 def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(cluster, opened):
     create(cluster, "reserved")
-    owner = opened(cluster, "team/known", database="reserved")
-    owner.repair()
     cluster.sql("DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN")
+    with pytest.raises(Unavailable, match="no holdfast tables"):
+        opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
+    opened(cluster, "team/known", database="reserved").repair()
+    opened(cluster, "team/known", user="member", database="reserved").repair()  # makes nothing, and may
     known = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('team/known', 'member')"
     cluster.sql("REVOKE INSERT ON holdfast.namespaces FROM PUBLIC", known, database="reserved")
     opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
