@@ -268,10 +268,22 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
     settings = working.home / ".config/holdfast/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')
+    source = working.bare.with_name("source")
     working.pull(_append("MEMORY.md", "- From a colleague\n"))
-    working.pull(_append("facts.jsonl", ROW % "A colleague's fact"))
     assert "From a colleague" in working.run("load").out
-    assert "A colleague's fact" in working.run("prompt").out
+
+    for text, folder in (("A fact", source), ("Another one", source), ("Kafka", working.project)):
+        working.run("remember", text, cwd=folder)
+    path = source / ".holdfast" / "facts.jsonl"
+    *rows, first, second = path.read_text().splitlines(keepends=True)
+    path.write_text("".join((*rows, second, first)))  # as extraction orders them, and a merge by time
+    working.run("init", "--git")
+    git(source, "commit", "-qam", "more", who=GIT)
+    git(source, "push", "-q", str(working.bare), "main")
+    git(working.project, "add", "-A")
+    git(working.project, "commit", "-qm", "more")
+    git(working.project, "pull", "-q", "--no-rebase", "origin", "main")
+    assert [one in working.run("prompt").out for one in ("A fact", "Another one", "Kafka")] == [True] * 3
 
     settings.write_text('[trust]\nauthors = ["alice@example.org"]\n')
 

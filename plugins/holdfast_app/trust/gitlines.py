@@ -96,7 +96,8 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
         return found
     own, _ = checkout.git_folders(top)
     is_busy = any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
-    blamed = gitrun.run(top, "blame", "--porcelain", "--", path, timeout_s=_TIMEOUT_S)
+    moves = ("-M",) if path.endswith(".jsonl") else ()  # a merge orders facts by time, and each line is a passage
+    blamed = gitrun.run(top, "blame", "--porcelain", *moves, "--", path, timeout_s=_TIMEOUT_S)
     if blamed is None:
         if is_busy or not _is_new(top, path):
             return None
