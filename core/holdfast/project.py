@@ -151,7 +151,7 @@ class Project:
         """
         must_be(str, session_id, "session_id")
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
-            raise ValueError("a session needs an id without control characters")
+            raise BadValue("session_id", "is blank or has control characters", next_step="Name it, like `fix-login`.")
         session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit

@@ -7,7 +7,7 @@ agents start a process at every event.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from holdfast.errors import HoldfastError, must_be
 from holdfast.text.lazy import log
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from holdfast_app.workflow.workflow import Workflow
 
 logger = log(__name__)
-P = ParamSpec("P")
-R = TypeVar("R")
+C = TypeVar("C")
 
 
 class Holdfast(RemembersFacts):
@@ -359,28 +358,28 @@ class Holdfast(RemembersFacts):
     @overload
     def guard(
         self,
-        compact: Callable[P, R],
-        /,
-        *,
-        session: str | Callable[P, str] = "default",
-        messages: Callable[P, Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[P, R]: ...
-
-    @overload
-    def guard(
-        self,
         compact: None = None,
         /,
         *,
         session: str | Callable[..., str] = "default",
         messages: Callable[..., Iterable[object]] | None = None,
         kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    ) -> Callable[[C], C]: ...
+
+    @overload
+    def guard(
+        self,
+        compact: C,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> C: ...
 
     def guard(
         self,
-        compact: Callable[..., Any] | None = None,
+        compact: object = None,
         /,
         *,
         session: str | Callable[..., str] = "default",
@@ -402,7 +401,7 @@ class Holdfast(RemembersFacts):
         from holdfast_app.loops.guard import Guard
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
-        return wrap if compact is None else wrap(compact)
+        return wrap if compact is None else wrap(cast("Callable[..., Any]", compact))
 
     # transcripts
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
+from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.loops.hold import parse
 from holdfast_app.message_formats.leaves import leaves
 from holdfast_app.message_formats.reading import Reading
@@ -200,25 +202,19 @@ def test_import__content_of_any_form__is_kept(tmp_path):
             assert lost([row], text_of(read(path).kept)) == [], row
 
 
-def test_image__in_base64__is_kept_as_its_type_length_and_digest():
-    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 500}}
-    (message,) = parse([{"role": "user", "content": [block]}])
-    assert message.text.startswith("[image]")
-    assert "image/png in base64: 2,000 characters, sha256 " in message.text
-    assert lost([block], message.text) == []
-
-
 @pytest.mark.parametrize(
-    ("row", "why"),
+    "image",
     [
-        ({"role": "martian", "content": "x"}, "Message 1 of the context has an unknown form"),
-        ({"role": "user", "content": b"x"}, "Message 1 of the context holds a value that JSON cannot represent"),
-        ({"role": "user", "content": object()}, "Message 1 of the context holds a value that JSON cannot represent"),
+        {"source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 500}},
+        {"base64": "QUJD" * 500, "mime_type": "image/png"},
+        {"image_url": {"url": "data:image/png;base64," + "QUJD" * 500}},
     ],
 )
-def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row, why):
-    with pytest.raises(FlushRefused, match=why):
-        parse([{"role": "user", "content": "a"}, row])
+def test_image__in_base64__is_kept_as_its_type_length_and_digest_and_is_nobodys_words(image):
+    block = {"type": "image", **image}
+    (message,) = parse([{"role": "user", "content": [block]}])
+    assert re.match(r"\[image\]\n.*image/png in base64: 2,0[02][02] characters, sha256 ", message.text, re.DOTALL)
+    assert (own_words(message.text), lost([block], message.text)) == ("", [])
 
 
 def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept():

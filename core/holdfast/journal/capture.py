@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.clock import must_be_moment
-from holdfast.errors import must_be, must_be_whole
+from holdfast.errors import BadValue, must_be, must_be_whole
 from holdfast.fs import paths
 from holdfast.gate import Gate
 from holdfast.text.plain import untagged
@@ -24,11 +24,10 @@ def record(
     failed: bool = False,
     tokens: int | None = None,
 ) -> dict[str, Any]:
-    """A message in its journal form, without empty fields, as it was given. Raises: ValueError for an unknown role;
-    BadValue for another unusable value."""
+    """A message in its journal form, without empty fields, as it was given. Raises: BadValue for an unusable value."""
     message_id = message_id or ""
     if role not in ROLES:
-        raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+        raise BadValue("role", f"cannot be {role!r}", next_step=f"Use one of: {', '.join(ROLES)}.")
     for name, value in (("text", text), ("message_id", message_id), ("tool", tool)):
         must_be(str, value, name)
     must_be_moment(at)

@@ -77,7 +77,8 @@ _NOT_SAID: Final = (
     "A new session was started via /new or /reset",
 )  # fmt: skip
 _HINT: Final = Lazy(
-    r"^\[(?:image|file)\][^\n]*(?:\n(?:mime|filename|url|type|source)[\w.]*: [^\n]*)*$"
+    r"^\[(?:image|file|media|container_upload|video(?:_url)?|(?:input_)?audio)\][^\n]*"
+    r"(?:\n(?:mime|file|url|type|source|image_?[uU]rl|video_url|input_audio|detail|base64|data)[\w.]*:[^\n]*)*$"
     r"|^# Context from my IDE setup:[ \t]*$|\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]"
     r"|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$",
     re.MULTILINE,

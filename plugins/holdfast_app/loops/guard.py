@@ -8,6 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import IOBase
+from pathlib import PurePath
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from attrs import frozen
@@ -103,18 +104,13 @@ class Guard(Hold):
     def _said(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
         """The messages in context; None when only the session has them."""
         rows = self._rows(args, kwargs)
-        return None if rows is None else parse(rows)
+        return None if rows is None and self.messages is None else parse(rows)
 
     def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
         given = [*args, *kwargs.values()]
-        # Text without a role counts, because parsing refuses it.
-        lists = [
-            rows
-            for rows in map(_rows_in, given)
-            if any(isinstance(row, Mapping) or says(row) or _is_row(row) for row in rows or ())
-        ]
+        lists = [rows for rows in map(_rows_in, given) if any(map(_may_speak, rows or ()))]
         if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
             why = "The messages come as an iterator, which can be read only once, so they cannot be saved first."
             raise FlushRefused(why, next_step="Pass a list, or give the guard `messages=`.", target="journal")
@@ -146,13 +142,15 @@ def _rows_in(given: object) -> Sequence[object] | None:
         return given
     if isinstance(given, Collection) and not isinstance(given, str | bytes | bytearray | Mapping):
         rows = list(given)
-        return rows if any(map(_is_row, rows)) else None
+        return rows if any(map(_may_speak, rows)) else None
     return None
 
 
-def _is_row(row: object) -> bool:
-    """Whether a list's element is a message, with a role or a type."""
-    return any(_has(row, name) for name in _NAMES)
+def _may_speak(row: object) -> bool:
+    """Whether a list's element may be a message. Text without a role, or a loop's own object, counts, because parsing
+    refuses it."""
+    is_text = isinstance(row, str | list | tuple)
+    return says(row) if is_text else not (callable(row) or isinstance(row, int | float | PurePath | None))
 
 
 def _has(row: object, name: str) -> bool:
@@ -163,4 +161,4 @@ def _likeness(rows: Sequence[object]) -> int:
     """Sort key for how much a list looks like messages, best first. A list of tools has types but no roles."""
     if any(_has(row, "role") for row in rows):
         return 0
-    return 1 if all(map(_is_row, rows)) else 2
+    return 1 if all(any(_has(row, name) for name in _NAMES) for row in rows) else 2

@@ -39,7 +39,7 @@ Key = tuple[str, str, str]
 _ASIDE: Final = (SUMMARY, THINKING)
 
 
-def parse(rows: Iterable[object]) -> list[Message]:
+def parse(rows: Iterable[object] | None) -> list[Message]:
     """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, an SDK's own
     objects, or a framework's (:mod:`holdfast_app.loops.rows`). They contain every string in a row. A string over the
     documented size becomes an excerpt with its digest.
@@ -49,6 +49,8 @@ def parse(rows: Iterable[object]) -> list[Message]:
     """
     reading = Reading()
     position = 0
+    if not isinstance(rows, Iterable):
+        raise _refused(0, f"is not in a list ({type(rows).__name__} was given)")
     for number, row in enumerate(rows):
         try:
             for table in rows_of(row):
@@ -194,7 +196,7 @@ class Hold:
 
     def opened(self, *args: Any, **kwargs: Any) -> Session:
         """The call's session. Raises: FlushRefused; any error of ``session``."""
-        session_id = self.session if isinstance(self.session, str) else self.session(*args, **kwargs)
+        session_id = self.session(*args, **kwargs) if callable(self.session) else self.session
         with _refusing("The session cannot be opened"):
             return self.memory.session(session_id)
 

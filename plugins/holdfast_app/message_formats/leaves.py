@@ -180,6 +180,7 @@ _LABELS: Final = {
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})
 _BASE64_MARK: Final = ";base64,"
+_PICTURES: Final = ("image/", "audio/", "video/", "application/pdf")
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -193,7 +194,10 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
             media = _base64_type(one)
             inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in one.items()]
             if media is not None:
-                inner = [(p, _base64(i, media) if p.endswith("data") and isinstance(i, str) else i) for p, i in inner]
+                inner = [
+                    (p, _base64(i, media) if p.endswith(("data", "base64")) and isinstance(i, str) else i)
+                    for p, i in inner
+                ]
             inner += [(path, str(key)) for key, item in one.items() if item in _EMPTY and says(str(key))]
             waiting += reversed(inner)
         elif isinstance(one, list | tuple):
@@ -324,13 +328,11 @@ def _line(path: str, text: str) -> str:
 
 
 def _base64_type(block: dict[str, object]) -> str | None:
-    """The media type of an object whose ``data`` is base64; None for any other."""
-    data = block.get("data")
-    if not isinstance(data, str) or " " in data:
-        return None
-    if block.get("type") == "base64" or isinstance(block.get("format"), str):
-        return clean(block.get("media_type", block.get("mime_type", block.get("format")))) or "data"
-    return None
+    """The media type of an object whose ``data`` or ``base64`` is base64; None for any other."""
+    data = block.get("base64", block.get("data"))
+    media = clean(block.get("media_type", block.get("mime_type", block.get("format"))))
+    known = block.get("type") == "base64" or isinstance(block.get("format"), str) or media.startswith(_PICTURES)
+    return (media or "data") if known and isinstance(data, str) and " " not in data else None
 
 
 def _base64(data: str, media: str) -> str:
