@@ -302,13 +302,16 @@ class Database:
             connection.execute(_CHECK, (self.namespace,))
 
     def _created(self, connection: Connection) -> None:
-        errors = driver().errors
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
-            before = _version(connection)
+        before, errors = _version(connection), driver().errors
+        if not before:
             try:
-                for statement in () if before else schema.TABLES:
-                    connection.execute(statement)
+                with connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
+                    for statement in schema.BEGIN:  # so that this connection sees another process's tables, too
+                        connection.execute(statement)
+                    before = _version(connection)
+                    for statement in () if before else schema.TABLES:
+                        connection.execute(statement)
             except errors.InsufficientPrivilege as error:  # a member may use tables, and make none
                 raise errors.UndefinedTable from error
         if before not in (0, schema.LATEST):

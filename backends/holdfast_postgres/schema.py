@@ -30,8 +30,6 @@ def _secured(table: str) -> tuple[str, ...]:
 
 _FUNCTIONS: Final = files("holdfast_postgres").joinpath("functions.sql").read_text("utf-8")
 TABLES: Final = (
-    "CREATE SCHEMA IF NOT EXISTS holdfast",
-    "CREATE TABLE IF NOT EXISTS holdfast.version (version integer PRIMARY KEY)",
     # Locking the namespace's row makes dedup, eviction and insertion one step. ``facts`` counts them, because counting
     # takes longer the more there are.
     """CREATE TABLE holdfast.namespaces (
@@ -63,3 +61,7 @@ TABLES: Final = (
 #: Key for the advisory lock held while creating the schema ("hold" in ASCII).
 LOCK: Final = 0x686F6C64
 VERSION: Final = "SELECT max(version) FROM holdfast.version"
+BEGIN: Final = (
+    "CREATE SCHEMA IF NOT EXISTS holdfast",
+    "CREATE TABLE IF NOT EXISTS holdfast.version (version integer PRIMARY KEY)",
+)
