@@ -179,7 +179,7 @@ class Task(NamedTuple):
 
 def current(tasks: Sequence[Task], *states: str) -> str:
     """The first fresh entry in any of these states, in their order; otherwise empty. A list that later requests did
-    not touch is stale."""
+    not touch is stale, except one in the middle of the work, which adds to the request before it."""
     return next((task.text for state in states for task in tasks if task.is_fresh and task.state == state), "")
 
 
@@ -187,13 +187,15 @@ def of(messages: Iterable[Message]) -> list[Task]:
     """The task list after ``messages``."""
     entries: dict[str, list[str]] = {}
     fresh: set[str] = set()
-    made = 0
+    made, is_working = 0, False
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2].replace("_", "")
         if message.role == "user":
-            if fresh and asked.kind(message.text) is asked.Kind.REQUEST:
+            if fresh and not is_working and asked.kind(message.text) is asked.Kind.REQUEST:
                 fresh.clear()
-        elif message.role == "assistant" and tool in _WHOLE:
+            continue
+        is_working = bool(tool)
+        if message.role == "assistant" and tool in _WHOLE:
             if listed := _whole(message.text):
                 entries, made, fresh = listed, len(listed), set(listed)
         elif message.role == "assistant" and tool in ("taskcreate", "taskupdate"):

@@ -46,8 +46,8 @@ _BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
 _NO_STEP: Final = Lazy(
     r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
 )
-#: An answer leaves work with at least this probability.
-_REMAINS: Final = 0.55
+#: An answer leaves work with at least this probability, and one that the user accepted with the second one.
+_REMAINS, _ACCEPTED = 0.55, 0.7
 _READ: Final = 6  # sentences at an answer's end
 #: A block of code at the end, with its first line; and that line's limit.
 _CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\s`][^\n`]*)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
@@ -65,7 +65,7 @@ class Ending(NamedTuple):
 
 def of(messages: Sequence[Message]) -> Ending:
     """How ``messages``, oldest first, end."""
-    said, pause = _of_work(asked.spoken(messages))
+    said, pause, least = _of_work(asked.spoken(messages))
     if not said:
         return Ending(open=True, next_step=pause) if pause else Ending()
     last = said[-1]
@@ -78,7 +78,7 @@ def of(messages: Sequence[Message]) -> Ending:
     if last.role != "user":
         listed = calls.of(said)
         task = calls.current(listed, calls.DOING, *([] if is_working else [calls.PENDING]))
-        if not (is_working or task or pause or waits(last.text)):
+        if not (is_working or task or pause or waits(last.text, least)):
             return Ending(open=False, next_step=NONE)
     if task and step and task not in step:
         step = f"{task}: {step}" if len(task) + len(step) + 2 <= room else task
@@ -111,9 +111,9 @@ def _last_call(said: Sequence[Message]) -> str:
     return f"{hostile.LAST_CALL}{call})" if ": " in call else ""
 
 
-def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
+def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str, float]:
     """``said`` without what changes no work at its end: thanks, information, a pause, and questions answered without a
-    tool; and the words of a pause."""
+    tool; the words of a pause; and the probability with which an answer then leaves work."""
     end, pause, was_taken = len(said), "", False
     while end:
         at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
@@ -125,11 +125,18 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str]:
         is_left = answers and not (is_question and was_taken) and waits(said[end - 1].text)
         if not (is_question or is_nothing or kind in _CLOSING) or is_left:
             break
-        if kind is Kind.STATEMENT and answers and at and said[at - 1].text.rstrip(" *_`").endswith(("?", "？")):
-            break  # it answered the agent's question
+        if kind in (Kind.STATEMENT, Kind.COURTESY) and answers and at and _is_stopped(said[at - 1], kind):
+            break
         pause = pause or (asked.headline(own, MAX_NEXT) if kind is Kind.PAUSE else "")
         end, was_taken = at, kind in (Kind.STATEMENT, Kind.COURTESY)  # so that an answer before it was enough
-    return said[:end], pause
+    return said[:end], pause, _ACCEPTED if was_taken else _REMAINS
+
+
+def _is_stopped(before: Message, kind: Kind) -> bool:
+    """Whether a message of this kind after ``before`` ends the work there: it answered the agent's question, or came in
+    the middle of the work, and no more was done."""
+    is_asked = kind is Kind.STATEMENT and before.text.rstrip(" *_`").endswith(("?", "？"))
+    return is_asked or before.role != "assistant" or bool(before.tool)
 
 
 def _spoke(messages: Iterable[Message]) -> Iterable[str]:
@@ -181,10 +188,11 @@ def last_sentences(text: str) -> list[str]:
     return _ends(text)[-_READ:]
 
 
-def waits(text: str) -> bool:
-    """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished."""
+def waits(text: str, least: float = _REMAINS) -> bool:
+    """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished; with
+    at ``least`` that probability."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not _NO_STEP.match(labelled["step"]):
         return True
     said = last_sentences(text)
-    return bool(said) and endings.remains(tuple(said)) >= _REMAINS
+    return bool(said) and endings.remains(tuple(said)) >= least

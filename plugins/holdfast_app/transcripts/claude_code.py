@@ -36,8 +36,9 @@ _NOT_SAID: Final = ("<command-", "<local-command-", "Caveat: The messages below 
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
 #: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
-#: Those without words of others.
-_SILENT: Final = ("<command-", "<local-command-caveat>", "<local-command-stdout>Compacted", _NOT_SAID[2])
+#: A client's answer to a command, and its own text without words of others.
+_PRINTS: Final = "<local-command-stdout>"
+_SILENT: Final = ("<command-", "<local-command-caveat>", f"{_PRINTS}Compacted", _NOT_SAID[2])
 _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
@@ -65,6 +66,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     elif kind in _SPEECH and (left_out := _is_injected(row)):
         text = text_of(mapping(row.get("message")).get("content"))
         key = row_key(row.get("uuid"), position, left_out, text)
+        last = reading.messages[-1] if reading.messages else None
+        if text.startswith(_PRINTS) and last and last.role == "user" and last.text.startswith("/"):
+            reading.messages.pop()  # the client ran this command, so it asks the agent for nothing
         if left_out == "summary":
             reading.summary(text, key=key)
         elif left_out != "interruption" and not text.startswith(_SILENT):  # a skill's, a hook's or a command's text

@@ -303,8 +303,11 @@ def test_extract__task_list__gives_what_follows_the_next_step():
     got = extract(("user", "Do A and B"), ("assistant", todo, "TodoWrite"))
     assert got.draft.follow_ups == ("B",)
     assert "- in progress: A\n- pending: B" in got.summary
-    got = extract(("user", "Do A and B"), ("assistant", todo, "TodoWrite"), ("user", "Rename the module first"))
+    listed, more = (("user", "Do A and B"), ("assistant", todo, "TodoWrite")), ("user", "Rename the module first")
+    got = extract(*listed, ("assistant", "Both are planned."), more)
     assert (got.draft.follow_ups, "pending" in got.summary) == (None, False)
+    got = extract(*listed, more, ("assistant", "Edit: a.py", "Edit"))  # said in the middle of the work
+    assert (got.draft.follow_ups, "pending: B" in got.summary) == (("B",), True)
 
 
 def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_is_the_clients():
