@@ -362,8 +362,8 @@ _OPEN_WORK = _re(
 
 _TIME = (
     r"(?P<time>(?<!since )(?<!as of )(?<!from )"  # a lasting change: "runs Postgres 16 since this morning"
-    rf"(?:yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{WEEKDAYS}|morning|afternoon|evening|night"
-    rf"|week|weekend|month|quarter|year|sprint|session)|{_NAMED} \w+ ago"
+    rf"(?:yesterday|today|tonight|tomorrow|(?<!the )(?:(?:this|last|next) (?:{WEEKDAYS}|morning|afternoon|evening|night"
+    rf"|week|weekend|month|sprint|session)|(?:this|next) (?:quarter|year))|{_NAMED} \w+ ago"
     rf"|(?:{BEING}) [^,;]{{1,40}} until {WEEKDAYS}(?=\W*$)|soon(?=\W*$)|(?<!and )later(?=\W*$)))"
 )
 _PASSING = _re(
