@@ -7,10 +7,10 @@ endings.tsv, ends of agents' answers and users' messages with speaker, label and
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
-With ``--onto N``, for ``lasting`` and ``answers``, the table's weights move only as far as the last N rows of its file
-ask for, and the texts of ``MORE`` keep the table's judgement. Both were last fitted this way: to the last 565 rows of
-endings.tsv, short answers, and the last 562 of statements.tsv, plain facts and orders, on 3,281 answers and 7,343
-sentences of users.
+With ``--onto N``, not for ``planted``, the table's weights move only as far as its last N rows ask for, and the texts
+of ``MORE`` keep the table's judgement. All were last fitted this way: to the last 562 of statements.tsv, plain facts
+and orders, and in endings.tsv to the last 85 answers, which are short, and the last 138 messages of users, which
+withdraw, wait or report, on 5,590 other messages and 7,421 other answers (for ``lasting`` on 7,343 sentences).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ ASKS = ("request", "question", "report")
 _LEAST = 2  # sentences with a feature
 _MOVED = 20  # least weight of a feature that is new to a table
 _STRENGTH = 1.0  # of the fit against its regularisation
+_NEW = 4.0  # how much a text to fit a table to counts next to one that keeps its judgement
 #: Number of features kept of the first fit, and fitted again.
 _FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000}
 #: How much a sentence of others counts next to a line written for ``planted``.
@@ -123,10 +124,14 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
     """The present weights of a table, and what the last ``count`` of its rows change in them."""
     lines = [line.split("\t") for line in (OUT / f"{name}.tsv").read_text(encoding="utf-8").splitlines()]
     before = {feature: np.array(weights, dtype=float) / linear.SCALE for feature, *weights in lines}
-    written = rows("endings" if name == "answers" else "statements", [])
-    written = written[-count:]
+    who = {"answers": "agent", "messages": "user"}.get(name)
+    written = [one for one in rows("endings" if who else "statements", []) if who in (None, one["label"])][-count:]
     texts = [one["text"] for one in (*written, *_given(paths))]
-    split = {"answers": lambda text: endings.features(ending.last_sentences(text)), "lasting": linear.features}[name]
+    split = {
+        "answers": lambda text: endings.features(ending.last_sentences(text)),
+        "messages": lambda text: endings.message_features(asked.sentences(text)),
+        "lasting": linear.features,
+    }[name]
     table = Table([split(text.replace("\\n", "\n")) for text in texts])
     ours = Table(table.sets[: len(written)])
     names = sorted(one for one in table.counts if one in before or ours.counts[one] >= _LEAST)
@@ -134,6 +139,8 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
     known = np.array([sum((before[one] for one in found if one in before), np.zeros(width)) for found in table.sets])
     if name == "answers":
         heads = [(0, np.array([one["act"] == "open" for one in written]))]
+    elif name == "messages":
+        heads = [(slice(0, width), np.array([[one["act"] == kind for kind in endings.KINDS] for one in written]))]
     else:
         labels = np.array([[one["label"] == label for label in lasting.LABELS[:-1]] for one in written])
         heads = [(slice(0, width - 1), labels), (width - 1, np.array([one["act"] in ASKS for one in written]))]
@@ -155,12 +162,13 @@ def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray) -> np.nda
         return found if known.ndim > 1 else found[:, 0]
 
     wanted = np.concatenate([labels, shares(known)[len(labels) :]])
+    counts = np.where(np.arange(len(known)) < len(labels), _NEW, 1.0).reshape(-1, *[1] * (known.ndim - 1))
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         change = flat.reshape(matrix.shape[1], *known.shape[1:])
         found = np.clip(shares(known + matrix @ change), 1e-12, 1 - 1e-12)
         missed = wanted * np.log(found) + (0 if known.ndim > 1 else (1 - wanted) * np.log(1 - found))
-        return flat @ flat / 2 - missed.sum(), (matrix.T @ (found - wanted) + change).ravel()
+        return flat @ flat / 2 - (counts * missed).sum(), (matrix.T @ (counts * (found - wanted)) + change).ravel()
 
     start = np.zeros(matrix.shape[1] * (known.shape[1] if known.ndim > 1 else 1))
     return minimize(loss, start, jac=True, method="L-BFGS-B").x.reshape(matrix.shape[1], *known.shape[1:])

@@ -6,7 +6,6 @@ The session's journal records a piece after its facts are stored and before it l
 nothing, and a recorded piece is not asked again.
 """
 
-import re
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
@@ -26,7 +25,7 @@ from holdfast.journal import order, summaries
 from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.services.interfaces import FactService, Gathered
 from holdfast.storage import block_marker, sha256
-from holdfast.text.lazy import Lazy, log
+from holdfast.text.lazy import log
 from holdfast.text.plain import is_none
 from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background, progress
@@ -41,6 +40,7 @@ from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value, check_source
 from holdfast_app.journal import journal as journals
 from holdfast_app.journal.journal import Journal
+from holdfast_app.offline import cues
 from holdfast_app.printable import cut
 from holdfast_app.records import blocks, ownlines, recalled
 
@@ -49,13 +49,6 @@ logger = log("holdfast.facts")
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
 #: Characters of a fact that a warning quotes.
 _QUOTED: Final = 60
-#: A stated fact's first words, and its category.
-_CUES: Final = (
-    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
-    (Lazy(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
-     Category.PREFERENCE),
-    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
-)  # fmt: skip
 
 
 class FlushedFacts(FactService):
@@ -145,7 +138,7 @@ def _stated(
         try:
             if heard.is_hostile(text):
                 raise Refused(REASON, next_step="")
-            category = next((known for cue, known in _CUES if cue.match(text)), Category.CONTEXT)
+            category = cues.by_words(text) or Category.CONTEXT
             found.append(facts.stated(text, category, DEFAULT_CONFIDENCE, flush, at=at, said=said))
         except (BadValue, Refused) as error:
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))

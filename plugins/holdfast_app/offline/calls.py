@@ -190,12 +190,11 @@ def of(messages: Iterable[Message]) -> list[Task]:
     made, is_working = 0, False
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2].replace("_", "")
+        is_working = bool(tool) or (is_working and message.role == "user")
         if message.role == "user":
             if fresh and not is_working and asked.kind(message.text) is asked.Kind.REQUEST:
                 fresh.clear()
-            continue
-        is_working = bool(tool)
-        if message.role == "assistant" and tool in _WHOLE:
+        elif message.role == "assistant" and tool in _WHOLE:
             if listed := _whole(message.text):
                 entries, made, fresh = listed, len(listed), set(listed)
         elif message.role == "assistant" and tool in ("taskcreate", "taskupdate"):

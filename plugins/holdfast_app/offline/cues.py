@@ -69,7 +69,8 @@ _CUES: Final = {
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
-#: A sentence that lasts with less probability is none if, as a message of its own, it is a request with a higher one.
+#: A sentence that lasts with less probability is none if, as a message of its own, it is a request with a higher one,
+#: or, unless it lasts so surely, the end of the work: "never mind, I found it".
 _SURELY: Final = 0.8
 _REQUESTED: Final = 0.9
 #: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what
@@ -146,7 +147,6 @@ _OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
 _REFUSES: Final = Lazy(
     r"\W*(?:no|nope|nein|non|stopp?)\b[,.:!](?!.*\b(?:always|never|immer|nie|toujours|jamais)\b)", re.IGNORECASE
 )
-_HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE)
 _FROM_NOW_ON: Final = Lazy(
     _LEAD + r"(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b|以后|今后|从现在起)",
     re.IGNORECASE,
@@ -157,7 +157,14 @@ _STANDING: Final = Lazy(
     r"|(?:kannst|könntest|würdest) (?:du|ihr)\b.*\b(?:nie (?:wieder|mehr)|ab (?:jetzt|sofort)|künftig|in zukunft)\b)",
     re.IGNORECASE,
 )
-_PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
+#: A fact's first words, and its category.
+_BY_WORDS: Final = (
+    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE), Category.BEHAVIOR),
+    (Lazy(r"(?:that )?(?:the user|\w+)(?:['’]d| would)? (?:really |strongly )?(?:prefer|(?:dis)?like|want)s?\b",
+          re.IGNORECASE), Category.PREFERENCE),
+    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+)  # fmt: skip
 
 
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
@@ -181,7 +188,9 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     if _PASSING.match(sentence) or judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
     from_now_on = _FROM_NOW_ON.match(sentence) is not None
-    if judged.lasting < _SURELY and not from_now_on and endings.shares((sentence,))["request"] > _REQUESTED:
+    acts = endings.shares((sentence,))
+    of_now = max(acts["closing"], acts["request"] if judged.lasting < _SURELY else 0)
+    if judged.lasting < _REQUESTED < of_now and not from_now_on:
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
@@ -218,11 +227,6 @@ def _labelled(sentence: str) -> tuple[Cue, int] | None:
     return (cue, label.end()) if cue and label else None
 
 
-def category(cue: Cue, text: str) -> Category | None:
-    """The category for the fact ``text``: "remember: I prefer tabs" is a preference."""
-    if cue.category is Category.KNOWLEDGE and not cue.whole:
-        if _HABIT.match(text):
-            return Category.BEHAVIOR
-        if _PREFERENCE.match(text):
-            return Category.PREFERENCE
-    return cue.category
+def by_words(text: str) -> Category | None:
+    """The category that the first words of a fact name: "I prefer tabs" is a preference."""
+    return next((known for form, known in _BY_WORDS if form.match(text)), None)

@@ -119,24 +119,19 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str, float]:
         at = next((n for n in range(end - 1, 0, -1) if said[n].role != "assistant" or said[n].tool), 0)
         own = own_words(said[at].text) if said[at].role == "user" else ""
         kind, answers = asked.kind_of_words(own), at < end - 1
-        before = own_words(said[at - 1].text) if at and said[at - 1].role == "user" else ""
-        is_question = answers and own.endswith(("?", "？")) and not (before or said[at - 1].role == "tool")
+        before = said[at - 1]
+        is_amid = before.role == "tool" or bool(at and before.role == "user" and own_words(before.text))
+        is_question = answers and own.endswith(("?", "？")) and not is_amid
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
         is_left = answers and not (is_question and was_taken) and waits(said[end - 1].text)
         if not (is_question or is_nothing or kind in _CLOSING) or is_left:
             break
-        if kind in (Kind.STATEMENT, Kind.COURTESY) and answers and at and _is_stopped(said[at - 1], kind):
-            break
+        is_stopped = before.role != "assistant" or before.tool or before.text.rstrip(" *_`").endswith(("?", "？"))
+        if kind in (Kind.STATEMENT, Kind.COURTESY) and answers and at and is_stopped:
+            break  # it answered the agent's question, or came in the middle of the work, and no more was done
         pause = pause or (asked.headline(own, MAX_NEXT) if kind is Kind.PAUSE else "")
         end, was_taken = at, kind in (Kind.STATEMENT, Kind.COURTESY)  # so that an answer before it was enough
     return said[:end], pause, _ACCEPTED if was_taken else _REMAINS
-
-
-def _is_stopped(before: Message, kind: Kind) -> bool:
-    """Whether a message of this kind after ``before`` ends the work there: it answered the agent's question, or came in
-    the middle of the work, and no more was done."""
-    is_asked = kind is Kind.STATEMENT and before.text.rstrip(" *_`").endswith(("?", "？"))
-    return is_asked or before.role != "assistant" or bool(before.tool)
 
 
 def _spoke(messages: Iterable[Message]) -> Iterable[str]:

@@ -114,7 +114,7 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
         return asked_last
     if known or not is_none(next_step):
         known = asked.still(known, messages) if "objective" in before.derived else known
-        stated = (own_words(m.text) for m in messages if _kind(m) is Kind.STATEMENT)
+        stated = (own_words(m.text) for m in messages if m.role == "user" and asked.kind(m.text) is Kind.STATEMENT)
         return known or first_line(next(stated, ""), asked.OBJECTIVE) or cut(next_step, asked.OBJECTIVE)
     spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
@@ -135,11 +135,7 @@ def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload)
 
 def _spoke(said: Sequence[Message]) -> bool:
     """Whether the user asked for something, or told the agent to go on."""
-    return any(_kind(m) in (Kind.REQUEST, Kind.ASSENT) for m in said)
-
-
-def _kind(message: Message) -> Kind | None:
-    return asked.kind(message.text) if message.role == "user" else None
+    return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)
 
 
 def _follow_ups(found: Statements, listed: Sequence[calls.Task]) -> list[str]:

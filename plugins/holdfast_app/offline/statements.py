@@ -5,7 +5,7 @@ A user's statements come only from the user's own words. A message as long as a 
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, TypeVar
 
 from attrs import define, evolve, field
@@ -118,9 +118,8 @@ class Statements:
         only_labels = user and stating and (kind is asked.Kind.PAUSE or any(map(asked.is_pasted, own_lines(text))))
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
-        for number, line in enumerate(own_lines(text) if stating or point else ()):
-            if number > MAX_LINES:
-                return
+        lines = own_lines(text) if stating or point else ()
+        for line in islice(lines, MAX_LINES):
             if user and line.startswith(_INDENTED):
                 continue
             line = line[:MAX_LINE_CHARS]
@@ -176,7 +175,8 @@ class Statements:
         user = message.role == "user"
         hit = cues.match(sentence, user=user)
         if user and only_labels and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
-            return None  # depends on the line above, defines a word, or is someone else's
+            # Depends on the line above, defines a word, or is someone else's; but what blocks is why work pauses.
+            return hit if hit[0].kind is Kind.BLOCKER and asked.kind(message.text) is asked.Kind.PAUSE else None
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules = self.of(Kind.RULE)
@@ -232,7 +232,8 @@ class Statements:
             _keep(self.kept[cue.kind], text, text)
             if not cue.whole:
                 self.labelled.add(same_key(text))
-        category = cues.category(cue, text)
+        is_plain = cue.category is Category.KNOWLEDGE and not cue.whole
+        category = (cues.by_words(text) if is_plain else None) or cue.category
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
             fact = FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id)
             self._retire(text)

@@ -196,12 +196,12 @@ def _nearest(count: Counter[str], word: str) -> str:
     forgiven = 1 if len(word) < _TWO else 2
     from difflib import SequenceMatcher
 
-    common = 2 * (len(word) - forgiven)
     near = (
         (ratio, number, other)
         for other, number in count.items()
         if abs(len(other) - len(word)) <= forgiven
         if other[0] == word[0]  # the first letter is seldom wrong
-        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other)) >= common
+        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other))
+        >= 2 * (len(word) - forgiven)
     )
     return max(near, default=(0.0, 0, ""))[2]

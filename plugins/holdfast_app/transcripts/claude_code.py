@@ -36,9 +36,8 @@ _NOT_SAID: Final = ("<command-", "<local-command-", "Caveat: The messages below 
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
 #: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
-#: A client's answer to a command, and its own text without words of others.
-_PRINTS: Final = "<local-command-stdout>"
-_SILENT: Final = ("<command-", "<local-command-caveat>", f"{_PRINTS}Compacted", _NOT_SAID[2])
+#: Those without words of others.
+_SILENT: Final = ("<command-", "<local-command-caveat>", "<local-command-stdout>Compacted", _NOT_SAID[2])
 _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
@@ -67,7 +66,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         text = text_of(mapping(row.get("message")).get("content"))
         key = row_key(row.get("uuid"), position, left_out, text)
         last = reading.messages[-1] if reading.messages else None
-        if text.startswith(_PRINTS) and last and last.role == "user" and last.text.startswith("/"):
+        if last and last.role == "user" and last.text.startswith("/") and text.startswith("<local-command-stdout>"):
             reading.messages.pop()  # the client ran this command, so it asks the agent for nothing
         if left_out == "summary":
             reading.summary(text, key=key)
@@ -192,15 +191,13 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
     given = row.get("uuid")
-    is_hook = attachment.get("rowSource") == "hook"
     is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
     is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
-    if is_hook or (is_command and not is_told):
+    if attachment.get("rowSource") == "hook" or (is_command and not is_told):
         _show(text, row_key(given, position, text), reading)
         return True
     if is_told:
-        key = clean(given).strip() or row_key("", position, "tool", text)
-        return _take_told(text, key, reading)
+        return _take_told(text, row_key(given, position, "tool", text), reading)
     key = row_key(given, position, "user", text)
     if isinstance(prompt, str):
         _say_queued(text.strip(), key, reading)

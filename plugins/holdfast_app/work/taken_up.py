@@ -89,4 +89,5 @@ def _names(sentence: str, stems: set[str]) -> bool:
     said = words.stems(sentence)
     common = said & stems
     least = _SHARE if len(common) > 1 else _ONE_WORD
-    return len(common) >= least * len(said) and any(len(word) == words.STEM or not word.isalpha() for word in common)
+    names = (len(word) == words.STEM or not word.isalpha() or min(word) > "ゟ" for word in common)  # no hiragana
+    return len(common) >= least * len(said) and any(names)

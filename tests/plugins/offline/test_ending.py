@@ -58,7 +58,6 @@ AFTER_ASK, LAST = "(after: Fix the login test)", "(last call: Bash: pytest)"
 RAN = f"{AFTER_ASK} {LAST}"
 QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
 MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
-MERGES = "Guest orders merge after the address is confirmed. 133 tests pass."
 DENSE = "文件现在很干净，现在提交并推送所有的更改。"
 READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
 
@@ -70,17 +69,15 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {RAN}"),
         ([PYTEST], True, f"Fix the login test {LAST}"),
         ([("assistant", "---")], True, "Fix the login test"),
-        ([("assistant", "Fixed."), ("user", "Great, thanks!")], False, "none"),
+        ([("assistant", "The page updates after the deploy."), ("user", "Great, thanks!")], False, "none"),
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER} {LAST}"),
-        ([("assistant", "Checking in."), PYTEST], True, f"Checking in. {RAN}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
         ([("assistant", "y " * 99), ("assistant", DENSE), PYTEST], True, f"{DENSE} {LAST}"),
         ([("assistant", "May I?"), ("user", "go"), PYTEST], True, f"go (after: May I?) {RAN}"),
         ([("assistant", "Which port?"), ("user", "The port is 80."), ("assistant", "Noted.")], False, "none"),
         ([PYTEST, ("user", "never mind, Ana fixed it"), ("assistant", "Ok.")], False, "none"),
-        ([("assistant", MERGES), ("user", "it is live, thanks"), ("assistant", "Great.")], False, "none"),
     ],
-    ids="call result alone no-word thanks filler few question dense yes told withdrawn accepted".split(),
+    ids=["call", "result", "alone", "no word", "thanks", "filler", "question", "dense", "yes", "told", "off"],
 )  # fmt: skip
 def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):
     assert end(ASK, *said) == (state, step)

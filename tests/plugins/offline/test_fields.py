@@ -209,12 +209,12 @@ def test_flush__handoff_entry__names_the_messages_that_it_quotes(project):
 
 @pytest.mark.parametrize(
     ("said", "runs", "left"),
-    [("Go on.", 0, []), ("Go on.", 1, ["a"]), ("Continue with the login test first.", 0, []), ("Sing", 0, ["a"]),
+    [("Go on.", 0, []), ("Go on.", 1, ["a"]), ("Test login first", 0, []), ("ログインから", 0, []), ("Sing", 0, ["a"]),
      ("Sing|Dance|Now fix the login test", 0, []), ("Sing|Dance|Paint the login button|Rest", 0, ["a"])],
 )  # fmt: skip
 def test_flush__session_that_goes_on_with_earlier_work__closes_its_entry(opened, clock, said, runs, left):
     memory = opened()
-    for name, asks, answers in (("a", "Fix the login test", "Next I do the fixture."), ("b", said, "Fixed.")):
+    for name, asks, answers in (("a", "Fix the login test, ログイン", "Next I do the fixture."), ("b", said, "Fixed.")):
         clock.tick(minutes=1)
         session = memory.session(name)
         for ask in asks.split("|"):

@@ -231,7 +231,6 @@ def test_read__claude_code_rows_nobody_said__are_left_out(tmp_path):
         claude(uuid="3", isCompactSummary=True),
         claude(uuid="4", content="<command-name>/model</command-name><command-args>opus</command-args>"),
         claude(uuid="4b", content="<local-command-stdout></local-command-stdout>"),
-        claude(uuid="5", content="<system-reminder>be good</system-reminder>"),
         claude("assistant", uuid="6", content=[{"type": "thinking", "thinking": "hm"}]),
         claude("assistant", uuid="7", content="API Error", isApiErrorMessage=True),
         claude(uuid="8", content=[{"type": "text", "text": "Stop hook feedback: more"}]),
