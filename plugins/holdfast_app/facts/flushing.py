@@ -22,7 +22,7 @@ from holdfast.errors import BadValue, HoldfastError, Refused, Unavailable
 from holdfast.flush import notes
 from holdfast.fs import paths, private
 from holdfast.journal import order, summaries
-from holdfast.models import AddOutcome, AddResult, Category, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
+from holdfast.models import AddOutcome, AddResult, Extraction, Fact, Message, Payload, Receipt, Turn, turns_of
 from holdfast.services.interfaces import FactService, Gathered
 from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import log
@@ -40,9 +40,9 @@ from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value, check_source
 from holdfast_app.journal import journal as journals
 from holdfast_app.journal.journal import Journal
-from holdfast_app.offline import cues
 from holdfast_app.printable import cut
 from holdfast_app.records import blocks, ownlines, recalled
+from holdfast_app.sentences import lasting
 
 logger = log("holdfast.facts")
 
@@ -138,8 +138,7 @@ def _stated(
         try:
             if heard.is_hostile(text):
                 raise Refused(REASON, next_step="")
-            category = cues.by_words(text) or Category.CONTEXT
-            found.append(facts.stated(text, category, DEFAULT_CONFIDENCE, flush, at=at, said=said))
+            found.append(facts.stated(text, lasting.by_words(text), DEFAULT_CONFIDENCE, flush, at=at, said=said))
         except (BadValue, Refused) as error:
             found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
     return found

@@ -157,14 +157,6 @@ _STANDING: Final = Lazy(
     r"|(?:kannst|könntest|würdest) (?:du|ihr)\b.*\b(?:nie (?:wieder|mehr)|ab (?:jetzt|sofort)|künftig|in zukunft)\b)",
     re.IGNORECASE,
 )
-#: A fact's first words, and its category.
-_BY_WORDS: Final = (
-    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
-    (Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE), Category.BEHAVIOR),
-    (Lazy(r"(?:that )?(?:the user|\w+)(?:['’]d| would)? (?:really |strongly )?(?:prefer|(?:dis)?like|want)s?\b",
-          re.IGNORECASE), Category.PREFERENCE),
-    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
-)  # fmt: skip
 
 
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
@@ -225,8 +217,3 @@ def _labelled(sentence: str) -> tuple[Cue, int] | None:
     cues = (_LABELS.get(one) for one in named)
     cue = next(filter(None, cues), None)
     return (cue, label.end()) if cue and label else None
-
-
-def by_words(text: str) -> Category | None:
-    """The category that the first words of a fact name: "I prefer tabs" is a preference."""
-    return next((known for form, known in _BY_WORDS if form.match(text)), None)

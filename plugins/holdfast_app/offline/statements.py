@@ -233,7 +233,7 @@ class Statements:
             if not cue.whole:
                 self.labelled.add(same_key(text))
         is_plain = cue.category is Category.KNOWLEDGE and not cue.whole
-        category = (cues.by_words(text) if is_plain else None) or cue.category
+        category = lasting.by_words(text, Category.KNOWLEDGE) if is_plain else cue.category
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
             fact = FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id)
             self._retire(text)

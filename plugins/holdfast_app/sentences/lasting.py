@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from holdfast.models import Category
 from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import linear
 
@@ -31,6 +32,14 @@ _PRIVATE: Final = Lazy(
     r"|on (?:vacation|holiday|(?:sick|parental) leave)))\b",
     re.IGNORECASE,
 )
+#: A fact's first words, and its category.
+_BY_WORDS: Final = (
+    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (Lazy(r"(?:that )?(?:we |i |please )?(?:always|never|from now on)\b", re.IGNORECASE), Category.BEHAVIOR),
+    (Lazy(r"(?:that )?(?:the user|\w+)(?:['’]d| would)? (?:really |strongly )?(?:prefer|(?:dis)?like|want)s?\b",
+          re.IGNORECASE), Category.PREFERENCE),
+    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+)  # fmt: skip
 
 
 class Judgement(NamedTuple):
@@ -65,3 +74,8 @@ def unfit(sentence: str, *, is_order: bool = False) -> str:
 def is_private(sentence: str) -> bool:
     """Whether the user's ``sentence`` is about the user's own person, and so none for a memory that others may read."""
     return _PRIVATE.search(sentence) is not None
+
+
+def by_words(text: str, other: Category = Category.CONTEXT) -> Category:
+    """The category that the first words of a fact name, or the ``other``: "I prefer tabs" is a preference."""
+    return next((known for form, known in _BY_WORDS if form.match(text)), other)
