@@ -240,7 +240,15 @@ def unproved(
             loss = _lost(services, receipt, written, contents)
             if loss is not None and loss.message not in told:
                 told.add(loss.message)
-                yield loss
+                yield loss._replace(next_step=_way_back(services, name) + loss.next_step)
+
+
+def _way_back(services: Services, name: str) -> str:
+    """The advice where the missing document's data may be in a local store of another backend."""
+    storage = services.config.storage
+    other, file = ("sqlite", "holdfast.db") if storage.backend == "file" else ("file", name)
+    step = f"If the {other} store, which is here, was in use: `holdfast config storage.backend {other}`. Otherwise: "
+    return step if os.path.exists(os.path.join(services.root, storage.path, file)) else ""
 
 
 def _lost(

@@ -178,16 +178,11 @@ def _ends(text: str) -> list[str]:
     return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
 
 
-def last_sentences(text: str) -> list[str]:
-    """The sentences by which an answer is judged."""
-    return _ends(text)[-_READ:]
-
-
 def waits(text: str, least: float = _REMAINS) -> bool:
     """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished; with
     at ``least`` that probability."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not _NO_STEP.match(labelled["step"]):
         return True
-    said = last_sentences(text)
+    said = _ends(text)[-_READ:]
     return bool(said) and endings.remains(tuple(said)) >= least

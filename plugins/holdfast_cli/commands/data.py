@@ -131,7 +131,7 @@ def _archive(call: Call) -> Answer:
     done = import_archive(call.memory, file, replace=args.replace)
     new = done.added
     what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
-    out.say(f"{out.mark('ok')} {what} added; {count(done.evicted, 'weaker fact')} evicted, because the store was full")
+    out.say(f"{out.mark('ok')} {what} added; {count(done.evicted, 'weaker fact')} evicted to make room")
     for label, names in (("replaced", done.replaced), ("left alone, different here", done.different)):
         if names:
             out.fill(f"{label}: {', '.join(names)}")

@@ -181,7 +181,8 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
         *(Part(name=f"memory/{n}.md", text=note, rank=2, newest=True) for n, note in enumerate((today, yesterday))),
         Part(name="turns", text=turns, rank=5, optional=True),
     ]
-    assert len(fitted(parts, known, max_chars, lambda line: False)) <= max_chars
+    assert len(text := fitted(parts, known, max_chars, lambda line: False)) <= max_chars
+    assert "no room for  (" not in text
 
 
 # handoff as a format
