@@ -108,7 +108,7 @@ class HookFailed(PluginError):
         fix = f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml."
         super().__init__(
             f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
-            next_step=next_step or (f"{fix} It failed at {place}." if place else fix),
+            next_step=(next_step or fix) + (f" It failed at {place}." if place else ""),
         )
         self.plugin = plugin
         self.distribution = distribution

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 from attrs.validators import optional
+
+from holdfast.errors import BadValue, must_be_whole
 
 
 def strings(value: Iterable[str]) -> tuple[str, ...]:
@@ -15,6 +17,24 @@ def strings(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         raise TypeError("expected a list of strings, got one string")
     return tuple(value)
+
+
+def of_type(value: object) -> str:
+    return f"cannot be of type {type(value).__name__}"
+
+
+def must_be_text(_: object, attribute: Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
+
+
+def _must_be_count(_: object, attribute: Attribute[int], value: object) -> None:
+    must_be_whole(value, attribute.name)
+
+
+def _must_be_span(_: object, attribute: Attribute[tuple[int, int]], value: tuple[int, int]) -> None:
+    if [type(one) for one in value] != [int, int]:
+        raise BadValue(attribute.name, f"cannot be {value!r}", next_step="Give (start, end), offsets into the text.")
 
 
 @frozen(kw_only=True)
@@ -106,8 +126,9 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-def _encodable(_: object, __: object, value: str) -> None:
+def _encodable(_: object, attribute: Attribute[str], value: str) -> None:
     """An attrs validator. Raises: UnicodeEncodeError for a lone surrogate, which no store can keep."""
+    must_be_text(_, attribute, value)
     value.encode()
 
 
@@ -119,13 +140,13 @@ class Finding:
     An error without a replacement refuses the write. A warning is only reported. ``line`` is 1-based.
     """
 
-    rule: str
-    message: str
+    rule: str = field(validator=must_be_text)
+    message: str = field(validator=must_be_text)
     severity: Severity = field(default=Severity.ERROR, converter=Severity)
-    span: tuple[int, int] | None = None
+    span: tuple[int, int] | None = field(default=None, validator=optional(_must_be_span))
     replacement: str | None = field(default=None, validator=optional(_encodable))
     line: int | None = None
-    fix: str = ""
+    fix: str = field(default="", validator=must_be_text)
     name: str = ""
 
 
@@ -141,10 +162,10 @@ class Outcome(StrEnum):
 class Check:
     """One check's result. ``repaired`` is true when ``--repair`` has just repaired it."""
 
-    name: str
+    name: str = field(validator=must_be_text)
     outcome: Outcome = field(converter=Outcome)
-    message: str
-    next_step: str = ""
+    message: str = field(validator=must_be_text)
+    next_step: str = field(default="", validator=must_be_text)
     repaired: bool = False
 
 
@@ -167,12 +188,12 @@ class Evidence:
     ``pending`` counts the items waiting to be published. ``note`` gives the reason, or other facts a person must know.
     """
 
-    target: str
-    pointer: str
-    published: str
-    read_back: str
-    pending: int = 0
-    note: str = ""
+    target: str = field(validator=must_be_text)
+    pointer: str = field(validator=must_be_text)
+    published: str = field(validator=must_be_text)
+    read_back: str = field(validator=must_be_text)
+    pending: int = field(default=0, validator=_must_be_count)
+    note: str = field(default="", validator=must_be_text)
 
 
 @frozen(kw_only=True)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from holdfast.storage import StorageBackend
 
 
+#: Stands for the distribution of an object that a program registers itself. No setting switches that off.
+_HERE = "this process"
+
+
 class PluginSettings(NamedTuple):
     """The ``[plugins.NAME]`` table in the loader's form."""
 
@@ -76,7 +80,7 @@ class PluginManager:
         self,
         plugin: object,
         name: str,
-        distribution: str = "this process",
+        distribution: str = _HERE,
         *,
         deadline_s: float | None = None,
         allowed: Collection[str] = (*OF_PLUGINS, *OF_BACKENDS),
@@ -209,6 +213,8 @@ class PluginManager:
         cause = failed.cause
         if isinstance(cause, HoldfastError):
             step = self._masked(calls.words(cause.next_step))
+        if not step and failed.caller.distribution == _HERE:
+            step = "Fix it, or open the project without it."
         reason = ": ".join(filter(None, (failed.reason, self._masked(failed.detail)))) or type(cause).__name__
         error = HookFailed(
             plugin=failed.caller.plugin,

@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 
 from holdfast import models
 from holdfast.config.layout import Layout
-from holdfast.errors import Conflict, Unavailable
+from holdfast.errors import Conflict, Unavailable, must_be
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
 from holdfast.storage import ABSENT, Committed, Document, StorageBackend, block_marker, check_name, sha256
@@ -130,7 +130,8 @@ class Store:
         )
 
     def proved(self, surface: str, document: Document, text: str) -> models.Written:
-        """The proof that ``text`` is in ``document``, which was read back."""
+        """The proof that ``text`` is in ``document``, which was read back. Raises: BadValue."""
+        must_be(str, document.revision, f"The backend's revision of {document.name}")
         return models.Written(
             surface=surface,
             name=document.name,
