@@ -25,13 +25,16 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginNotFound
 from holdfast.plugin import discovery
 from holdfast.plugin.calls import OF_PLUGINS
-from holdfast.plugin.discovery import Found, PluginContext
-from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast.plugin.discovery import Found
+from holdfast.plugin.manager import PluginManager, PluginSettings, made
+from holdfast.text.humanize import nearest
 
 #: What was checked, the outcome, and the message.
 Checked = tuple[str, str, str]
 _COMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
+#: The groups in which other distributions offer something.
+_GROUPS: Final = (discovery.PLUGINS, discovery.BACKENDS, discovery.METHODS, discovery.COMMANDS, discovery.CHECKS)
 #: Seconds for one entry point: its import and all calls.
 LIMIT_S: Final = 60.0
 
@@ -109,10 +112,10 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     others = {f.distribution for f in every if (f.group, f.name) == (group, name)} - {distribution, discovery.OWN}
     plugins = {f.name for f in every if (f.group, f.distribution) == (discovery.PLUGINS, distribution)}
     problem = ""
-    if group == discovery.DEFAULTS:
-        problem = "never enabled, because only holdfast enables plugins by default"
+    if group not in _GROUPS:
+        problem = f"{group} is not for other distributions, did you mean {nearest(group, _GROUPS)}"
     elif group == discovery.COMMANDS and not _COMMAND.fullmatch(name):
-        problem = "never runs: use lower-case letters, digits and hyphens"
+        problem = "is not lower-case letters, digits and hyphens"
     elif group == discovery.METHODS and (not name.isidentifier() or iskeyword(name) or name.startswith("_")):
         problem = "never runs: use a Python identifier without a leading underscore"
     elif name in taken or (group, name) == (discovery.COMMANDS, "help"):
@@ -126,7 +129,7 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
     """The checks of :func:`examine`, in a process of its own, which runs this module."""
-    if entry.group in (discovery.DEFAULTS, discovery.APPLICATION):  # a plugin once more; classes of holdfast alone
+    if entry.group not in _GROUPS:  # a default is a plugin once more
         return []
     keep = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
     # Only the examined plugin answers a hook, none of those that are on by default.
@@ -189,7 +192,7 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
     yield "import time", "note", f"{spent_ms:.0f} ms{slow}"
     if entry.group == discovery.PLUGINS:
         yield _declared(found, "known_settings")
-        yield from _plugin(entry, found, settings)
+        yield from _plugin(entry, settings)
     elif entry.group == discovery.BACKENDS:
         yield _declared(found, "known_options")
         yield from _backend(entry, found, settings)
@@ -200,25 +203,22 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
 
 
 def _declared(found: object, attribute: str) -> Checked:
-    names = getattr(found, attribute, None)
+    names = discovery.keys_of(found, attribute)
     if names is None:
         return "settings", "note", f"{attribute} is not declared, so holdfast cannot report a misspelt key"
     return "settings", "ok", f"declared: {', '.join(names) or 'none'}"
 
 
-def _plugin(entry: Found, plugin: object, settings: Mapping[str, object]) -> Iterator[Checked]:
-    """Register the plugin as holdfast does, and call the hook that does nothing outside."""
-    if isinstance(plugin, type):
-        context = PluginContext(entry.name, settings, os.getcwd(), os.path.join(os.getcwd(), ".state"))
-        try:
-            plugin = plugin(context=context)
-        except ConfigError as error:
-            needed = f"needs settings; pass them with --settings. {error.message}"
-            yield "settings", "fail" if settings else "note", str(error) if settings else needed
-            return
-        except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
-            yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
-            return
+def _plugin(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
+    """Make and register the plugin as holdfast does, and call the hook that does nothing outside."""
+    given = {key: value for key, value in settings.items() if key not in discovery.PLUGIN_KEYS}
+    try:
+        plugin = made(entry, PluginSettings(entry.name, None, given), os.getcwd(), os.path.join(os.getcwd(), ".state"))
+    except PluginError as error:
+        needs = isinstance(error.__cause__, ConfigError) and not settings
+        needed = f"needs settings; pass them with --settings. {error.message}"
+        yield "settings", "note" if needs else "fail", needed if needs else error.message
+        return
     with Holdfast.open(os.getcwd()) as memory:
         manager, source = memory.services.plugins, f"{entry.distribution} {entry.version}"
         try:

@@ -27,7 +27,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from holdfast.api import hookimpl
-from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
+from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed, must_be
 from holdfast.text.lazy import log
 from holdfast_keys import origins, secrets
 from holdfast_models import recall, retry
@@ -283,16 +283,17 @@ class ModelPlugin(Endpoint, ABC):
                 max_retries=settings.max_retries,
                 budget_s=settings.dream_budget_s if dream else settings.budget_s,
             )
+            must_be(retry.Completion, completion, "the answer of `complete`")
             self._record(completion, start)
             if completion.stop in CUT_OFF:
                 step = f"Raise `[plugins.{self._name}] {'dream_max_tokens' if dream else 'max_tokens'}`."
                 raise AnswerUnusable("The model's answer was cut off.", next_step=step)
             return read(completion.text)
-        except (ModelFailed, AnswerUnusable) as error:
+        except Exception as error:
             self._record(error, start)
             raise
 
-    def _record(self, outcome: Completion | HoldfastError, start: float) -> None:
+    def _record(self, outcome: Completion | Exception, start: float) -> None:
         took_s = time.monotonic() - start
         retry.record(self._state, plugin=self._name, model=self.settings.model, took_s=took_s, outcome=outcome)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.errors import HoldfastError, ModelFailed
+from holdfast.errors import AnswerUnusable, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
 from holdfast.text.lazy import log
 from holdfast_keys.faults import seconds
@@ -108,7 +108,7 @@ def persist(
     raise AssertionError("the loop returns or raises")
 
 
-def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Completion | HoldfastError) -> None:
+def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Completion | Exception) -> None:
     """Add a line to ``state/usage.jsonl`` for an answered or failed call, or for an unusable answer, whose call
     already has a line. A write failure is only logged, because the answer matters more."""
     row: dict[str, object] = {
@@ -120,7 +120,8 @@ def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Compl
     if isinstance(outcome, Completion):
         row |= {"input_tokens": outcome.input_tokens, "output_tokens": outcome.output_tokens, "stop": outcome.stop}
     else:
-        row |= {"failed": outcome.message, "answered": not isinstance(outcome, ModelFailed)}
+        failed = outcome.message if isinstance(outcome, HoldfastError) else type(outcome).__name__
+        row |= {"failed": failed, "answered": isinstance(outcome, AnswerUnusable)}
     try:
         private.make(state)
         path = os.path.join(state, USAGE_FILE)

@@ -8,7 +8,7 @@ from tests.support import distributions
 from holdfast import Holdfast
 from holdfast.errors import PluginLoadFailed
 from holdfast.plugin import discovery
-from holdfast_cli import table
+from holdfast_cli import main, table
 
 Install = Callable[..., None]
 
@@ -45,8 +45,10 @@ def test_defaults__of_another_distribution__do_not_count(install):
     assert "redaction" in discovery.defaults()
 
 
-def test_name_of_an_own_plugin__taken_by_another_distribution__is_refused_and_not_to_be_switched_off(install, project):
+def test_name_of_an_own_plugin__taken_by_another_distribution__is_not_to_be_switched_off(install, project, capsys):
     install("evil", "holdfast.plugins", "redaction = evil_module:Plugin")
     with Holdfast.open(project) as memory, pytest.raises(PluginLoadFailed) as refused:
         memory.session("s").add("user", "Fix the parser")
     assert refused.value.next_step == "Uninstall all but one."
+    assert main(["doctor", "--root", str(project)]) == 1
+    assert "redaction.enabled" not in capsys.readouterr().out

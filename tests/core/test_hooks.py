@@ -109,11 +109,7 @@ class Provider:
     [
         (None, PluginLoadFailed, "The backend 'mine' did not return a StorageBackend."),
         ("a store", HookFailed, "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: it returned str"),
-        (
-            RuntimeError("boom"),
-            HookFailed,
-            "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: RuntimeError: boom.",
-        ),
+        (RuntimeError("boom"), HookFailed, "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: RuntimeError"),
         (ConfigError("storage.url is missing."), ConfigError, "storage.url is missing."),
     ],
 )

@@ -196,17 +196,23 @@ STORAGE_KEYS = ("backend", "path", "facts", "spool")
 PLUGIN_KEYS = ("enabled", "deadline_s")
 
 
+def keys_of(plugin: object, attribute: str) -> tuple[str, ...] | None:
+    """The keys that it declares, where a string is one key; None without a declaration."""
+    declared = getattr(plugin, attribute, None)
+    return (declared,) if isinstance(declared, str) else None if declared is None else tuple(declared)
+
+
 def check_storage(backend: object, given: Collection[str], found: Iterable[Found]) -> None:
     """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of this distribution's other
     backends are ignored, because they stay in the file when the backend is changed. Raises: ConfigError."""
-    declared = getattr(backend, "known_options", None)
+    declared = keys_of(backend, "known_options")
     if declared is None or all(key in declared for key in given):
         return
     known = {*declared}
     for one in found:
         if one.group == BACKENDS and one.distribution == OWN:
             try:
-                known.update(getattr(import_object(one), "known_options", ()))
+                known.update(keys_of(import_object(one), "known_options") or ())
             except PluginError:
                 continue
     _check("storage", given, known, (*STORAGE_KEYS, *declared))
@@ -214,7 +220,7 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[Found
 
 def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
-    declared = getattr(plugin, "known_settings", None)
+    declared = keys_of(plugin, "known_settings")
     if declared is not None:
         _check(f"plugins.{name}", given, declared, (*PLUGIN_KEYS, *declared))
 

@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from holdfast.storage import StorageBackend
 
 
-#: Stands for the distribution of an object that a program registers itself. No setting switches that off.
-_HERE = "this process"
-
-
 class PluginSettings(NamedTuple):
     """The ``[plugins.NAME]`` table in the loader's form."""
 
@@ -64,10 +60,10 @@ class PluginManager:
             try:
                 entry = choose(found, PLUGINS, plugin.name)
                 row = row._replace(distribution=entry.distribution, version=entry.version)
-                made, source = _made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
+                one, source = made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
                 if plugin.name not in by_default:
                     self._constructed.add(plugin.name)
-                hooks_of = self.register(made, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
+                hooks_of = self.register(one, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
                 row = row._replace(hooks=hooks_of)
             except PluginError as error:
                 kind = "missing" if isinstance(error, PluginNotFound) else "failed"
@@ -80,7 +76,7 @@ class PluginManager:
         self,
         plugin: object,
         name: str,
-        distribution: str = _HERE,
+        distribution: str = "this process",
         *,
         deadline_s: float | None = None,
         allowed: Collection[str] = (*OF_PLUGINS, *OF_BACKENDS),
@@ -213,8 +209,6 @@ class PluginManager:
         cause = failed.cause
         if isinstance(cause, HoldfastError):
             step = self._masked(calls.words(cause.next_step))
-        if not step and failed.caller.distribution == _HERE:
-            step = "Fix it, or open the project without it."
         reason = ": ".join(filter(None, (failed.reason, self._masked(failed.detail)))) or type(cause).__name__
         error = HookFailed(
             plugin=failed.caller.plugin,
@@ -240,7 +234,7 @@ class PluginManager:
             return ""
 
 
-def _made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
+def made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
     """The entry's object, or of a class an instance. Raises: PluginLoadFailed, also for an unknown setting."""
     plugin = import_object(entry)
     try:
@@ -249,8 +243,8 @@ def _made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
         if not isinstance(plugin, type):
             return plugin
         with ToStderr():
-            made: object = plugin(context=PluginContext(given.name, given.settings, root, state))
-            return made
+            one: object = plugin(context=PluginContext(given.name, given.settings, root, state))
+            return one
     except HoldfastError as error:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
     except (Exception, SystemExit) as error:

@@ -127,7 +127,8 @@ def _plugins(root: str) -> Iterator[Check]:
     for one in broken:
         yield fail(
             one.reason,
-            f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
+            one.step
+            or f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
             f"`holdfast config plugins.{one.name}.enabled false`; until then nothing can be stored.",
         )
     if not broken:

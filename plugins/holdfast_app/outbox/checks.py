@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from holdfast import Holdfast
-from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast_app.outbox.delivery import forges_of
+from holdfast_app.outbox.outbox import fault
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -21,9 +21,9 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield Check(name="outbox", outcome=Outcome.WARN, message=message, next_step=step)
     for forge in forges_of(memory.services).values():
         try:
-            told = forge.check()
-        except HoldfastError as error:
-            step = error.next_step or "Correct it; until then comments wait."
-            yield Check(name=forge.name, outcome=Outcome.WARN, message=error.message, next_step=step)
-        else:
-            yield Check(name=forge.name, outcome=Outcome.OK, message=told or "enabled")
+            told = forge.check() or "enabled"
+            yield Check(name=forge.name, outcome=Outcome.OK, message=told)
+        except (Exception, SystemExit) as raised:  # noqa: BLE001 - one plugin's fault must not hide the others
+            failed = fault(forge.name, raised)
+            step = failed.next_step or "Correct it; until then comments wait."
+            yield Check(name=forge.name, outcome=Outcome.WARN, message=failed.message, next_step=step)

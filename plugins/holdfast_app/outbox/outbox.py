@@ -173,15 +173,20 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
     """Send one item; its evidence, or why it failed."""
     try:
         evidence = send(item)
-    except HoldfastError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
-        problem = f"The plugin {item.plugin!r} failed: {type(error).__name__}."
-        return HoldfastError(problem, next_step="Report it to its author.")
-    if evidence.published.strip() == evidence.read_back.strip():
-        return evidence
+        if evidence.published.strip() == evidence.read_back.strip():
+            return evidence
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
+        return fault(item.plugin, error)
     step = "Look at it there; `holdfast outbox drop` leaves it as it is."
     return HoldfastError(f"The content published at {evidence.pointer} reads back differently.", next_step=step)
+
+
+def fault(plugin: str, error: BaseException) -> HoldfastError:
+    """What people are told about an error of a plugin."""
+    if isinstance(error, HoldfastError):
+        return error
+    problem = f"The plugin {plugin!r} failed: {type(error).__name__}."
+    return HoldfastError(problem, next_step="Report it to its author.")
 
 
 def _damaged(line: bytes) -> Item:

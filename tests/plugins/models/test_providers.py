@@ -11,8 +11,11 @@ from tests.support.model_server import Reply
 
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
+from holdfast.errors import BadValue
 from holdfast.models import AddOutcome
+from holdfast.plugin.discovery import PluginContext
 from holdfast_app.config import Config, ExtractConfig
+from holdfast_models.base import ModelPlugin
 
 GOOD = json.dumps(
     {
@@ -51,6 +54,19 @@ def contents(memory: Holdfast) -> list[str]:
     return [f.content for f in memory.facts.list()]
 
 
+def test_complete__returns_a_text_itself__is_named_and_in_the_usage(tmp_path):
+    class Bare(ModelPlugin):
+        provider = "bare"
+
+        def complete(self, system: str, user: str, **limits: Any) -> Any:
+            return GOOD
+
+    plugin = Bare(context=PluginContext("bare", {"model": "small"}, str(tmp_path), str(tmp_path)))
+    with pytest.raises(BadValue, match="`complete` must be a Completion, not str"):
+        plugin.on_extract([turn("I like tabs.")], [])
+    assert json.loads((tmp_path / "usage.jsonl").read_text())["failed"].startswith("the answer of `complete`")
+
+
 @pytest.mark.req("R033", "R034", "R035", "R036")
 def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(memory, server, provider, project):
     server.answers(GOOD)
@@ -72,12 +88,8 @@ def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(me
     assert (opened.profile.work, opened.profile.top_of_mind) == ("Builds compilers.", "The parser.")
     (row,) = (project / ".holdfast" / "state" / "usage.jsonl").read_text().splitlines()
     usage = json.loads(row)
-    assert (usage["plugin"], usage["model"], usage["input_tokens"], usage["output_tokens"]) == (
-        provider,
-        "small",
-        120,
-        30,
-    )
+    used = [usage[name] for name in ("plugin", "model", "input_tokens", "output_tokens")]
+    assert used == [provider, "small", 120, 30]
 
 
 def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory, server):

@@ -18,6 +18,7 @@ from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unav
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
+from holdfast_app.outbox.checks import checks
 from holdfast_app.outbox.forge import Activity, Forge, Post
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_cli import main
@@ -129,6 +130,16 @@ def test_flush__forge_refuses_the_first_of_two_targets__the_second_says_that_it_
     )
     show(Term(), receipt, now=NOW)
     assert "until then the daily summary lists them." in " ".join(capsys.readouterr().out.split())
+
+
+def test_forge__faults_of_its_author__are_named_and_hold_up_nobody_else(opened, board, mutating, project, monkeypatch):
+    monkeypatch.setattr(board, "send", lambda item: None)  # a forgotten return
+    monkeypatch.setattr(board, "check", lambda: 1 // 0)
+    memory = opened(board, Board(project, "test1"))
+    receipt = said(memory).flush(mutating("in review"))
+    assert "o/r#1: The plugin 'test0' failed: AttributeError. Report it to its author." in receipt.warnings
+    told = {check.name: check.message for check in checks(memory)}
+    assert (told["test0"], told["test1"]) == ("The plugin 'test0' failed: ZeroDivisionError.", "enabled")
 
 
 @pytest.mark.req("R141", "R149")
