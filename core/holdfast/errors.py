@@ -109,7 +109,7 @@ class HookFailed(PluginError):
         fix = "Fix it, or open the project without it." if distribution == "this process" else fix  # no setting has it
         super().__init__(
             f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
-            next_step=(next_step or fix) + (f" It failed at {place}." if place else ""),
+            next_step=next_step or (f"{fix} It failed at {place}." if place else fix),
         )
         self.plugin = plugin
         self.distribution = distribution

@@ -51,8 +51,8 @@ def explode(request):
         (lambda s: (f for f in ()), "generator"),
         (lambda s: 0, "int"),
         (lambda s: [finding(0, 1, "\ud800")], "UnicodeEncodeError"),
-        (lambda s: [finding(0, 1, 5)], "BadValue"),
-        (lambda s: [Finding(rule="r", message="m", span=(0,))], "BadValue"),
+        (lambda s: [finding(0, 1, 5)], "TypeError"),
+        (lambda s: [Finding(rule="r", message="m", span=(0,))], "TypeError"),
     ],
 )
 def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer, reason):

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from attrs.validators import optional
 
 from holdfast.errors import BadValue, must_be
-from holdfast.models.records import must_be_text, of_type, strings
+from holdfast.models.records import strings
 
 #: Lists that a payload may leave out.
 OPTIONAL = ("needs_operator", "rejected", "rules")
@@ -21,6 +21,15 @@ _RAW = {"raw": True}
 
 
 # --- checks
+
+
+def of_type(value: object) -> str:
+    return f"cannot be of type {type(value).__name__}"
+
+
+def must_be_text(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
 
 
 def must_say(_: object, attribute: attrs.Attribute[str], value: object) -> None:

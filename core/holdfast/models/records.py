@@ -9,8 +9,6 @@ from enum import StrEnum
 from attrs import Attribute, field, frozen
 from attrs.validators import optional
 
-from holdfast.errors import BadValue, must_be_whole
-
 
 def strings(value: Iterable[str]) -> tuple[str, ...]:
     """A converter that refuses a single string. Raises: TypeError."""
@@ -19,22 +17,20 @@ def strings(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
-def of_type(value: object) -> str:
-    return f"cannot be of type {type(value).__name__}"
-
-
-def must_be_text(_: object, attribute: Attribute[str], value: object) -> None:
+def _text(_: object, attribute: Attribute[str], value: object) -> None:
+    """An attrs validator, for what plugins make and a journal keeps. Raises: TypeError."""
     if not isinstance(value, str):
-        raise BadValue(attribute.name, of_type(value), next_step="Give a string.")
+        raise TypeError(f"{attribute.name} must be a string, not {type(value).__name__}")
 
 
-def _must_be_count(_: object, attribute: Attribute[int], value: object) -> None:
-    must_be_whole(value, attribute.name)
+def _whole(_: object, attribute: Attribute[int], value: object) -> None:
+    if type(value) is not int:
+        raise TypeError(f"{attribute.name} must be a whole number, not {type(value).__name__}")
 
 
-def _must_be_span(_: object, attribute: Attribute[tuple[int, int]], value: tuple[int, int]) -> None:
+def _span(_: object, attribute: Attribute[tuple[int, int]], value: tuple[int, int]) -> None:
     if [type(one) for one in value] != [int, int]:
-        raise BadValue(attribute.name, f"cannot be {value!r}", next_step="Give (start, end), offsets into the text.")
+        raise TypeError(f"{attribute.name} must be (start, end), not {value!r}")
 
 
 @frozen(kw_only=True)
@@ -128,7 +124,7 @@ class Severity(StrEnum):
 
 def _encodable(_: object, attribute: Attribute[str], value: str) -> None:
     """An attrs validator. Raises: UnicodeEncodeError for a lone surrogate, which no store can keep."""
-    must_be_text(_, attribute, value)
+    _text(_, attribute, value)
     value.encode()
 
 
@@ -140,13 +136,13 @@ class Finding:
     An error without a replacement refuses the write. A warning is only reported. ``line`` is 1-based.
     """
 
-    rule: str = field(validator=must_be_text)
-    message: str = field(validator=must_be_text)
+    rule: str = field(validator=_text)
+    message: str = field(validator=_text)
     severity: Severity = field(default=Severity.ERROR, converter=Severity)
-    span: tuple[int, int] | None = field(default=None, validator=optional(_must_be_span))
+    span: tuple[int, int] | None = field(default=None, validator=optional(_span))
     replacement: str | None = field(default=None, validator=optional(_encodable))
     line: int | None = None
-    fix: str = field(default="", validator=must_be_text)
+    fix: str = field(default="", validator=_text)
     name: str = ""
 
 
@@ -162,10 +158,10 @@ class Outcome(StrEnum):
 class Check:
     """One check's result. ``repaired`` is true when ``--repair`` has just repaired it."""
 
-    name: str = field(validator=must_be_text)
+    name: str = field(validator=_text)
     outcome: Outcome = field(converter=Outcome)
-    message: str = field(validator=must_be_text)
-    next_step: str = field(default="", validator=must_be_text)
+    message: str = field(validator=_text)
+    next_step: str = field(default="", validator=_text)
     repaired: bool = False
 
 
@@ -188,12 +184,12 @@ class Evidence:
     ``pending`` counts the items waiting to be published. ``note`` gives the reason, or other facts a person must know.
     """
 
-    target: str = field(validator=must_be_text)
-    pointer: str = field(validator=must_be_text)
-    published: str = field(validator=must_be_text)
-    read_back: str = field(validator=must_be_text)
-    pending: int = field(default=0, validator=_must_be_count)
-    note: str = field(default="", validator=must_be_text)
+    target: str = field(validator=_text)
+    pointer: str = field(validator=_text)
+    published: str = field(validator=_text)
+    read_back: str = field(validator=_text)
+    pending: int = field(default=0, validator=_whole)
+    note: str = field(default="", validator=_text)
 
 
 @frozen(kw_only=True)

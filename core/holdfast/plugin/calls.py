@@ -10,7 +10,7 @@ from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from holdfast import hooks
-from holdfast.errors import BadValue, HoldfastError, PluginLoadFailed
+from holdfast.errors import HoldfastError, PluginLoadFailed
 from holdfast.plugin import ToStderr
 from holdfast.validation import CHUNK_CHARS, Chunks
 
@@ -57,8 +57,8 @@ class CallFailed(Exception):
         """The innermost failing line in the implementation's folder, for the plugin's author."""
         from traceback import extract_tb
 
-        if self.cause is None or (isinstance(self.cause, HoldfastError) and not isinstance(self.cause, BadValue)):
-            return ""  # an error for people
+        if self.cause is None or isinstance(self.cause, HoldfastError):
+            return ""
         frames = [one for one in extract_tb(self.cause.__traceback__) if one.filename != __file__]
         own = [one for one in frames if os.path.dirname(one.filename) == os.path.dirname(frames[0].filename)]
         return "/".join(own[-1].filename.split(os.sep)[-2:]) + f":{own[-1].lineno}" if own else ""
