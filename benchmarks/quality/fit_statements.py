@@ -7,10 +7,12 @@ endings.tsv, ends of agents' answers and users' messages with speaker, label and
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
-With ``--onto N``, not for ``planted``, the table's weights move only as far as its last N rows ask for, and the texts
-of ``MORE`` keep the table's judgement. All were last fitted this way: to the last 562 of statements.tsv, plain facts
-and orders, and in endings.tsv to the last 85 answers, which are short, and the last 138 messages of users, which
-withdraw, wait or report, on 5,590 other messages and 7,421 other answers (for ``lasting`` on 7,343 sentences).
+With ``--onto N``, not for ``planted``, the table's weights move only as far as its last N rows and the labelled ones of
+``MORE`` ask for, and the other texts of ``MORE`` keep the table's judgement. What is common in English keeps its
+weights, unless some of the N are in English. All were last fitted this way: to 562 plain facts and orders in
+statements.tsv and then to the 1,690 rows after them, in other languages, and 660 labelled ones of public users; in
+endings.tsv to the last 85 answers, which are short, and the last 138 messages of users, which withdraw, wait or report,
+on 5,590 other messages and 7,421 other answers.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ from holdfast_app.sentences import endings, lasting, linear
 OUT = Path(linear.__file__).parent
 ASKS = ("request", "question", "report")
 _LEAST = 2  # sentences with a feature
+_COMMON = 20  # sentences with a feature that is common in a language
 _MOVED = 20  # least weight of a feature that is new to a table
 _STRENGTH = 1.0  # of the fit against its regularisation
-_NEW = 4.0  # how much a text to fit a table to counts next to one that keeps its judgement
+#: How much a text to fit a table to counts next to one that keeps its judgement.
+_NEW = {"lasting": 1.0, "answers": 4.0, "messages": 4.0}
 #: Number of features kept of the first fit, and fitted again.
 _FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000}
 #: How much a sentence of others counts next to a line written for ``planted``.
@@ -125,8 +129,12 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
     lines = [line.split("\t") for line in (OUT / f"{name}.tsv").read_text(encoding="utf-8").splitlines()]
     before = {feature: np.array(weights, dtype=float) / linear.SCALE for feature, *weights in lines}
     who = {"answers": "agent", "messages": "user"}.get(name)
-    written = [one for one in rows("endings" if who else "statements", []) if who in (None, one["label"])][-count:]
-    texts = [one["text"] for one in (*written, *_given(paths))]
+    given = _given(paths)
+    all_rows = [one for one in rows("endings" if who else "statements", []) if who in (None, one["label"])]
+    written = all_rows[-count:]
+    is_english = any(one["lang"] == "en" for one in written)
+    written += [one for one in given if "label" in one]
+    texts = [one["text"] for one in (*written, *(one for one in given if "label" not in one))]
     split = {
         "answers": lambda text: endings.features(ending.last_sentences(text)),
         "messages": lambda text: endings.message_features(asked.sentences(text)),
@@ -134,7 +142,9 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
     }[name]
     table = Table([split(text.replace("\\n", "\n")) for text in texts])
     ours = Table(table.sets[: len(written)])
-    names = sorted(one for one in table.counts if one in before or ours.counts[one] >= _LEAST)
+    english = Table([] if is_english else [split(one["text"]) for one in all_rows if one["lang"] == "en"]).counts
+    changing = (one for one in table.counts if english[one] < _COMMON)
+    names = sorted(one for one in changing if one in before or ours.counts[one] >= _LEAST)
     matrix, width = table.matrix(names), len(next(iter(before.values())))
     known = np.array([sum((before[one] for one in found if one in before), np.zeros(width)) for found in table.sets])
     if name == "answers":
@@ -146,13 +156,13 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
         heads = [(slice(0, width - 1), labels), (width - 1, np.array([one["act"] in ASKS for one in written]))]
     change = np.zeros((len(names), width))
     for columns, labels in heads:
-        change[:, columns] = _change(matrix, known[:, columns], labels)
+        change[:, columns] = _change(matrix, known[:, columns], labels, _NEW[name])
     after = before | {one: before.get(one, np.zeros(width)) + change[at] for at, one in enumerate(names)}
     rounded = {one: np.rint(linear.SCALE * weights).astype(int) for one, weights in after.items()}
     return {one: weights.tolist() for one, weights in rounded.items() if one in before or abs(weights).max() >= _MOVED}
 
 
-def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray, new: float) -> np.ndarray:
     """The change of the weights for the first texts' ``labels``, when the other texts keep the ``known`` odds."""
 
     def shares(odds: np.ndarray) -> np.ndarray:
@@ -162,7 +172,7 @@ def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray) -> np.nda
         return found if known.ndim > 1 else found[:, 0]
 
     wanted = np.concatenate([labels, shares(known)[len(labels) :]])
-    counts = np.where(np.arange(len(known)) < len(labels), _NEW, 1.0).reshape(-1, *[1] * (known.ndim - 1))
+    counts = np.where(np.arange(len(known)) < len(labels), new, 1.0).reshape(-1, *[1] * (known.ndim - 1))
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         change = flat.reshape(matrix.shape[1], *known.shape[1:])
