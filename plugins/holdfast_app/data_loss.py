@@ -200,14 +200,12 @@ def lost_facts(services: Services) -> Iterator[Loss]:
         count = 0 if services.is_remote else backend.check().lost
     except Corrupt as error:
         yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
-        return
-    if count:
-        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
-        step = (
-            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
-            "accepts the facts as they are."
-        )
-        yield Loss(kind="facts", name=name, message=message, next_step=step)
+    else:
+        if count:
+            message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
+            yield Loss(
+                kind="facts", name=name, message=message, next_step=_LIST_STEP.replace("a copy", "a copy or from git")
+            )
 
 
 def lost_lines(services: Services) -> Iterator[Loss]:

@@ -91,7 +91,7 @@ def lacks_model(services: Services, memory: str | None = None) -> str:
             return ""
     if "\n- " in f"\n{memory}":
         return ""
-    return "Long-term memory is empty: nothing was stated that lasts, and no model reads the conversations."
+    return "Long-term memory is empty, and no model reads the conversations."
 
 
 def model_step() -> str:

@@ -125,7 +125,10 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
     for one in unread:
         out.note("fail", f"skipped {one.name}: {one.why}")
     waiting = any(one.outcome == "new" for one in taken)
-    out.next_step(f"`holdfast import {source}`" if waiting else "`holdfast dream` adds the notes' content to MEMORY.md")
+    if taken:
+        out.next_step(
+            f"`holdfast import {source}`" if waiting else "`holdfast dream` adds the notes' content to MEMORY.md"
+        )
     problem = None
     if failed or unread:
         what = f"{count(len(failed), 'session')} and {count(len(unread), 'file')} could not be imported."

@@ -22,8 +22,8 @@ from holdfast_app.records.blocks import blocks
 from holdfast_app.trust.provenance import Provenance
 
 TAMPERED: Final = "tampered with"
-CHANGED: Final = "changed after its receipt, not by holdfast"
-FOREIGN: Final = "not from holdfast"
+CHANGED: Final = "changed after its receipt"
+FOREIGN: Final = "not from this machine's holdfast"
 
 
 @frozen(kw_only=True)
@@ -114,10 +114,10 @@ def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
         if not isinstance(provenance, Provenance):
             continue
         foreign = provenance.unrecorded(name, text)
-        for one in foreign:
-            yield Finding(
-                name=name, state=FOREIGN, what=f"Line {one.line}: {one.text.strip().partition(chr(10))[0][:100]}"
-            )
+        yield from (
+            Finding(name=name, state=FOREIGN, what=f"Line {one.line}: {one.text.strip().partition(chr(10))[0][:100]}")
+            for one in foreign
+        )
         if not foreign and not provenance.is_as_written(name, text):
             yield Finding(name=name, state=CHANGED, what="Its lines are holdfast's, but not all of them or not so.")
     if isinstance(provenance, Provenance):

@@ -117,6 +117,8 @@ def _read(path: str, project: str, masked: Callable[[str], str]) -> Iterator[tup
             yield memories.markdown(masked(stream.read().decode("utf-8")), os.path.basename(path))
         elif head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
             yield from _rows(stream, path)
+        elif head.startswith(b"PK\x03\x04"):
+            raise ValueError("it is a zip file that was cut off, so copy it again")
         else:
             raise _Unknown
 

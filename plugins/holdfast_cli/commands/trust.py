@@ -235,6 +235,7 @@ def _trust(call: Call) -> Answer:
         trusting.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
             statefolders.take_along(root, str(preset))
+        out.say(f"{out.mark('ok')} the settings are in force")  # the store that they name may not answer
     # Settings that the user did not accept can decide where memory is stored.
     withheld = Withheld.of(call.memory) if is_given else None
     is_seen = withheld is not None and not withheld.rows
@@ -264,8 +265,7 @@ def _say_settings(out: Term, found: Resolved, rows: Mapping[str, object]) -> Non
     if rows:
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)}, {state}:")
-    table = [(key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()]
-    out.say(out.table(table))
+    out.say(out.table((key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()))
 
 
 def _list(call: Call) -> Answer:
@@ -276,7 +276,6 @@ def _list(call: Call) -> Answer:
 
 
 def _revoke(root: str) -> Answer:
-    was = trusting.revoke(root)
-    was = Seen(root).forget_trust() or was
+    was = any([trusting.revoke(root), Seen(root).forget_trust()])
     what = "is no longer trusted" if was else "was not trusted"
     return Answer({"root": root, "revoked": was}, f"{home_short(root)} {what}")

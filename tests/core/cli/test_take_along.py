@@ -230,6 +230,7 @@ def test_import__secret_and_instruction__masked_and_not_believed(run, project, t
         ("cut.jsonl", json.dumps(MCP[0]).encode() + b'\n{"type": "enti', "could not be read"),
         ("bad.md", b"# Notes\n\n- \xff\xfe broken\n", "utf-8"),
         ("bad.zip", b"PK\x05\x06" + b"\0" * 18 + b"x", ""),
+        ("cut.zip", b"PK\x03\x04" + b"\0" * 60, "cut off"),
         ("bad.db", b"SQLite format 3\0" + b"x" * 200, "database"),
         ("x.png", b"\x89PNG\r\n", "no known form"),
     ],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.core.cli.conftest import Run
 
-TAMPERED, CHANGED, FOREIGN = "tampered with", "changed after its receipt, not by holdfast", "not from holdfast"
+TAMPERED, CHANGED, FOREIGN = "tampered with", "changed after its receipt", "not from this machine's holdfast"
 
 
 @pytest.fixture
