@@ -189,7 +189,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
         began = tasks[-1] if tasks else oldest
     else:
         began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
-    began = "" if text in began else headline(_wanted(began), limit)
+    began = "" if text in began else headline(_wanted("\n\n".join(paragraphs(began))), limit)
     is_whole = hostile.instructs(f"{text} {began}")  # then all words have to be the user's
     answer = "" if is_whole else _answer(messages, message, limit - len(text))
     room = limit - len(text) - len(answer) - len(AFTER) - 1

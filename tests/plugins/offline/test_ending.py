@@ -77,16 +77,16 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", "Which port?"), ("user", "The port is 80."), ("assistant", "Noted.")], False, "none"),
         ([PYTEST, ("user", "never mind, Ana fixed it"), ("assistant", "Ok.")], False, "none"),
     ],
-    ids=["call", "result", "alone", "no word", "thanks", "filler", "question", "dense", "yes", "told", "off"],
 )  # fmt: skip
 def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):
     assert end(ASK, *said) == (state, step)
 
 
 def test_objective__pasted_error__is_quoted_with_the_words_before_it():
-    error = "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
-    said = messages(("user", f"The error still remains on the page of the images:\n\n{error}\n  323 | {{a}}"))
-    assert asked.objective(said, 200).startswith(f"The error still remains on the page of the images: {error}")
+    remains, error = "The error still remains on the page:", "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
+    told = ("user", f"{remains}\n\n{error}\n  323 | {{a}}")
+    assert asked.objective(messages(told), 200).startswith(f"{remains} {error}")
+    assert asked.objective(messages(told, ("user", "push it")), 200) == f"push it (after: {remains})"
 
 
 @pytest.mark.parametrize("text", ["yes, go on", "3"])
