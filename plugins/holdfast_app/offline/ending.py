@@ -154,7 +154,7 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     kept: list[str] = []
     room = limit
     for text in said:
-        for unit in reversed(_ends(text)):
+        for unit in reversed(last_sentences(text, _UNITS)):
             unit = " ".join(unit.replace("**", "").split())
             if not kept and _FILLER.match(unit):
                 continue
@@ -170,10 +170,10 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     return " ".join(kept)
 
 
-def _ends(text: str) -> list[str]:
+def last_sentences(text: str, most: int = _READ) -> list[str]:
     """The last sentences, items and headings that have a word; "Run this:" with the first line of the code at the
     end."""
-    found = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), _UNITS)]
+    found = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
     code = _CODE.search(text) if found and found[-1].endswith((":", "：")) else None
     return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
 
@@ -184,5 +184,5 @@ def waits(text: str, least: float = _REMAINS) -> bool:
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not _NO_STEP.match(labelled["step"]):
         return True
-    said = _ends(text)[-_READ:]
+    said = last_sentences(text)
     return bool(said) and endings.remains(tuple(said)) >= least

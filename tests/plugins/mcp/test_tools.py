@@ -61,7 +61,7 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call, pro
         ("search", {"question": "a", "since": "soon"}, "since is not a span or a date"),
         ("remember", {"content": "x", "confidence": float("nan")}, "is out of range"),
         ("remember", {"content": "x", "category": "gossip"}, "Use one of: preference"),
-        ("forget", {"fact_id": "fact_00000000"}, "fact_00000000"),
+        ("forget", {"fact_id": "fact_00000000"}, "`search_facts` shows ids"),
     ],
 )
 def test_arguments__that_are_wrong__are_told_with_what_is_right(call, name, arguments, told):
