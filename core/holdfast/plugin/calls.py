@@ -152,20 +152,15 @@ def _fits(hook: str, value: Any) -> bool:
         return isinstance(value, list | tuple)  # the models below are costly to import
     if value is None:
         return hook in ("storage_backend", "on_flush", "on_dream")  # nothing to publish, or it passes
-    if hook == "judge":
-        return isinstance(value, str)
     if hook == "storage_backend":
         from holdfast.storage import StorageBackend
 
         return isinstance(value, StorageBackend)
-    from holdfast import models
+    from holdfast.models import DreamDraft, Evidence, Extraction, Finding
 
-    if hook == "on_validate":
-        return isinstance(value, list | tuple) and all(isinstance(one, models.Finding) for one in value)
-    if hook == "on_flush":
-        several = value if isinstance(value, list | tuple) else [value]
-        return all(isinstance(one, models.Evidence) for one in several)
-    return isinstance(value, models.Extraction if hook == "on_extract" else models.DreamDraft)
+    kinds = {"on_validate": Finding, "on_flush": Evidence, "on_extract": Extraction, "on_dream": DreamDraft}
+    several = value if hook in ("on_flush", "on_validate") and isinstance(value, list | tuple) else [value]
+    return (several is value or hook != "on_validate") and all(isinstance(one, kinds.get(hook, str)) for one in several)
 
 
 def words(said: object) -> str:

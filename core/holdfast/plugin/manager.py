@@ -66,9 +66,10 @@ class PluginManager:
                 hooks_of = self.register(one, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
                 row = row._replace(hooks=hooks_of)
             except PluginError as error:
-                kind = "missing" if isinstance(error, PluginNotFound) else "failed"
+                kind, fix = ("missing", "Install") if isinstance(error, PluginNotFound) else ("failed", "Repair")
                 several = sum((one.group, one.name) == (PLUGINS, plugin.name) for one in found) > 1
-                row = row._replace(status=kind, reason=error.message, step=error.next_step if several else "")
+                step = f"{fix} it, or set `[plugins.{plugin.name}] enabled = false`."
+                row = row._replace(status=kind, reason=error.message, step=error.next_step if several else step)
             self.statuses.append(row)
         self.statuses.sort()
 
@@ -116,9 +117,7 @@ class PluginManager:
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
-                    next_step=status.step
-                    or f"{'Install' if status.status == 'missing' else 'Repair'} it, or set "
-                    f"`[plugins.{status.name}] enabled = false`.",
+                    next_step=status.step,
                 )
 
     # the loaded plugins

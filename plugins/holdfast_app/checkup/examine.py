@@ -125,12 +125,7 @@ def _plugins(root: str) -> Iterator[Check]:
     rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]
     for one in broken:
-        yield fail(
-            one.reason,
-            one.step
-            or f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
-            f"`holdfast config plugins.{one.name}.enabled false`; until then nothing can be stored.",
-        )
+        yield fail(one.reason, f"{one.step} Until then nothing can be stored.")
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")

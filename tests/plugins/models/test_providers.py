@@ -11,11 +11,8 @@ from tests.support.model_server import Reply
 
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
-from holdfast.errors import BadValue
 from holdfast.models import AddOutcome
-from holdfast.plugin.discovery import PluginContext
 from holdfast_app.config import Config, ExtractConfig
-from holdfast_models.base import ModelPlugin
 
 GOOD = json.dumps(
     {
@@ -54,17 +51,11 @@ def contents(memory: Holdfast) -> list[str]:
     return [f.content for f in memory.facts.list()]
 
 
-def test_complete__returns_a_text_itself__is_named_and_in_the_usage(tmp_path):
-    class Bare(ModelPlugin):
-        provider = "bare"
-
-        def complete(self, system: str, user: str, **limits: Any) -> Any:
-            return GOOD
-
-    plugin = Bare(context=PluginContext("bare", {"model": "small"}, str(tmp_path), str(tmp_path)))
-    with pytest.raises(BadValue, match="`complete` must be a Completion, not str"):
-        plugin.on_extract([turn("I like tabs.")], [])
-    assert json.loads((tmp_path / "usage.jsonl").read_text())["failed"].startswith("the answer of `complete`")
+def test_complete__returns_a_text_itself__is_named_and_in_the_usage(memory, project, monkeypatch):
+    monkeypatch.setattr("holdfast_models.retry.persist", lambda *_, **__: GOOD)
+    (failure,) = memory().extract(turn("I like tabs.")).failures
+    assert "`complete` must be a Completion, not str" in str(failure)
+    assert "`complete` must be a Completion" in (project / ".holdfast" / "state" / "usage.jsonl").read_text()
 
 
 @pytest.mark.req("R033", "R034", "R035", "R036")

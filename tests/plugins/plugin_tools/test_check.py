@@ -72,7 +72,6 @@ def test_check__fault__fails_and_names_it(install, tmp_path, capsys, monkeypatch
     ("name", "said"),
     [
         ("load", "never runs, because holdfast has this name"),
-        ("facts", "never runs, because holdfast has this name"),
         ("services", "never runs, because holdfast has this name"),
         ("_mine", "never runs: use a Python identifier without a leading underscore"),
         ("my-own", "never runs: use a Python identifier without a leading underscore"),
