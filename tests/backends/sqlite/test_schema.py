@@ -68,6 +68,14 @@ def test_open__schema_has_more_or_other_things__corrupt_and_untouched(project, d
     assert database.read_bytes() == before
 
 
+def test_add__trigger_since_the_store_was_opened__corrupt(project, database):
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(8), 10)
+        change(database, *ATTACKS["trigger"])
+        with pytest.raises(Corrupt, match="trigger 't'"):
+            store.add_fact(make_fact(9), 10)
+
+
 def test_open__trigger_is_only_in_the_log__corrupt_and_the_log_is_not_merged(project, database, tmp_path):
     copy = tmp_path / "copy.db"
     shutil.copy(database, copy)

@@ -40,8 +40,10 @@ def full(request, opened, payload, project):
 @pytest.mark.req("R245", "R096")
 def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(full, opened, project, caplog):
     caplog.set_level("DEBUG", logger="holdfast")
+    (project / ".holdfast/state/unknown.log").write_text(f"first\nwritten by {SUBJECT}\nlast\n")
     report = full.purge(subject=SUBJECT)
     assert report.clean, report.left
+    assert (project / ".holdfast/state/unknown.log").read_text() == "first\nlast\n"
     assert "Zo" not in caplog.text.replace("Zone", "")
     full.close()
     state = project / ".holdfast" / "state"
