@@ -106,7 +106,8 @@ class HookFailed(PluginError):
         self, *, plugin: str, distribution: str, hook: str, reason: str, next_step: str = "", place: str = ""
     ) -> None:
         fix = f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml."
-        fix = "Fix it, or open the project without it." if distribution == "this process" else fix  # no setting has it
+        if distribution == "this process":  # it was given to `open`, and no setting reaches it
+            fix = "Fix it, or open the project without it."
         super().__init__(
             f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
             next_step=next_step or (f"{fix} It failed at {place}." if place else fix),

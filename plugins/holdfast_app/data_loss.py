@@ -200,12 +200,10 @@ def lost_facts(services: Services) -> Iterator[Loss]:
         count = 0 if services.is_remote else backend.check().lost
     except Corrupt as error:
         yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
-    else:
-        if count:
-            message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
-            yield Loss(
-                kind="facts", name=name, message=message, next_step=_LIST_STEP.replace("a copy", "a copy or from git")
-            )
+        return
+    if count:
+        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
+        yield Loss(kind="facts", name=name, message=message, next_step=_LIST_STEP)
 
 
 def lost_lines(services: Services) -> Iterator[Loss]:

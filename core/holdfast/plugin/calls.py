@@ -159,8 +159,10 @@ def _fits(hook: str, value: Any) -> bool:
     from holdfast.models import DreamDraft, Evidence, Extraction, Finding
 
     kinds = {"on_validate": Finding, "on_flush": Evidence, "on_extract": Extraction, "on_dream": DreamDraft}
-    several = value if hook in ("on_flush", "on_validate") and isinstance(value, list | tuple) else [value]
-    return (several is value or hook != "on_validate") and all(isinstance(one, kinds.get(hook, str)) for one in several)
+    is_list = hook in ("on_flush", "on_validate") and isinstance(value, list | tuple)
+    if hook == "on_validate" and not is_list:
+        return False
+    return all(isinstance(one, kinds.get(hook, str)) for one in (value if is_list else [value]))
 
 
 def words(said: object) -> str:

@@ -114,10 +114,7 @@ class Statements:
         kind = asked.kind_of_words(text) if user else None
         if kind is asked.Kind.REQUEST:
             self.next_step = ""
-        # A pasted prompt, a plan, a report or another document is not conversation.
-        stating = not (user and len(text) > MAX_STATED_CHARS) and not (
-            sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text)
-        )
+        stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
         only_labels = user and stating and (kind is asked.Kind.PAUSE or any(map(asked.is_pasted, own_lines(text))))
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
@@ -269,6 +266,11 @@ def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str)
     if hit is None or not before.whole:
         return not before.whole or _GOES_ON.match(sentence) is not None
     return bool(_ORDER.match(sentence)) and not _ORDER.match(text) and len(sentence.split()) <= _SHORT_ORDER
+
+
+def _is_document(text: str) -> bool:
+    """Whether a message is a pasted prompt, a plan, a report or another document rather than conversation."""
+    return sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text) is not None
 
 
 def _as_label(line: str) -> str:
