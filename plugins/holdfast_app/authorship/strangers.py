@@ -28,8 +28,12 @@ _POINTER: Final = Lazy(r"\w[/.]\w|^\W*$|^\([0-9a-f]{8}\)$")
 _MAY_HAVE: Final = 0.65
 _MOST_CHARS: Final = 4_000
 _KEPT: Final = 5_000  # messages
-#: The user chose an answer, or the client summarised the agent's own session.
-_OF_OWN: Final = ("AskUserQuestion", "summary")
+#: Tools, in small letters, whose results repeat what the agent wrote or the user chose, and the client's summary of the
+#: session.
+_OF_OWN: Final = frozenset({
+    "askuserquestion", "ask_user_question", "request_user_input", "summary", "todowrite", "write", "edit", "multiedit",
+    "notebookedit", "write_file", "edit_file", "create_file", "apply_patch",
+})  # fmt: skip
 #: A noun phrase for the agent's own words.
 AGENT: Final = "an answer of the agent"
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
@@ -129,8 +133,8 @@ class Heard:
     @cached_property
     def is_outside(self) -> bool:
         """Whether strangers write such messages."""
-        if self.message.role != "tool":
-            return self.message.role == "system" and self.message.tool not in _OF_OWN
+        if self.message.role != "tool" or is_own(self.message.tool):
+            return self.message.role == "system" and not is_own(self.message.tool)
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
@@ -186,6 +190,11 @@ class Sentence:
     @cached_property
     def directs(self) -> bool:
         return self._is_rule or directs(self._text)
+
+
+def is_own(tool: str) -> bool:
+    """Whether a result of this tool repeats what the agent or the user said."""
+    return tool.lower() in _OF_OWN
 
 
 def may_hold(plain: str, said: Sentence, share: float) -> bool:
@@ -323,7 +332,7 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
         role = one.message.role
         if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
-        if (only_outside and not one.is_outside) or one.message.tool in _OF_OWN:
+        if (only_outside and not one.is_outside) or is_own(one.message.tool):
             continue
         if one.is_outside and one.may_translate(said) and not any(_foreign(o.plain) or o.may_have(said) for o in own):
             return one.message

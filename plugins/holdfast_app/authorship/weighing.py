@@ -15,8 +15,6 @@ from holdfast_app.sentences import planted
 
 #: Weights of the shares, chosen by hand on invented attacks and on answers of public sessions.
 _PRIOR, _WORDS, _SOURCE, _READ, _OUTSIDE, _USER = -0.6, 0.8, 1.2, 2.0, 1.5, -4.0
-#: The client's summary of the session is the agent's, and its other text, such as a hook's, is the user's setup.
-_KINDS: Final = {"summary": "assistant", "system": "tool"}
 #: A smaller share is chance, and is not measured.
 _LEAST: Final = 0.3
 #: Fewest stems of a sentence.
@@ -66,7 +64,13 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
 
 
 def _kind(one: strangers.Heard) -> str:
-    return _KINDS.get(one.message.tool or one.message.role, "outside" if one.is_outside else one.message.role)
+    """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its summary,
+    such as a hook's, is the user's setup."""
+    if strangers.is_own(one.message.tool):
+        return "assistant"
+    if one.message.role == "system" and not one.message.tool:
+        return "tool"
+    return "outside" if one.is_outside else one.message.role
 
 
 def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, share: float) -> bool:

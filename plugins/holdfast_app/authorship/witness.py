@@ -251,7 +251,8 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
                         called = _CALLED.search(row)
                         tool, given = calls.get(called[1] if called else b"", [b"", b""])
                         is_fetched = strangers.FETCHES.search(given.decode("utf-8", "replace"))
-                        rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
+                        if not strangers.is_own(tool.decode()):
+                            rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
             yield b"".join(rows)
 
 
@@ -375,9 +376,14 @@ def _not_prose(payload: Payload) -> set[str]:
     found = {
         text
         for text in (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
-        if all(strangers.Sentence(part, is_rule=False).size < _SENTENCE_WORDS for part in text.split("/"))
+        if all(_words_in(part) < _SENTENCE_WORDS for part in text.split("/"))
     }
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):
             found |= {entry.text, entry.replaces}
     return found
+
+
+def _words_in(part: str) -> int:
+    """The words of a path's part. Two Chinese characters are one."""
+    return strangers.Sentence(part, is_rule=False).size - sum("\u3400" <= c <= "\u9fff" for c in part) // 2
