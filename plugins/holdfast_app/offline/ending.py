@@ -19,7 +19,7 @@ from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.offline import asked, calls
 from holdfast_app.offline.asked import Kind
-from holdfast_app.offline.speech import units
+from holdfast_app.offline.speech import refuses, units
 from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
@@ -105,10 +105,13 @@ def _answered(said: Sequence[Message], step: str, room: int) -> str:
 
 
 def _last_call(said: Sequence[Message]) -> str:
-    """The newest call, which may not have been answered, as an addition to a step. Empty without its words."""
+    """The newest call, which may not have been answered or which the user refused, as an addition to a step. Empty
+    without its words."""
     calls_made = (m.text.partition("\n")[0] for m in reversed(said) if m.role == "assistant" and m.tool)
     call = cut(" ".join(next(calls_made, "").split()), _CALL)
-    return f"{hostile.LAST_CALL}{call})" if ": " in call else ""
+    after = takewhile(lambda m: m.role != "assistant", reversed(said))
+    refused = "; the user refused it" if any(map(refuses, after)) else ""
+    return f"{hostile.LAST_CALL}{call}{refused})" if ": " in call else ""
 
 
 def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str, float]:

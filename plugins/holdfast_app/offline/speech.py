@@ -44,6 +44,11 @@ _ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user 
 _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
+#: How clients tell the agent that the user refused a call.
+_REFUSAL: Final = Lazy(
+    r"The user (?:doesn['’]t want to (?:proceed with|take) this (?:tool use|action)|rejected permission to use)"
+    r"|(?:exec command|patch) rejected by user"
+)
 #: The client puts advice for the agent after the user's reason.
 _ADVICE: Final = "Note: The user's next message may contain"
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
@@ -120,6 +125,11 @@ def replies(message: Message) -> Iterator[Reply]:
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
             yield Reply(" ".join(f"{question} {answer}".split()))
+
+
+def refuses(message: Message) -> bool:
+    """Whether a tool's result says that the user refused the call."""
+    return message.role == "tool" and _REFUSAL.match(message.text) is not None
 
 
 def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[str]:

@@ -56,6 +56,7 @@ def test_ending__answer__decides_by_its_last_sentences(answer, next_step):
 PYTEST = ("assistant", "Bash: pytest", "Bash")
 AFTER_ASK, LAST = "(after: Fix the login test)", "(last call: Bash: pytest)"
 RAN = f"{AFTER_ASK} {LAST}"
+REFUSED = ("tool", "The user doesn't want to proceed with this tool use. The tool use was rejected.", "Bash")
 QUESTION = "The check fails in other files. Should I commit with `--no-verify`, although the check fails?"
 MOVING, FILLER = "I'm moving the cookie settings to `src/session.ts`.", "Let me find the right paths:"
 DENSE = "文件现在很干净，现在提交并推送所有的更改。"
@@ -68,6 +69,7 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", "I'll run the tests first."), PYTEST], True, f"I'll run the tests first. {RAN}"),
         ([("assistant", "I'll run it."), PYTEST, ("tool", "1 failed", "Bash")], True, f"I'll run it. {RAN}"),
         ([PYTEST], True, f"Fix the login test {LAST}"),
+        ([PYTEST, REFUSED], True, f"Fix the login test {LAST[:-1]}; the user refused it)"),
         ([("assistant", "---")], True, "Fix the login test"),
         ([("assistant", "The page updates after the deploy."), ("user", "Great, thanks!")], False, "none"),
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER} {LAST}"),
