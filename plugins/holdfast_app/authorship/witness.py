@@ -22,7 +22,6 @@ from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
 from holdfast_app.base import Services
-from holdfast_app.journal import journal
 from holdfast_app.journal.journal import opened
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records import journals, lastbrief
@@ -220,11 +219,11 @@ def _newest(state: str) -> list[tuple[bytes, bytes]]:
 
 @lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
 def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, bytes]:
-    """Raises: OSError; HoldfastError."""
-    if journal.session_id_of(path) is None:  # damaged, or from elsewhere
-        return b"", b""
+    """Raises: OSError; HoldfastError, for one from elsewhere, too."""
     with opened(path) as file:
-        data = b"".join(line for line in file if line.startswith(_MESSAGE))
+        begins = records.decode(file.readline().rstrip(b"\n")) or {}
+        is_intact = begins.get("kind") == "session"
+        data = b"".join(line for line in file if line.startswith(_MESSAGE)) if is_intact else b""
     return data.lower(), data
 
 
