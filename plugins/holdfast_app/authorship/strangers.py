@@ -133,8 +133,10 @@ class Heard:
     @cached_property
     def is_outside(self) -> bool:
         """Whether strangers write such messages."""
-        if self.message.role != "tool" or is_own(self.message.tool):
-            return self.message.role == "system" and not is_own(self.message.tool)
+        if is_own(self.message.tool):
+            return False
+        if self.message.role != "tool":
+            return self.message.role == "system"
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 

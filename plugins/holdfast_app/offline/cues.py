@@ -69,8 +69,9 @@ _CUES: Final = {
 _LASTING: Final = 0.42
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
-#: A sentence that lasts with less probability is none if, as a message of its own, it is a request with a higher one,
-#: or, unless it lasts so surely, the end of the work: "never mind, I found it".
+#: A sentence that would be a request, or the end of the work ("never mind, I found it"), as a message of its own does
+#: not last if that is likelier than ``_REQUESTED`` and its own probability is lower: for a request than ``_SURELY``,
+#: for an end than ``_REQUESTED``.
 _SURELY: Final = 0.8
 _REQUESTED: Final = 0.9
 #: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what

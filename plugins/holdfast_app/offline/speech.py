@@ -41,14 +41,10 @@ _ASKING: Final = frozenset(
     {"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"}
 )
 _ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
-_REFUSED: Final = Lazy(
-    r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
-)
-#: How clients tell the agent that the user refused a call.
-_REFUSAL: Final = Lazy(
-    r"The user (?:doesn['’]t want to (?:proceed with|take) this (?:tool use|action)|rejected permission to use)"
-    r"|(?:exec command|patch) rejected by user"
-)
+#: How clients tell the agent that the user refused a call; Claude Code may add the user's reason.
+_UNWANTED: Final = r"The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action)"
+_REFUSAL: Final = Lazy(rf"{_UNWANTED}|The user rejected permission to use|(?:exec command|patch) rejected by user")
+_REFUSED: Final = Lazy(rf"{_UNWANTED}.*?the user said:\s*", re.DOTALL)
 #: The client puts advice for the agent after the user's reason.
 _ADVICE: Final = "Note: The user's next message may contain"
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
