@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast import Holdfast
 from holdfast.errors import Refused
@@ -25,9 +25,16 @@ _SUFFIX = ".tmpl"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-def create(name: str, kind: str, folder: str = "") -> tuple[str, str, list[str]]:
-    """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist. Returns its
-    folder, its name and its files, relative to the folder and sorted.
+class Made(NamedTuple):
+    """A written distribution: its folder, its name and its files, relative to the folder and sorted."""
+
+    folder: str
+    distribution: str
+    files: tuple[str, ...]
+
+
+def create(name: str, kind: str, folder: str = "") -> Made:
+    """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist.
 
     By default the folder is ``holdfast-NAME`` in the working directory. Nothing outside of it is written, and it is
     removed again when a file cannot be written. Raises: UsageError for an unusable name; Refused when the name is taken
@@ -54,7 +61,7 @@ def create(name: str, kind: str, folder: str = "") -> tuple[str, str, list[str]]
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    return target, values["distribution"], sorted(written)
+    return Made(target, values["distribution"], tuple(sorted(written)))
 
 
 def _short_name(name: str) -> str:
@@ -137,12 +144,12 @@ def _new(call: Call) -> Answer:
         raise UsageError(
             "`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and one of {', '.join(KINDS)}."
         )
-    (folder, distribution, files), out = create(call.names[0], call.args.kind, call.args.dir), call.out
-    out.say(f"{out.mark('ok')} {out.bold(distribution)} in {out.plain(folder)}")
-    for file in files:
+    made, out = create(call.names[0], call.args.kind, call.args.dir), call.out
+    out.say(f"{out.mark('ok')} {out.bold(made.distribution)} in {out.plain(made.folder)}")
+    for file in made.files:
         out.say(f"    {file}")
     out.next_step("go there, and run `python -m pip install -e '.[test]' && python -m pytest`")
-    return Answer({"folder": folder, "distribution": distribution, "files": files})
+    return Answer(made._asdict())
 
 
 @plugin.action("check DISTRIBUTION", "settings")

@@ -89,7 +89,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         and (text[start - 1] == "<" or (quoted_name and text.rfind("<", max(0, start - 80), start) >= 0))
     ):
         return _in_element(text, sign + 1)
-    if mark == "|" and text[text.rfind("\n", max(0, start - 200), start) + 1 : start].lstrip().startswith("|"):
+    if mark == "|" and _in_table(text, start):
         stop = text.find("|", sign + 1, sign + MAX_VALUE)
         return _trimmed(text, sign + 1, stop, "|") if stop > 0 else None
     if mark in ("-", "\u2013", "\u2014") and sign > at and text[sign + 1 : sign + 2] == " ":
@@ -195,3 +195,7 @@ def _opens_line(text: str, start: int) -> bool:
     """Whether the name starts its line, apart from ``export`` and the like. Then the value is the remaining line."""
     line = max(text.rfind("\n", max(0, start - 40), start) + 1, start - 40, 0)
     return text[line:start].strip() in ("", "export", "set", "-", "- export", "$env:", "declare -x", "ENV", "+", "-e")
+
+
+def _in_table(text: str, start: int) -> bool:
+    return text[text.rfind("\n", max(0, start - 200), start) + 1 : start].lstrip().startswith("|")
