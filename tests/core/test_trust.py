@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
+from holdfast import Holdfast
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
 from holdfast_app.project_settings import resolved, trust
@@ -38,6 +39,16 @@ def test_settings__a_harmless_one_changes_after_trust_or_another__all_or_none_st
         "plugins.openai.base_url",
         "facts.max_facts",
     }
+
+
+def test_a_long_note__two_sessions_add_to_it_at_once__only_what_neither_wrote_is_withheld(project):
+    blocks = [f"\n## Flush {number}\n\n- it\n" for number in range(3)]
+    note = "# Day\n\n" + "- x\n" * 40_001  # git is not asked
+    with Holdfast.open(project) as memory:
+        judge = memory.store.provenance
+        for added in ("", *blocks[:2]):
+            judge.record("memory/day.md", note if added else "", note + added)
+        assert [one.text for one in judge.sift("memory/day.md", note + "".join(blocks)).withheld] == [blocks[2].strip()]
 
 
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(clone, monkeypatch):

@@ -137,13 +137,9 @@ def _row(fact: str, **more: object) -> str:
     return json.dumps({**row, "createdAt": "2099-11-20T10:00:00Z", "source": "", **more}) + "\n"
 
 
-def own_fact(victim: Victim) -> str:
-    known = json.loads(victim.run("facts", "list", "--json").out)["facts"]
-    return next(str(fact["id"]) for fact in known if fact["content"] == "The port is 8080")
-
-
 def test_pull__rows_that_nobody_has_seen__neither_evict_nor_change_a_fact_until_they_are_trusted(working):
-    own = own_fact(working)
+    known = json.loads(working.run("facts", "list", "--json").out)["facts"]
+    own = next(str(fact["id"]) for fact in known if fact["content"] == "The port is 8080")
     working.pull(_append("facts.jsonl", _row(EVIL, evicts=[own]) + _row(EVIL, op="update", id=own)))
 
     assert "The port is 8080" in working.run("prompt").out

@@ -6,6 +6,7 @@ another passage. The order of passages does not count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -17,6 +18,7 @@ _FENCE = "+++"
 _TABLE = "[["
 _VERSION = "version = 1"  # the line above the tables
 _BULLETS = ("- ", "* ", "+ ")
+_HEADINGS = re.compile(r"\n(?=##? )")
 _DEEPEST = 12  # deeper items belong to these, so that a thousand levels cost no more
 
 
@@ -54,6 +56,16 @@ def split(text: str) -> Iterator[Passage]:
     elif first is not None:
         lines = chain([first], lines)
     yield from _markdown(lines)
+
+
+def sections(text: str) -> Iterator[Passage]:
+    """The same for a document too long to split further: all below a heading of the first two levels is one passage, so
+    that each flush's block in a daily note is one."""
+    at, line = 0, 1
+    for part in _HEADINGS.split(text):
+        body = part.rstrip()
+        yield Passage(at, at + len(body), line, body, ())
+        at, line = at + len(part) + 1, line + part.count("\n") + 1
 
 
 class _Line(NamedTuple):

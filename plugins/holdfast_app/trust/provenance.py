@@ -40,8 +40,8 @@ FACTS: Final = "*facts"
 NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
 #: Limit for comparing two versions of a document. In a longer document with withheld passages nothing counts as new.
 _MOST_COMPARED: Final = 4_000_000
-#: Limits of a document's lines and characters. A longer one is a single passage, so that many short lines cost no more
-#: memory than a few long ones.
+#: Limits of a document's lines and characters. A longer one is split by sections, or where it has more of them not at
+#: all, so that many short lines cost no more memory than a few long ones.
 _MOST_LINES: Final = 10_000
 _MOST_CHARS: Final = 1_000_000
 #: Limit of lines for asking git, which takes seconds for a longer document.
@@ -327,10 +327,14 @@ def _unless_rearranged(found: Origins, key: str, row: _Pending) -> _Pending:
     return row if is_judged or all(one.has_put(key, numbers) for one in found.shared) else (digest, (0,), text)
 
 
+def _is_long(text: str) -> bool:
+    return len(text) > _MOST_CHARS or text.count("\n") > _MOST_LINES
+
+
 def _passages(text: str) -> Iterable[Passage]:
-    if len(text) > _MOST_CHARS or text.count("\n") > _MOST_LINES:
-        return [_as_one(text)]
-    return passages.split(text)
+    if not _is_long(text):
+        return passages.split(text)
+    return passages.sections(text) if text.count("\n#") <= _MOST_LINES else [_as_one(text)]
 
 
 def _as_one(text: str) -> Passage:
@@ -345,7 +349,7 @@ def _parts(one: Passage) -> Iterable[Passage]:
 def _added(before: str, after: str) -> str:
     """The part of ``after`` whose passages may be new: a block added below the title, or all of it."""
     added = after.removeprefix(before).lstrip("\n")
-    if not before or len(added) >= len(after) or not added.startswith("## "):
+    if not before or len(added) >= len(after) or not added.startswith("## ") or _is_long(after):
         return after
     title = before[before.rfind("\n# ") + 1 :] if "\n# " in before else before
     return (title.partition("\n")[0] + "\n\n" if title.startswith("# ") else "") + added

@@ -163,14 +163,11 @@ class Store(store.Store):
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document exists and agents may have nothing of it, as of a damaged one. Raises: Unavailable."""
-        try:
+        with suppress(Corrupt):
             document = self.read(name) if self.provenance.withholds else None
-        except Corrupt:
-            return True
-        if document is None:
-            return False
-        sifted = self.sifted(document)
-        return bool(sifted.withheld) and not sifted.text.strip("+\n")
+            text, withheld = self.sifted(document) if document else ("", ())
+            return bool(withheld) and not text.strip("+\n")
+        return True
 
     def withheld_in(self, name: str) -> int:
         """The number of passages withheld from agents. Raises: Corrupt, Unavailable."""
