@@ -11,7 +11,7 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, FlushRefused, HoldfastError, NotFound
+from holdfast.errors import ConfigError, FlushRefused, HoldfastError
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
@@ -20,10 +20,10 @@ from holdfast.text.lazy import log
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import size
 from holdfast_app.project_settings import files
-from holdfast_app.sessions.lookup import begun, short
+from holdfast_app.sessions.lookup import begun, unknown
 from holdfast_app.trust import statefolders
 from holdfast_cli.command import argument, one_of
-from holdfast_cli.problem import UsageError, did_you_mean
+from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
@@ -214,26 +214,16 @@ def require_session(memory: Holdfast, session_id: str, payload: Payload | None =
     session_id = memory.services.gate.identifier(session_id)
     if begins:
         return session_id
-    unknown = no_session(memory, session_id)
+    error = unknown(memory, session_id)
     if payload is None:
-        raise unknown
+        raise error
     names = ", ".join(f"`{name}`" for name in missing)
     raise FlushRefused(
         f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
-        next_step=how_to_give(missing) if len(missing) <= _FEW else unknown.next_step,
+        next_step=how_to_give(missing) if len(missing) <= _FEW else error.next_step,
         missing=missing,
         target="payload",
     )
-
-
-def no_session(memory: Holdfast, session_id: str) -> NotFound:
-    """The error for an unknown session, with the id that was probably meant."""
-    session_id, known = memory.services.gate.identifier(session_id), memory.sessions()
-    step = "`holdfast sessions` lists the sessions."
-    if statefolders.apart(memory.services.root, memory.services.state):
-        step = "It may be in state that was put aside: `holdfast trust --adopt-state` shows it."
-    step = did_you_mean(session_id, [*known, *map(short, known)], "--session {}", otherwise=step)
-    return NotFound(f"There is no session {session_id!r}.", next_step=step)
 
 
 def how_to_give(missing: tuple[str, ...]) -> str:

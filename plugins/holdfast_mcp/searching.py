@@ -36,7 +36,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         arguments.get("question", ""),
         limit=arguments.get("limit", 10),
         kinds=[kind] if kind else [],
-        session=resolve(memory, session) if session else "",
+        session=session or "",
         since=arguments.get("since"),
         until=arguments.get("until"),
     )

@@ -19,6 +19,7 @@ from holdfast_app.search import KINDS, answer, dates, index, rank, records, vect
 from holdfast_app.search.answer import Asked
 from holdfast_app.search.hits import Hits, SearchHit, excerpts, of_entries, served
 from holdfast_app.search.rank import Ranked
+from holdfast_app.sessions import lookup
 from holdfast_app.trust import provenance
 from holdfast_app.trust.seen import projects
 
@@ -44,19 +45,19 @@ def search(
     ``question`` is words or a sentence, in any language. ``kinds``: :data:`holdfast_app.search.KINDS` (none: all).
     ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either leaves out
     undated content. Without them, the days that the question names narrow the search.
-    Raises: BadValue for unusable arguments; Unavailable.
+    Raises: BadValue for unusable arguments; NotFound for an unknown session; Unavailable.
     """
     must_be(Iterable, kinds, "kinds")
     chosen = tuple(kinds)
     must_be_whole(limit, "limit", 1)
     must_be(str, session, "session")
+    session = lookup.resolve(memory, session) if session else ""
     if unknown := [kind for kind in chosen if kind not in KINDS]:
         raise BadValue("kinds", f"{unknown[0]!r} is not one of {', '.join(KINDS)}")
     question = " ".join(question.split()) if isinstance(question, str) else ""
     asked = question[:_QUESTION]
     if not words.asked(asked):
-        step = "Give at least one word, like `certificate`."
-        raise BadValue("question", "contains no word to search", next_step=step)
+        raise BadValue("question", "contains no word to search", next_step="Give one or more, like `certificate`.")
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
 

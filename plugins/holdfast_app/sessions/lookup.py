@@ -6,10 +6,12 @@ from typing import Any, Final
 from holdfast import Holdfast
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.journal import safety
+from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
+from holdfast_app.trust import statefolders
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
@@ -25,7 +27,7 @@ def resolve(memory: Holdfast, given: str) -> str:
     """The session with the id ``given``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
     if found := begun(memory, given):
         return found
-    raise _unknown(memory, given)
+    raise unknown(memory, given)
 
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:
@@ -97,7 +99,7 @@ def messages(
     """
     journal = Journal(memory.services.state, session)
     if not journal.exists():
-        raise _unknown(memory, session)
+        raise unknown(memory, session)
     first, to = _dropped(journal) if dropped else (0, journal.size())
     entries = (entry for entry in journal.of_kinds("message") if first <= entry.start < to)
     found = list({entry.record["id"]: entry.record for entry in entries}.values())
@@ -124,6 +126,12 @@ def _dropped(journal: Journal) -> tuple[int, int]:
     return (ends[-2], ends[-1]) if ends[1:] else (0, journal.size())
 
 
-def _unknown(memory: Holdfast, session: str) -> NotFound:
-    why = f"There is no session {memory.services.gate.identifier(session)!r}. {memory.config.retention.of_turns}"
-    return NotFound(why, next_step="`holdfast sessions` lists the sessions.")
+def unknown(memory: Holdfast, session: str) -> NotFound:
+    """The error for an unknown session, with the id that was probably meant."""
+    session, known = memory.services.gate.identifier(session), memory.sessions()
+    step = f"`holdfast sessions` lists the sessions. {memory.config.retention.of_turns}"
+    if statefolders.apart(memory.services.root, memory.services.state):
+        step = "It may be in state that was put aside: `holdfast trust --adopt-state` shows it."
+    if near := nearest(session, [*known, *map(short, known)]):
+        step = f"Did you mean `{near}`?"
+    return NotFound(f"There is no session {session!r}.", next_step=step)

@@ -17,14 +17,13 @@ from holdfast_app.history.importing import take_all
 from holdfast_app.printable import size
 from holdfast_app.privacy.purge import PurgeReport, ScrubReport
 from holdfast_app.privacy.transforms import Changed, Left
-from holdfast_app.sessions.lookup import begun
+from holdfast_app.sessions.lookup import begun, unknown
 from holdfast_app.transfer import portable
 from holdfast_app.transfer.exporting import import_archive
 from holdfast_app.transfer.migrate import migrate_project
 from holdfast_cli.command import CONFIRMED, DRY_RUN, Answer, Call, Command, argument, flag, one_of, session_id
 from holdfast_cli.imports import bundle, content, foreign, taken
 from holdfast_cli.problem import UsageError
-from holdfast_cli.saving import no_session
 from holdfast_cli.stdin import confirmed, read_text
 from holdfast_cli.terminal import Term
 
@@ -186,7 +185,7 @@ def purge(call: Call) -> Answer:
         )
         # A purged session has no journal, but the same command completes an interrupted purge.
         if args.session and not known and report.clean and not any(report.counts.values()):
-            raise no_session(call.memory, args.session)
+            raise unknown(call.memory, args.session)
         return report
 
     return _forgotten(call, purged, lambda report: count(sum(report.counts.values()), "item"), "forgotten")

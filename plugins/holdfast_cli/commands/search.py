@@ -9,7 +9,7 @@ from holdfast_app.printable import some
 from holdfast_app.search import KINDS, index
 from holdfast_app.search.answer import in_short, said, when
 from holdfast_app.search.hits import Hits, SearchHit
-from holdfast_app.sessions.lookup import resolve, short
+from holdfast_app.sessions.lookup import short
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, picked, positive, session_id
 from holdfast_cli.terminal import Term, home_short
 
@@ -54,7 +54,7 @@ def search(call: Call) -> Answer:
 
         found = everywhere(memory, question, **options)
     else:
-        found = memory.search(question, session=resolve(memory, args.session) if args.session else "", **options)
+        found = memory.search(question, session=args.session or "", **options)
     table = picked(found, "unread", "corrected", "warning", "days", "outside")
     table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
     kept = memory.config.retention.of_turns

@@ -119,7 +119,7 @@ def test_purge__unknown_session__is_an_error_that_names_the_nearest(said, given,
     result = said("purge", "--session", given, last)
     assert result.code == 1
     near = "s1" if given == "s11" else LONG[:20]
-    assert f"There is no session '{given}'. next: Did you mean `--session {near}`?" in " ".join(result.err.split())
+    assert f"There is no session '{given}'. next: Did you mean `{near}`?" in " ".join(result.err.split())
 
 
 def test_purge__name_that_begins_another_one__leaves_the_other(said):

@@ -10,6 +10,7 @@ from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
+from holdfast.errors import NotFound
 from holdfast.storage import Capability, Hit, HitKind
 from holdfast_app.search import dates, index
 from holdfast_cli import main
@@ -97,6 +98,8 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock):
     clock.tick(days=10)
     memory.session("later").add("user", "the new plan", message_id="n0")
     assert places(memory, "plan", session="later") == ["n0"]
+    with pytest.raises(NotFound, match="Did you mean `later`"):
+        memory.search("plan", session="latr")
     assert places(memory, "plan", since=NOW.replace(day=25)) == ["n0"]
     assert places(memory, "plan", until=NOW.replace(day=25)) == ["m0"]
     assert len(places(memory, "plan", limit=1)) == 1
