@@ -20,7 +20,7 @@ from holdfast.plugin import discovery
 
 PAYLOAD = done("Fix the login")
 BROKEN = {
-    "broken": "raise RuntimeError('out of order')\n",
+    "broken": "raise RuntimeError('out of order: password=hunter2-Xk49qLw')\n",
     "misspelt": "from holdfast.hooks import hookimpl\n@hookimpl\ndef on_flsh(payload, receipt):\n    return None\n",
 }
 
@@ -126,6 +126,7 @@ def test_plugin__not_usable__one_clear_line_gates_closed_and_the_rest_works(
         listed = listing(installed, project)
         assert status in line_of(listed, plugin)
         assert reason in " ".join(listed.split())
+        assert "hunter2" not in listed + done.stderr
         loaded = installed.run("holdfast", "load", cwd=project)
         assert ("Fix the login" in loaded.stdout) is (loaded.returncode == 0) is (plugin != "broken")
     shown = installed.run("holdfast", "show", cwd=project)

@@ -68,8 +68,8 @@ class PluginManager:
             except PluginError as error:
                 kind, fix = ("missing", "Install") if isinstance(error, PluginNotFound) else ("failed", "Repair")
                 several = sum((one.group, one.name) == (PLUGINS, plugin.name) for one in found) > 1
-                step = f"{fix} it, or set `[plugins.{plugin.name}] enabled = false`."
-                row = row._replace(status=kind, reason=error.message, step=error.next_step if several else step)
+                step = error.next_step if several else f"{fix} it, or set `[plugins.{plugin.name}] enabled = false`."
+                row = row._replace(status=kind, reason=self._masked(error.message), step=step)
             self.statuses.append(row)
         self.statuses.sort()
 
