@@ -65,7 +65,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         must_be_whole(cost := count(text), "what the counter returned")
         return cost <= max_tokens
 
-    return _fitted(head, lines, framed, fits)
+    return _fitted(head, lines, framed, fits) if max_tokens else ""
 
 
 def fact_line(fact: Fact) -> str:

@@ -58,8 +58,9 @@ def test_prompt__parts_missing__left_out_with_one_blank_line_between(memory):
 
 @pytest.mark.req("R067", "R068", "R069")
 @pytest.mark.parametrize("count", [tokens, len])
-def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memory, count):
+def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memory, count, caplog):
     fill(memory)
+    assert (memory.prompt(0, counter=count), caplog.text) == ("", "")
     full = memory.prompt()
     head = full.split("\n\nFacts:")[0]
     seen = set()
