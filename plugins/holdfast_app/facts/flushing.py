@@ -103,7 +103,8 @@ class FlushedFacts(FactService):
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         asked = work_off(self._services, first=queued)
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
-        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        earlier = (one for one in receipt.warnings if not any(again.startswith(one) for again in asked.failures))
+        receipt = evolve(receipt, warnings=(*earlier, *asked.failures))
         if mine:
             receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
         return receipt
