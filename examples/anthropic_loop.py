@@ -111,4 +111,6 @@ def main(root: str, requests: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: python examples/anthropic_loop.py FOLDER REQUEST...")
     main(sys.argv[1], sys.argv[2:])

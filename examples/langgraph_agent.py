@@ -90,4 +90,6 @@ def main(root: str) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: python examples/langgraph_agent.py FOLDER")
     main(sys.argv[1])

@@ -71,6 +71,8 @@ OPENAI_TURNS = (
 @pytest.mark.skipif(find_spec("openai") is None, reason="holdfast-memory[openai] is not installed")
 @pytest.mark.req("R184", "R083", "R171")
 def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project):
+    with pytest.raises(AssertionError, match=r"usage: python examples/openai_loop\.py FOLDER"):
+        run("openai_loop.py")
     with ModelServer().answers(*OPENAI_TURNS) as server:
         done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", **openai(server))
         assert "compacted: 4 messages are in the files now" in done.stdout
