@@ -249,9 +249,9 @@ class StoreFolder:
         """Raises: Corrupt for the first folder on the way to ``name`` that is missing, or a file."""
         above = [one for one in paths.upwards(os.path.dirname(os.path.join(self.folder, name))) if self.holds(one)]
         if spoiled := next((one for one in reversed(above) if not os.path.isdir(one)), ""):
-            what = "not a folder" if os.path.lexists(spoiled) else "missing"
+            what, first = ("not a folder", "Move it away. ") if os.path.lexists(spoiled) else ("missing", "")
             step = "Restore the folder from a copy or from git, or make an empty one, then try again."
-            raise Corrupt(f"{self.shown(spoiled)!r} is {what}.", next_step=step)
+            raise Corrupt(f"{self.shown(spoiled)!r} is {what}.", next_step=first + step)
 
     def check_inside(self, folder: str) -> None:
         """Raises: Refused when a symbolic link takes ``folder`` out of the project."""

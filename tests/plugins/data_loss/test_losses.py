@@ -110,7 +110,7 @@ def test_losses__folder_replaced_by_a_file__named_once_and_nothing_is_accepted_a
     (flushed / "memory").rename(flushed / "away")
     (flushed / "memory").touch()
     [loss] = data_loss.every(memory.services)
-    assert loss.message == "'.holdfast/memory' is not a folder."
+    assert (loss.message, loss.next_step[:12]) == ("'.holdfast/memory' is not a folder.", "Move it away")
     assert not any(done.repaired for done in mending.mend(memory.services, [loss]))
     assert "memory/dreams/2026-11-20.md" in memory.store.provenance.stored()
 
