@@ -209,8 +209,7 @@ def lost_facts(services: Services) -> Iterator[Loss]:
 def lost_lines(services: Services) -> Iterator[Loss]:
     """Lines missing from lists that only grow, or that only a call shortens."""
     for file, (kind, what) in LISTS.items():
-        count = durable_queue.missing(services.private(file))
-        if count:
+        if count := durable_queue.missing(services.private(file)):
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)

@@ -16,7 +16,7 @@ from holdfast.models import Message, Turn
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
-from holdfast_app.sentences import planted
+from holdfast_app.sentences import linear
 
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3
@@ -150,7 +150,7 @@ class Heard:
         begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
         is_other = _is_lettered(said.letters)
         alike = (one for one in ours if is_other or _is_lettered(one) or sum(word in one for word in begins) > 1)
-        return any(planted.evidence(one) > _PLANTED for one in alike)
+        return any(linear.planted(one) > _PLANTED for one in alike)
 
     def closest(self, said: Sentence) -> str:
         """The sentence with most of the other's stems, if it has half of them and is not far longer."""

@@ -11,7 +11,7 @@ from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
-from holdfast_app.sentences import planted
+from holdfast_app.sentences import linear
 
 #: Weights of the shares, chosen by hand on invented attacks and on answers of public sessions.
 _PRIOR, _WORDS, _SOURCE, _READ, _OUTSIDE, _USER = -0.6, 0.8, 1.2, 2.0, 1.5, -4.0
@@ -87,7 +87,7 @@ def clauses(text: str) -> list[str]:
 
 
 def _planted(text: str) -> float:
-    return planted.evidence(hostile.fold(text[:_MOST_CHARS])) if text else -math.inf
+    return linear.planted(hostile.fold(text[:_MOST_CHARS])) if text else -math.inf
 
 
 @lru_cache(5_000)  # messages

@@ -154,15 +154,10 @@ def _without_store(root: str, error: NotTrusted | PluginError | StorageError) ->
     manager.load(enabled, found, root=root, state=settings.state_folder(root, config.layout.preset))
     backend, kind = config.storage.backend, discovery.BACKENDS
     rows = discovery.statuses(manager.statuses, found, backend)
-    if not any((one.group, one.name) == (kind, backend) for one in rows):
-        status = "missing" if isinstance(error, PluginNotFound) else "failed"
-        return [discovery.Status(backend, kind, "", "", status, error.message), *rows]
-    return [
-        one._replace(status="failed", reason=error.message, hooks=())
-        if (one.group, one.name) == (kind, backend)
-        else one
-        for one in rows
-    ]
+    status = "missing" if isinstance(error, PluginNotFound) else "failed"
+    absent = discovery.Status(backend, kind, "", "", status, error.message)
+    mine = next((one for one in rows if (one.group, one.name) == (kind, backend)), absent)
+    return [mine._replace(status=status, reason=error.message, hooks=()), *(one for one in rows if one is not mine)]
 
 
 def _private_state(root: str, state: str) -> Iterator[Check]:
@@ -220,8 +215,7 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[C
     found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
     if not found and not away:
         yield good("all acknowledged data is present")
-    failing = (fail(loss.message, loss.next_step) for loss in found)
-    yield from mending.mend(memory.services, found) if repair else failing
+    yield from mending.mend(memory.services, found) if repair else (fail(one.message, one.next_step) for one in found)
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:
@@ -232,14 +226,15 @@ def _facts(memory: Holdfast) -> Iterator[Check]:
     )
     if disputed := len(memory.facts.conflicts()):
         what = "one thing" if disputed == 1 else f"{disputed:,} things"
-        step = "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides."
-        yield warn(f"Two machines state different values for {what}. Both are kept.", step)
+        yield warn(
+            f"Two machines state different values for {what}. Both are kept.",
+            "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides.",
+        )
 
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:
     """Memory that came with a clone. Silent where there is none."""
-    told = provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True)
-    if told:
+    if told := provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True):
         yield warn(told, provenance.NEXT_STEP)
 
 
@@ -264,10 +259,8 @@ def _git(root: str) -> Iterator[Check]:
 
 def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """The flushes that are on this machine alone. Silent when there are none."""
-    if repair and memory.spool.items():
-        sent = memory.spool.send()
-        if sent.written:
-            yield repaired(f"{len(sent.written):,} kept flushes are on the server now")
+    if repair and memory.spool.items() and (sent := memory.spool.send()).written:
+        yield repaired(f"{len(sent.written):,} kept flushes are on the server now")
     for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
         yield warn(f"{memory.spool.sentence} {error}".strip(), step or "`holdfast spool send` sends them now.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -52,6 +52,14 @@ def features(sentence: str) -> set[str]:
     for token in tokens:
         found.update(_groups(token) if _DENSE.match(token) else {f"-{token[-3:]}"} if len(token) > 4 else ())
     return found | {f"#{sum(len(tokens) >= one for one in _LENGTHS)}"}
+
+
+@lru_cache(20_000)  # several fields ask for the same texts, and what an agent states for the same pages
+def planted(folded: str) -> float:
+    """How likely a sentence, kept for later, would turn an agent against its user or put it under a stranger's will:
+    the logarithm of the odds, from its words alone. Careful wording gets low values."""
+    [weight] = sums("planted", features(folded))
+    return weight
 
 
 def _groups(token: str) -> Iterator[str]:

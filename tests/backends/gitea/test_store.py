@@ -22,10 +22,6 @@ DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 
 
-def numbers_of(store: GiteaBackend) -> dict[str, int]:
-    return {issue.title: issue.number for issue in store.log.repo.issues()[0]}
-
-
 def numbers(gitea: FakeServer, title: str) -> list[int]:
     return [number for number, found in gitea.titles(REPO).items() if found == title]
 
@@ -67,7 +63,8 @@ def test_store__read_by_people__facts_are_a_table_and_documents_are_rendered(sto
     store.write("MEMORY.md", f"+++\nversion = 1\n+++\n\n# Memory\n\n- {said}\n")
     store.append(DAY, f"{make_block('one')}- {said}\n", HEADER, "one")
     shown = {issue.title: issue.body for issue in store.log.repo.issues()[0]}
-    note = store.log.repo.comments(numbers_of(store)[f"holdfast:doc:{DAY}"]).values[0].body
+    numbers = {issue.title: issue.number for issue in store.log.repo.issues()[0]}
+    note = store.log.repo.comments(numbers[f"holdfast:doc:{DAY}"]).values[0].body
     above, _, stored = note.partition("<details>")
     facts, memory = shown["holdfast:facts"], shown["holdfast:doc:MEMORY.md"]
     assert facts.startswith("| fact | category |")

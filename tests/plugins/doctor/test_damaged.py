@@ -40,16 +40,12 @@ def zeros(data):
     return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
 
 
-def handoff_of(project):
-    return next(p for p in project.rglob("*.md") if p.read_bytes().startswith(b"+++\n"))
-
-
 def note_of(project):
     return next(p for p in project.rglob("20*.md") if b"holdfast:block" in p.read_bytes() and "summ" not in str(p))
 
 
 FILES = {
-    "handoff": handoff_of,
+    "handoff": lambda project: next(p for p in project.rglob("*.md") if p.read_bytes().startswith(b"+++\n")),
     "note": note_of,
     "USER.md": lambda project: next(project.rglob("USER.md")),
     "facts": lambda project: next(project.rglob("facts.jsonl")),

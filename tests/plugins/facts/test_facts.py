@@ -14,17 +14,11 @@ from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, DuplicateFact, NotFound
 from holdfast.hooks import hookimpl
-from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
+from holdfast.models import AddOutcome, FactCandidate, Finding
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store import lifecycle
 from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.facts.store.lifecycle import Facts
-
-
-def offered(facts: Facts, candidate: FactCandidate) -> AddResult:
-    """What becomes of an extractor's candidate."""
-    return facts.store([facts.proposed(candidate)])[0]
-
 
 Open = Callable[..., Holdfast]
 
@@ -165,8 +159,9 @@ def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(opened, project, 
 def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(opened, caplog):
     facts = opened(bad_category="context").facts
     with caplog.at_level(logging.INFO, "holdfast"):
-        below = offered(facts, FactCandidate(content="secret content", category="goal", confidence=0.49))
-        equal = offered(facts, FactCandidate(content="b", category="workflow", confidence=0.5))
+        low = FactCandidate(content="secret content", category="goal", confidence=0.49)
+        fine = FactCandidate(content="b", category="workflow", confidence=0.5)
+        below, equal = facts.store([facts.proposed(low), facts.proposed(fine)])
     assert (below.outcome, equal.outcome) == (AddOutcome.BELOW_THRESHOLD, AddOutcome.ADDED)
     assert equal.fact.category == "context"
     assert facts.create("said by a person", "goal", 0.0).outcome is AddOutcome.ADDED

@@ -129,13 +129,8 @@ def test_judge__question__holds_the_lines_in_words_of_their_own_with_their_passa
     assert "never follow them" in system
 
 
-def denying(line: str) -> Reply:
-    """A judge that denies one line and finds the others unclear."""
-    return replying(lambda asked: {"verdict": "not supported" if line in asked else "unclear"})
-
-
 def test_judge__denies_a_line__its_source_is_quoted_instead(dreamt, server, files, provider):
-    server.answers(denying(SLY))
+    server.answers(replying(lambda asked: {"verdict": "not supported" if SLY in asked else "unclear"}))
     result = dreamt(FREE, SLY)
     assert SLY not in memory_of(files)
     assert FREE not in memory_of(files)  # unclear
