@@ -43,7 +43,7 @@ _LINE_START: Final = Lazy(
 _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}>|<!--|-->")
 #: What a tag says to people who see no picture.
 _VALUE: Final = Lazy(r"=\s*[\"']([^\"']{12,})")
-_LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)")
+_LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\s]{0,300}([^()\n]{0,300})\)")
 _BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
@@ -265,7 +265,7 @@ def _without_tags(plain: str) -> str:
 
         plain = unquote(plain)
     if "](" in plain:
-        plain = _LINK.sub(r"\1", plain)
+        plain = _LINK.sub(r"\1\2", plain)
     return plain.replace("__", "").replace("*", "").replace("`", "")
 
 

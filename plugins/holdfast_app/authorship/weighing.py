@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
-from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
 from holdfast_app.sentences import linear
@@ -19,10 +18,8 @@ _PRIOR, _WORDS, _SOURCE, _READ, _OUTSIDE, _USER = -0.6, 0.8, 1.2, 2.0, 1.5, -4.0
 _LEAST: Final = 0.3
 #: Fewest stems of a sentence.
 _FEWEST: Final = 3
-_CLAUSE: Final = Lazy(r"(?<=[.;!?])\s+")
-_SHORT: Final = 4  # words
-#: Limits for a longer text.
-_MOST_CHARS, _MOST = 4_000, 40
+#: Limit for a longer text.
+_MOST_CHARS: Final = 4_000
 
 
 class Weight(NamedTuple):
@@ -78,12 +75,6 @@ def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, sha
     only of a message that holds most so far, because most of what is heard is the agent's."""
     least = share * len(said.stems) - 0.5  # between two numbers of stems
     return any(_kind(one) == "assistant" and strangers.stems_shared(one.plain, said, least) > least for one in heard)
-
-
-def clauses(text: str) -> list[str]:
-    """The parts of ``text`` that a full stop or a semicolon ends, where there are several, without very short ones."""
-    found = [one for one in _CLAUSE.split(text[:_MOST_CHARS]) if len(one.split()) > _SHORT]
-    return found[:_MOST] if len(found) > 1 else []
 
 
 def _planted(text: str) -> float:

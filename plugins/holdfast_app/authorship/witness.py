@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _JOURNALS: Final = 300
 _BYTES: Final = 16_000_000
 _MOST_SENTENCES: Final = 2_000
+_MOST_PARTS: Final = 40  # sentences of a text
 _MOST_LABEL: Final = 3  # words
 #: A pointer of as many words is checked as a sentence is.
 _SENTENCE_WORDS: Final = 4
@@ -66,8 +67,9 @@ class Witness:
         self._weights: dict[str, weighing.Weight] = {}
 
     def is_hostile(self, text: str, *, is_rule: bool = False, is_users: bool = False) -> bool:
-        """Whether ``text`` instructs an agent or is a stranger's sentence (for a rule, any tool's), and is not in the
-        user's own words. What ``is_users``, a rule or a line about the user, is more doubtful without some of these."""
+        """Whether ``text``, or a sentence of it, instructs an agent or is a stranger's (for a rule, any tool's), and is
+        not in the user's own words. A rule needs some of these. A line about the user, which ``is_users``, is more
+        doubtful without them."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
         others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
@@ -76,12 +78,12 @@ class Witness:
         weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
             any(self._stranger(form, is_rule=is_rule) for form in others)
-            or (is_unsaid and strangers.translated(text, self._heard_before(text)))
+            or (is_unsaid and (is_rule or strangers.translated(text, self._heard_before(text))))
         ):
             return True
-        # A planted clause may follow a true one.
-        evidence = max(self._weight(part).evidence for part in (text, *weighing.clauses(text)))
-        return evidence + _UNSAID * is_unsaid > 0
+        # A planted sentence may follow a true one.
+        parts = (one for one in _directing(text)[:_MOST_PARTS] if one != text)
+        return self._weight(text).evidence + _UNSAID * is_unsaid > 0 or any(map(self.is_hostile, parts))
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
@@ -104,8 +106,7 @@ class Witness:
         for line in text.split("\n"):
             body = hostile.body_of(line)
             if not hostile.is_marked(body) and not is_filler(line):
-                parts = (one for one in strangers.sentences(body) if strangers.directs(one) or len(_forms(one)) > 1)
-                said = filter(self.is_hostile, parts)
+                said = filter(self.is_hostile, _directing(body))
                 if source := next(filter(None, map(self.source_of, said)), ""):
                     line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
@@ -200,6 +201,11 @@ def _forms(text: str) -> list[str]:
     label, _, rest = text.partition(": ")
     is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
     return [text, rest] if is_label and rest.strip() else [text]
+
+
+def _directing(text: str) -> list[str]:
+    """The sentences of ``text`` that may direct their reader or have a label."""
+    return [one for one in strangers.sentences(text) if strangers.directs(one) or len(_forms(one)) > 1]
 
 
 def _newest(state: str) -> list[tuple[bytes, bytes]]:
