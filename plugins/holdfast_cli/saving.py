@@ -153,8 +153,7 @@ def _flags(args: Namespace) -> dict[str, Any]:
     data |= {name: _list(given[option]) for option, (name, _) in LISTS.items() if option in given}
     if "mutation" in given:
         data["state_mutations"] = [_mutation(text) for text in _list(given["mutation"])]
-    handoff = {key: given[dest] for dest, (key, _) in HANDOFF.items() if dest in given}
-    if handoff:
+    if handoff := {key: given[dest] for dest, (key, _) in HANDOFF.items() if dest in given}:
         data["handoff"] = handoff
     lines = {name: _list(given[name]) for name in ("memory", "user") if name in given}
     if args.curated and lines:

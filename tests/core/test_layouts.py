@@ -16,12 +16,6 @@ DAY = date(2026, 11, 21)
 CURATED_DECISION = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers short answers"]}
 
 
-def open_with(project: Path, clock, settings: str) -> Holdfast:
-    (project / "holdfast.toml").write_text(f'zone = "UTC"\n{settings}\n{NO_PLUGINS}')
-    trusted(project)
-    return Holdfast.open(project, clock=clock)
-
-
 def documents(project: Path) -> set[str]:
     found = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
     return {name for name in found if "/state/" not in name and name != "holdfast.toml"}
@@ -49,7 +43,9 @@ handoff = "{home}/next.md"
 def test_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(
     project, clock, payload, settings, config, home, note, handoff
 ):
-    with open_with(project, clock, f'[layout]\npreset = "timmy"\n{settings}') as memory:
+    (project / "holdfast.toml").write_text(f'zone = "UTC"\n[layout]\npreset = "timmy"\n{settings}\n{NO_PLUGINS}')
+    trusted(project)
+    with Holdfast.open(project, clock=clock) as memory:
         memory.session("s").flush(payload(curated=CURATED_DECISION))
         assert documents(project) == {
             *(f"{config}/memories/{name}" for name in ("MEMORY.md", "USER.md", "facts.jsonl")),

@@ -88,11 +88,12 @@ class FlushedFacts(FactService):
                 ids = {m.id for m in said}
                 Queue(services.state).flushed(session, ids, flush)
                 add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
-            results = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored).stated
+            found = found._replace(failed={})  # these are retried
+            done = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored)
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
             return queued, (f"These messages' facts could not be stored: {error}",)
-        return queued, _unstored(payload, results)
+        return queued, (*_unstored(payload, done.stated), *done.failures)
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> list[str]:
         """Queue the messages for every extractor, because the store's server did not take the flush. Returns the queued
@@ -261,8 +262,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
         said = {plugin: _summary(services, extraction, heard) for plugin, extraction in found.results}
         queues.note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
         # The flush may have run during the extraction.
-        flush = item.flush or next((one.flush for one in queue.items() if one.id == item.id), "")
-        if flush:
+        if flush := item.flush or next((one.flush for one in queue.items() if one.id == item.id), ""):
             result = evolve(result, summaries=add_summaries(services, item.source, {*item.covers}, flush, item.since))
     if not found.failed:
         queue.remove([item.id])

@@ -56,8 +56,7 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
     Raises: BadValue for an unknown section, and for a section whose value is not a string; Refused and PluginError
     from the gate; Conflict, Unavailable.
     """
-    unknown = sorted(set(changes) - set(ANCHORS))
-    if unknown:
+    if unknown := sorted(set(changes) - set(ANCHORS)):
         raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
     # Cleaned first: two lines can be one once their control characters are replaced.
     lines = {name: "\n".join(_joined("", clean(text))) for name, text in _checked(changes).items()}

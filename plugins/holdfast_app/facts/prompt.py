@@ -136,8 +136,7 @@ def _head(services: Services) -> str:
 
     known, blocks = profile.load(services, recalled=True), []
     for title, names in (_USER, _HISTORY):
-        said = [(profile.ANCHORS[name], text) for name in names if (text := getattr(known, name)).strip()]
-        if said:
+        if said := [(profile.ANCHORS[name], text) for name in names if (text := getattr(known, name)).strip()]:
             blocks.append("\n".join([title, *(f"- {anchor}: {one_line(text)}" for anchor, text in said)]))
     try:
         return services.gate.admit("\n\n".join(blocks), surface=Surface.PROFILE).strip() if blocks else ""

@@ -79,8 +79,7 @@ class Rejected:
         ``reached`` see :func:`holdfast_app.records.blocks.in_order`."""
         count = 0
         for block, at in blocks.in_order(text, day, reached) if self._times else ():
-            gone = {f"- {label}: {item}" for _, label, item in block.lines if self.has(item, at)}
-            if gone:
+            if gone := {f"- {label}: {item}" for _, label, item in block.lines if self.has(item, at)}:
                 lines = block.text.split("\n")
                 count += sum(line in gone for line in lines)
                 text = text.replace(block.text, "\n".join("" if line in gone else line for line in lines), 1)

@@ -184,8 +184,7 @@ class Walk:
             return True
         if os.path.exists(marker):
             self.file(marker)
-        count = self._rewrite(one, dry_run=self.dry_run)
-        if count:
+        if count := self._rewrite(one, dry_run=self.dry_run):
             self._note("journals", self._shown(one.path), count)
         return False
 
@@ -390,8 +389,7 @@ def last_said(one: Journal) -> datetime | None:
     last: datetime | None = None
     try:
         for entry in one.entries():
-            at = entry.record.get("at") or (entry.record.get("receipt") or {}).get("at")
-            if at:
+            if at := entry.record.get("at") or (entry.record.get("receipt") or {}).get("at"):
                 found = moment(at)
                 last = found if last is None else max(last, found)
     except (HoldfastError, ValueError, TypeError, AttributeError):

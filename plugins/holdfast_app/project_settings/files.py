@@ -30,8 +30,7 @@ def find_root(start: str | None = None) -> str:
     """
     if start == "":
         raise ConfigError("The project folder's name is empty.", next_step="Name a folder, or leave out `--root`.")
-    named = start or os.environ.get("HOLDFAST_ROOT")
-    if named:
+    if named := start or os.environ.get("HOLDFAST_ROOT"):
         root = os.path.realpath(os.path.expanduser(named))
         if not os.path.isdir(root):
             what = "is a file" if os.path.exists(root) else "does not exist"

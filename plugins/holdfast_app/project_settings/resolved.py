@@ -161,8 +161,7 @@ def needs_trust(key: str, value: object) -> bool:
 def require_places(found: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
-    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
-    if moved:
+    if moved := [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]:
         known = [key for key in moved if key in _table()]  # another key may be a sentence for the agent
         raise NotTrusted(
             f"{found.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",

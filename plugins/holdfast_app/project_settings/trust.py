@@ -73,8 +73,7 @@ def are_trusted(
     ``portable`` returns the settings that need trust if the user has set nothing. Their digest is the same on every
     machine, so ``HOLDFAST_TRUST`` may hold it if they cover all of ``settings``.
     """
-    named = os.environ.get(VARIABLE, "").strip()
-    if named:
+    if named := os.environ.get(VARIABLE, "").strip():
         everywhere = portable()
         if named == digest(everywhere) and all(key in everywhere for key in settings):
             return True

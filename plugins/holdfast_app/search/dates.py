@@ -79,8 +79,7 @@ class Span(NamedTuple):
 
 def moment(text: str, now: datetime) -> datetime:
     """The moment that ``3d`` (three days ago), ``2026-11-02`` or an ISO time names. Raises: ValueError."""
-    span = _SPAN.fullmatch(text.strip())
-    if span:
+    if span := _SPAN.fullmatch(text.strip()):
         return now - timedelta(hours=int(span[1]) * _HOURS[span[2]])
     at = datetime.fromisoformat(text.strip())
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)

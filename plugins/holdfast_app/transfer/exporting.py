@@ -83,8 +83,7 @@ class _Export:
         self._done.facts = self._write(archive.FACTS, map(_line, self._facts()))
         self._done.events = self._write(archive.EVENTS, map(_line, self._events()))
         for path in journals:
-            data = self._journal(path)
-            if data:
+            if data := self._journal(path):
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
         self._manifest()

@@ -145,8 +145,7 @@ class Seen:
     def add(self, kind: str, digests: Iterable[str], *, flush: bool = True) -> None:
         """Add to a list. Raises: Unavailable."""
         listed = self._lists[kind].read()
-        new = [one for one in dict.fromkeys(digests) if one not in listed]
-        if new:
+        if new := [one for one in dict.fromkeys(digests) if one not in listed]:
             self._make()
             # A line also begins with a line end, because a crash can leave the previous line without one.
             data = "\n" + "".join(f"{one}\n" for one in new)

@@ -128,8 +128,7 @@ def _forget(call: Call) -> Answer:
     gone = memory.facts.shown(stored)
     _say_gone(call.out, "forgotten", gone)
     for fact, shown in zip(stored, gone, strict=True) if not call.json else ():
-        places = [one.name for one in memory.purge(subject=fact.content, dry_run=True).changed]
-        if places:
+        if places := [one.name for one in memory.purge(subject=fact.content, dry_run=True).changed]:
             call.out.fill(f"Its words are still in {some(sorted(places, key=lambda name: name.startswith('.')))}.")
             call.out.next_step(f"`holdfast purge --subject {shlex.quote(shown.content)}` removes them there, too.")
     return Answer({"forgotten": [f.id for f in gone]}, error=_leave_nothing(memory))

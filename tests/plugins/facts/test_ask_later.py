@@ -22,6 +22,7 @@ class Model:
         self.seen: list[tuple[Any, ...]] = []
         self.look: Any = None
         self.error: Exception | None = None
+        self.category = "knowledge"
 
     @hookimpl
     def on_extract(self, turns):
@@ -31,7 +32,7 @@ class Model:
             self.seen.append(self.look())
         if self.error:
             raise self.error
-        fact = FactCandidate(content=f"They said {texts[0]}", category="knowledge", confidence=0.9)
+        fact = FactCandidate(content=f"They said {texts[0]}", category=self.category, confidence=0.9)
         return Extraction(summary=f"In short: {texts[0]}", facts=[fact], draft=Payload(objective="guessed"))
 
 
@@ -119,6 +120,15 @@ def test_flush__extractor_that_should_be_quick_hangs__flush_goes_on_without_it(o
     receipt = session.flush()
     assert ["longer than 0.05 s" in w for w in receipt.warnings] == [True]
     assert "**Objective:** hello" in note()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_flush__a_malformed_fact__is_counted_with_its_field(opened, at_once):
+    model = Model()
+    model.EXTRACTS_AT_ONCE, model.category = at_once, "infrastructure"
+    session = opened(model).session("s")
+    session.add("user", "hello")
+    assert session.flush().warnings == ("1 fact left out, for a bad `category` by test0.",)
 
 
 def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):

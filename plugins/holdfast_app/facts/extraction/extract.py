@@ -18,6 +18,7 @@ from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed,
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
+from holdfast.text.humanize import count
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
@@ -157,8 +158,14 @@ def settle(
         for candidate in extraction.facts
         if not (isinstance(candidate.content, str) and same_key(candidate.content) in said)
     ]
-    rejected = facts.rejected
-    offered = [_refused(one, heard, rejected) or facts.proposed(one, at) for _, one in named]
+    rejected, offered, malformed = facts.rejected, list[Value | AddResult](), Counter[str]()
+    for plugin, one in named:
+        try:
+            offered.append(_refused(one, heard, rejected) or facts.proposed(one, at))
+        except BadValue as error:
+            offered.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
+            malformed[f"left out, for a bad `{error.field}` by {plugin}"] += 1
+    failures += [f"{count(number, 'fact')} {why}." for why, number in malformed.items()]
     results = facts.store([*offered, *stated], stored)
     pairs = zip(named, results, strict=False)
     judged = [Judged(plugin=plugin, candidate=one, result=result) for (plugin, one), result in pairs]

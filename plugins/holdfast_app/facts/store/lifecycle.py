@@ -148,8 +148,8 @@ class Facts:
         return result
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
-        """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
-        that was earlier. Raises: PluginError."""
+        """A candidate's values, for :meth:`store`; the result for a refused one. ``at`` is when it was said, if that
+        was earlier. Raises: BadValue for a malformed one; PluginError."""
         rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
@@ -163,8 +163,8 @@ class Facts:
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
             content, source = self._admitted(content, source)
-        except (BadValue, Refused) as error:
-            logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
+        except Refused as error:
+            logger.info("a fact was skipped: refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip("."))
         return Value(content, category, confidence, source, at or self.services.clock(), () if at else None)
 
