@@ -101,6 +101,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
 def _settings(root: str) -> Iterator[Check]:
     resolved.load(root)
     yield good(files.raw(root)[1].removeprefix("The ") + " is valid")
+    yield from (warn(*one) for one in resolved.misspelt())
 
 
 def _installation() -> Iterator[Check]:

@@ -9,6 +9,7 @@ every event, so the settings' classes are imported only when a project sets one 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -207,6 +208,17 @@ def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
 def sentences(found: Resolved) -> tuple[str, ...]:
     """The notices as sentences that an agent may read."""
     return tuple(" ".join(notice) for notice in notices(found, names=False))
+
+
+def misspelt() -> Iterator[tuple[str, str]]:
+    """A sentence and its next step for each variable of the environment that is nearly a setting's."""
+    from holdfast.text.humanize import nearest
+
+    known = [f"HOLDFAST_{key.upper().replace('.', '__')}" for key in _table()]
+    for name in sorted(os.environ):
+        near = nearest(name, known, 0.9) if name.startswith("HOLDFAST_") and "__" not in name else ""
+        if near not in ("", name):
+            yield f"The variable {name} is not known, so it is ignored.", f"Did you mean {near}?"
 
 
 # assembly

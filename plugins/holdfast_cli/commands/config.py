@@ -66,6 +66,8 @@ def _listed(call: Call) -> Answer:
         out.note("warn", "not in force, because you have not trusted this project:")
         out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
         out.next_step("holdfast trust")
+    for one in [] if call.json else resolved.misspelt():
+        out.note("warn", " ".join(one))
     return Answer({"settings": chosen})
 
 

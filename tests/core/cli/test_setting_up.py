@@ -29,6 +29,9 @@ def test_init__in_the_home_folder__is_refused_unless_it_is_named(run, tmp_path, 
 def test_config__every_setting__with_where_it_comes_from(run, project, monkeypatch):
     (project / "holdfast.toml").write_text("zone = 'UTC'\n[plugins.offline]\nenabled = false\n")
     monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", "strict")
+    monkeypatch.setenv("HOLDFAST_FLUSH_POLICY", "strict")
+    for shown in (run("config").out, run("doctor").out):
+        assert "Did you mean HOLDFAST_FLUSH__POLICY?" in " ".join(shown.split())
     rows = {r["key"]: (r["value"], r["source"]) for r in run("config", "--json").json["settings"]}
     assert rows["zone"] == ("UTC", "holdfast.toml")
     assert rows["flush.policy"] == ("strict", "HOLDFAST_FLUSH__POLICY")
