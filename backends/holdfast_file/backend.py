@@ -160,8 +160,7 @@ class Documents:
 
     def _recover(self) -> None:
         """Finish or undo an append interrupted by a crash or a failed disk. The caller holds the lock."""
-        pending = intents.pending(self._place.intent)
-        if pending:
+        if pending := intents.pending(self._place.intent):
             try:
                 path = self._place.document(pending.name)
                 body = read_bytes(path, pending.name)

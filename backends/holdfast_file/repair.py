@@ -23,8 +23,7 @@ def damage(place: Place) -> Damage | None:
         return None
     if not data:
         return Damage(f"{place.facts} is empty because it was cut off.", FIX, data)
-    told = conflicts.described(place.facts, data.decode("utf-8", "replace"))
-    if told:
+    if told := conflicts.described(place.facts, data.decode("utf-8", "replace")):
         return Damage(told, FIX, data)
     mark = marks.read(os.path.join(place.state, marks.FILE))
     whole = data.rfind(b"\n") + 1

@@ -106,8 +106,7 @@ def check_tables(connection: sqlite3.Connection, shown: str, *, lenient: bool = 
             next_step="Use the version of holdfast that wrote it. This one changed nothing.",
         )
     found = set(connection.execute(_SCHEMA))
-    extra = [row for row in found - _expected() if not (lenient and row[0] in ("trigger", "view"))]
-    if extra:
+    if extra := [row for row in found - _expected() if not (lenient and row[0] in ("trigger", "view"))]:
         kind, name = min((str(row[0]), str(row[1])) for row in extra)
         raise Corrupt(
             f"{shown} has the {_plain(kind)} {_plain(name)!r}, which holdfast did not make in this form. It may hold a"

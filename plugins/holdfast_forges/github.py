@@ -220,8 +220,7 @@ class _Day:
             if not _in(pull["updated_at"], self._since):
                 continue
             runs = self._server.get(f"{repo}/commits/{pull['head']['sha']}/check-runs", per_page=100).data["check_runs"]
-            bad = [run for run in runs if run["conclusion"] in _BAD and self._now(run["completed_at"])]
-            if bad:
+            if bad := [run for run in runs if run["conclusion"] in _BAD and self._now(run["completed_at"])]:
                 said = f"checks failed: {', '.join(run['name'] for run in bad)}"
                 mine = self._is_operator(_login(pull["user"]))
                 at = max(run["completed_at"] for run in bad)

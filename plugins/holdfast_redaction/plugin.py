@@ -42,8 +42,7 @@ class Redaction:
 
     def __init__(self, context: PluginContext) -> None:
         settings = context.settings
-        unknown = sorted(set(settings) - set(_KEYS))
-        if unknown:
+        if unknown := sorted(set(settings) - set(_KEYS)):
             raise _wrong(", ".join(unknown), f"unknown; known are {', '.join(_KEYS)}")
         self._policy = _policy(settings.get("policy", {}), "policy")
         surfaces = settings.get("surfaces", {})

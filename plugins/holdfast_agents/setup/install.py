@@ -102,8 +102,7 @@ def _picked(call: Call) -> list[str]:
     sys.stderr.write(f"Found here: {listed}.\nInstall in which? [names; Enter for all] ")
     sys.stderr.flush()
     words = sys.stdin.readline().replace(",", " ").split()
-    unknown = [word for word in words if word not in CLIENTS]
-    if unknown:
+    if unknown := [word for word in words if word not in CLIENTS]:
         raise UsageError(f"{unknown[0]!a} is not a client.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
     return list(dict.fromkeys(words)) or names
 
