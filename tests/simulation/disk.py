@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from operator import attrgetter
@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 SECTOR = 512
+PASSING = getattr(os, "O_PATH", 0)
 _USER = os.geteuid() if hasattr(os, "geteuid") else 0
 #: Descriptors from here on are of this disk; lower ones are the real system's.
 FIRST_FD = 1 << 20
@@ -280,7 +281,10 @@ class Disk:
             if error.errno == errno.EIO:  # the kernel counts the lost pages as written
                 self.handle(fd).node.pending.clear()
             raise
-        node = self.handle(fd).node
+        handle = self.handle(fd)
+        node = handle.node
+        if handle.flags & PASSING:
+            raise _fail(errno.EBADF)
         if lies:
             return
         node.disk_mode = node.mode
@@ -373,6 +377,16 @@ class Disk:
         self.top, self._ino = _copy(top, {}), self._ino + 1000
         self._folders.clear()
 
+    def edit(self, path: str, gone: Iterable[str]) -> None:
+        """A person removes these texts, and a file in which nothing is left."""
+        above, name = self._split(path, None)
+        node, text = above.names[name], above.names[name].data.decode()
+        for one in gone:
+            text = text.replace(one, "")
+        node.data[:] = node.disk = text.encode()
+        if not text:
+            del above.names[name], above.disk_names[name]
+
     def cut_power(self, chance: Random, kind: str = "") -> None:
         """What was not synced is lost, kept, cut, full of holes or reordered. Nothing is open any more."""
         self.fds.clear()
@@ -400,6 +414,13 @@ class Disk:
             else:
                 node.disk = bytes(node.data) if all_kept else _left(node, chance)
                 node.data, node.pending = bytearray(node.disk), []
+
+
+def below(path: str, node: Node) -> Iterator[tuple[str, Node]]:
+    """The file or folder, and all in it."""
+    yield path, node
+    for name, one in node.names.items():
+        yield from below(f"{path}/{name}", one)
 
 
 def _copy(node: Node, copied: dict[Node, Node]) -> Node:

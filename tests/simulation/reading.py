@@ -42,8 +42,9 @@ OF_OPEN = {"next_action", "blocker", "blockers", "follow_ups", "needs_operator"}
 SHOWN = ("objective", "next_action", "branch", "blocker", "facts", "rejected", "artifacts", "follow_ups", "rules")
 
 
-def payload(token: str, fact: str) -> dict[str, Any]:
-    """What a client states. The number of its token decides which fields are empty; without a fact it lacks some."""
+def payload(token: str, fact: str, *, plain: bool = True) -> dict[str, Any]:
+    """What a client states. The number of its token decides which fields are empty; without a fact it lacks some.
+    A ``plain`` one only adds lines to MEMORY.md."""
     n = int(token[1:-1])
     table: dict[str, Any] = {
         "objective": f"Reach o{n}", "decisions": [f"Take {token}"], "next_step": f"Do n{n}",
@@ -52,6 +53,10 @@ def payload(token: str, fact: str) -> dict[str, Any]:
         "state_mutations": [{"kind": "status", "target": f"issue-{n}", "summary": f"is s{n}"}] if n % 4 == 1 else [],
         "curated": {"memory": [f"Know c{n}"]} if n % 5 == 2 else "none",
     }  # fmt: skip
+    if not plain and n % 5 == 4:
+        table["curated"] = {"user": [f"Like u{n}"]}
+    elif not plain and n % 10 == 7:
+        table["curated"]["memory"] = [{"text": f"Know c{n}", "replaces": "Know c2"}]
     if n % 7 == 3:
         table["work_open"] = False
     else:
@@ -65,10 +70,22 @@ def payload(token: str, fact: str) -> dict[str, Any]:
     return table
 
 
+#: Of a change of state, and of a line instead of another.
+FORMS = ("{kind} of {target}: {summary}", "{text} (instead of: {replaces})")
+#: Curated documents by field.
+DOCUMENTS = {"memory": "MEMORY.md", "user": "USER.md"}
+
+
 def items(stated: Any, name: str) -> list[str]:
     found = [] if stated == "none" else stated.get(name) or []
     found = [found] if isinstance(found, str) else found
-    return [one if isinstance(one, str) else f"{one['kind']} of {one['target']}: {one['summary']}" for one in found]
+    return [one if isinstance(one, str) else FORMS["replaces" in one].format(**one) for one in found]
+
+
+def curated(stated: Any, document: str) -> list[str]:
+    """The decided lines of that document."""
+    fields = [field for field, name in DOCUMENTS.items() if name == document]
+    return [f"- {one.partition(' (instead')[0]}\n" for field in fields for one in items(stated, field)]
 
 
 def body(stated: Mapping[str, Any]) -> str:
@@ -79,7 +96,7 @@ def body(stated: Mapping[str, Any]) -> str:
         for label, empty, name in rows:
             lines += [f"- {label}: {one}" for one in items(stated, name)] or [f"- {empty}: none"] * bool(empty)
         texts += ["\n".join([f"### {title}", "", *lines])] * bool(lines)
-    kept = [f"- memory: {one}" for one in items(stated["curated"], "memory")]
+    kept = [f"- {name}: {one}" for name in DOCUMENTS for one in items(stated["curated"], name)]
     texts.append("\n".join(["curated memory changes:", "", *kept]) if kept else "curated memory changes: none")
     return "\n\n".join(texts)
 
@@ -127,7 +144,7 @@ class Reader:
             wanted = body(stated) if "facts" in stated else block["body"]
             if (
                 (note, block["time"]) != (f"memory/{block['day']}.md", block["at"][11:16])
-                or (block["reason"] == "compaction") != (block[2] == "Trimmed Context")
+                or (block["reason"] in ("compaction", "trim")) != (block[2] == "Trimmed Context")
                 or not block["body"].startswith(wanted)
                 or not AFTER.fullmatch(block["body"][len(wanted) :])
             ):
@@ -153,7 +170,9 @@ class Reader:
             (note.replace("/", "/summaries/"), f"- **{one['kind']}** {one['target']}: {one['summary']}{source}")
             for one in stated.get("state_mutations", ())
         ]
-        lines += [("MEMORY.md", f"- {one}\n") for one in items(stated.get("curated", {}), "memory")]
+        lines += [(name, line) for name in DOCUMENTS.values() for line in curated(stated.get("curated", {}), name)]
+        replaced = any(one in self.documents.get("MEMORY.md", "") for one in ("Know c7", "Know c17", "Know c27"))
+        lines = [(name, line) for name, line in lines if not (replaced and line == "- Know c2\n")]
         yield from (f"{name} lacks {line!r}" for name, line in lines if line not in self.documents.get(name, ""))
 
     def _handoff(self) -> Iterator[str]:
@@ -166,10 +185,11 @@ class Reader:
             if block is None:
                 yield f"the block of {one} is not in the notes"
             elif "facts" in (stated := self.stated.get(self.token(block), {})):
-                mine = {name: value for name, value in one.items() if name not in ("rules", "short")}
+                mine = {name: value for name, value in one.items() if name not in ("agent", "rules", "short")}
                 wanted = entry(stated, block, note)
                 wanted = {name: wanted[name] for name in wanted if name in mine or "short" not in one}
-                if mine != wanted or not {*stated["rules"]} <= rules:
+                handed_over = block["reason"] == "handoff" and wanted["state"] == "open"
+                if mine != wanted or (handed_over and not one.get("agent")) or not {*stated["rules"]} <= rules:
                     yield f"the handoff differs from what was stated: {one} {rules} {stated}"
             shown = [one.get(name) or [] for name in SHOWN if one["state"] == "open" or name == "rules"]
             texts = chain.from_iterable([value] if isinstance(value, str) else value for value in shown)

@@ -23,6 +23,7 @@ from holdfast.journal import emergency_log, journal
 from holdfast.plugin import calls
 from holdfast_app import base
 from holdfast_app.authorship import hostile, strangers
+from holdfast_file import facts
 
 ROOT = "/simulated"
 #: What depends on the arguments only, so that all histories share the answers, for speed.
@@ -67,7 +68,9 @@ class World:
         self.changes = 0
         self.crash_at = self.fault_at = -1
         self.kills = self.lasting = self.lying = self.is_down = False
-        self.fault = errno.EIO
+        self.fault, self.faults = errno.EIO, [errno.EIO, errno.ENOSPC]
+        self.is_small = False  # so that the facts are soon rewritten
+        self.walks = False  # to a file through each folder on the way, as in reality
         self.syncs, self._at_sync = 0, False
         self.hit = ""
         self.faulted = False
@@ -85,7 +88,7 @@ class World:
         call fails (``fault``), and maybe all later ones. ``lie``: all syncs until the cut do nothing."""
         self.kills, self.lying, self._at_sync = way == "kill", way == "lie", at_sync
         if way == "fault":
-            self.fault_at, self.fault = at, self.chance.choice((errno.EIO, errno.ENOSPC))
+            self.fault_at, self.fault = at, self.chance.choice(self.faults)
             self.lasting = self.chance.random() < 0.5
         else:
             self.crash_at = at
@@ -209,12 +212,8 @@ class World:
             (os.path, "realpath", _no_links(os.path.realpath)),
             (os.path, "abspath", _no_links(os.path.abspath)),
             (journal, "decode", lambda line: (found := _decoded(line)) and {**found}),
-            # A path is opened, or a file read, with one call instead of one for each part of its path, for speed.
-            (safeopen, "_walked", disk.open),
-            (safeopen, "open_fd", disk.open_file),
-            (safeopen, "read", disk.read_file),
-            (safeopen, "reader", disk.reader),
-            (safeopen, "stat", disk.stat_below),
+            *(() if self.walks else self._direct()),
+            *((facts, "SPARE_DEAD_LINES", 0) for _ in range(self.is_small)),
             (base.Services, "manager_type", lambda: self.plugins),
             (project, "_register_backend", lambda *_: None),
             (os, "urandom", self.chance.randbytes),
@@ -243,6 +242,12 @@ class World:
                 for where, name, old in real:
                     setattr(where, name, old)
 
+    def _direct(self) -> list[tuple[Any, str, Any]]:
+        """For speed a path is opened, or a file read, with one call instead of one for each part of its path."""
+        disk = self.disk
+        calls = {"open_fd": disk.open_file, "read": disk.read_file, "reader": disk.reader, "stat": disk.stat_below}
+        return [(safeopen, name, call) for name, call in {"_walked": disk.open, **calls}.items()]
+
 
 def _forget() -> None:
     """What a process remembers of the disk."""
@@ -262,7 +267,7 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
 def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
         path = path if type(path) in (str, int) else os.fspath(path)
-        if type(path) is str and path.startswith(ROOT):
+        if type(path) is str and (path.startswith(ROOT) or path == os.sep):
             return mine(path, *args, **named)
         folder = path if type(path) is int else named.get("dir_fd", named.get("src_dir_fd"))
         return (mine if folder is not None and folder >= FIRST_FD else real)(path, *args, **named)
