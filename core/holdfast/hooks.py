@@ -82,8 +82,8 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact], before: Payload) ->
             related facts of a local store, and the fields of the session's open work, otherwise ``work_open`` false and
             the last flush's objective. ``derived`` names the unstated fields. Empty for other plugins.
     :returns: summary, candidate facts and a draft of the payload. Never invent. A field that the turns do not state but
-            that follows from them is named in the draft's ``derived``. The draft is used only from plugins called
-            within the flush.
+            that follows from them is named in the draft's ``derived``. From a plugin called later ``decisions`` and
+            ``rejected`` go into the note; ``objective``, ``next_step`` and ``work_open`` replace derived ones.
     """
 
 

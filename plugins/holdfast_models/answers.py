@@ -20,6 +20,7 @@ _MAX_FAILURES: Final = 1_000
 
 _THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
 _START = re.compile(r"[{\[]")
+_STATES = {"open": True, "done": False}
 _PROFILE = {
     "work": "work",
     "personal": "personal",
@@ -46,12 +47,20 @@ def extraction(text: str) -> Extraction:
     """
     found = last_object(text, "facts")
     decisions, rejected = _texts(found.get("decisions")), map(_attempt, _list(found.get("rejected")))
-    profile = found.get("profile")
+    profile, work = found.get("profile"), found.get("work")
+    work = work if isinstance(work, Mapping) else {}
+    objective, step = (" ".join(_texts([work.get(name)])).strip() or None for name in ("objective", "next_step"))
     strings = {name: profile.get(key) for key, name in _PROFILE.items()} if isinstance(profile, Mapping) else {}
     return Extraction(
         summary="".join(_texts([found.get("summary")])).strip(),
         facts=[_candidate(row) for row in found["facts"]],
-        draft=Payload(decisions=[*filter(str.strip, decisions)] or None, rejected=[*filter(None, rejected)] or None),
+        draft=Payload(
+            decisions=[*filter(str.strip, decisions)] or None,
+            rejected=[*filter(None, rejected)] or None,
+            objective=objective,
+            next_step=step,
+            work_open=_STATES.get(str(work.get("state")).strip().casefold()),
+        ),
         profile=Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)}),
         # Ids are given as strings, or as objects with an id.
         retire=_texts([row.get("id") if isinstance(row, Mapping) else row for row in _list(found.get("retire"))]),

@@ -49,6 +49,7 @@ Answer with one JSON object and nothing else:
 {"facts": [{"content": "...", "category": "...", "confidence": 0.0}],
  "profile": {"work": "", "personal": "", "topOfMind": "", "recent": "", "earlier": "", "background": ""},
  "summary": "", "decisions": [], "rejected": [{"what": "", "why": ""}],
+ "work": {"objective": "", "state": "open", "next_step": ""},
  "retire": []}
 
 facts: things that will still matter in another session, each one short sentence that can be understood by itself.
@@ -66,6 +67,14 @@ profile: for each part one short sentence with what is new about the user, empty
 summary: what was asked, done, decided and left open, in at most five short sentences, with the names of files.
 decisions: what the user and the assistant settled on, each one short sentence with its reason.
 rejected: approaches, packages, commands or values that were tried or proposed and given up, and why.
+work: how the conversation ends, for whoever takes over.
+  objective: the last real piece of work: what the user wants, in one sentence that names its subject. A short last
+    request ("yes", "go on", "now push it") is a step of the work before it, so name that work and the step.
+  state: "open" when something that the user asked for or the assistant announced is not done, failed, was interrupted,
+    or needs the user's answer. Otherwise "done", also when the assistant offers or suggests more, or when the user has
+    yet to try what it reports as finished.
+  next_step: when open, the one thing to do next, with its command or file, or the question that the user has to
+    answer. Empty when done.
 retire: before the conversation there may be a list of stored facts, each with its id. Name the ids of those that the
   conversation shows to be out of date or wrong, and put what holds now among the facts. A stored fact that the
   conversation does not speak of stays. Do not repeat a stored fact that still holds.
@@ -80,17 +89,24 @@ CUT_OFF: Final = ("length", "max_tokens", "model_context_window_exceeded")
 #: A single long message is shortened in its middle. Of a long conversation the oldest messages are left out.
 MAX_MESSAGE_CHARS: Final = 8_000
 MAX_CHARS: Final = 120_000
+#: Of how many of the last messages the calls are shown, and characters of each call.
+_CALLS: Final = 60
+_CALL_CHARS: Final = 200
 
 
 def conversation(turns: Sequence[Turn]) -> str:
-    """The messages of user and assistant, in order, without tools and their results."""
+    """The messages of user and assistant, in order, without results of tools. Of the last turn's calls the first lines
+    are there, because a conversation may end in its work."""
     parts: list[str] = []
     room = MAX_CHARS
-    said = [m for turn in turns for m in turn.messages if m.role in ("user", "assistant") and not m.tool]
+    said = [m for turn in turns for m in turn.messages if m.role in ("user", "assistant")]
+    last = turns[-1].messages if turns else ()
     for message in reversed(said):
         text = _shortened(message.text.strip())
-        if not text:
+        if not text or (message.tool and message not in last[-_CALLS:]):
             continue
+        if message.tool:
+            text = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}"
         room -= len(text)
         if room < 0:
             logger.warning("a span of conversation is too long for one request, so its beginning is left out")

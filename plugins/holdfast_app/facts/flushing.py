@@ -43,6 +43,7 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
 from holdfast_app.records import blocks, ownlines, recalled
 from holdfast_app.sentences import lasting
+from holdfast_app.work.worklist import WorkList
 
 logger = log("holdfast.facts")
 
@@ -264,6 +265,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
         # The flush may have run during the extraction.
         if flush := item.flush or next((one.flush for one in queue.items() if one.id == item.id), ""):
             result = evolve(result, summaries=add_summaries(services, item.source, {*item.covers}, flush, item.since))
+            _restate(services, item, flush, found, heard)
     if not found.failed:
         queue.remove([item.id])
         return result
@@ -271,6 +273,22 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     waits = queue.failed(item, found.failed, error=" ".join(found.failed.values()), now=services.clock())
     failures = [f"{one} {_AGAIN}" if waits else one for one in found.failed.values()]
     return result + ExtractResult(failures=failures, queued=int(waits))
+
+
+def _restate(services: Services, item: Waiting, flush: str, found: Gathered, heard: Witness) -> None:
+    """Restate the work that a flush derived as those read it who have read its end. Never raises."""
+    work = WorkList(services)
+    try:
+        if work.last_message(item.source, flush) not in item.covers:
+            return
+        for plugin, extraction in found.results:
+            read = extraction.draft
+            texts = {name: getattr(read, name) for name in ("objective", "next_step")}
+            orders = [name for name, text in texts.items() if text and heard.is_hostile(text)]
+            if read.objective or read.work_open is not None:
+                work.restate(item.source, flush, plugin, read.evolve(**dict.fromkeys(orders)))
+    except HoldfastError as error:
+        logger.warning("work could not be restated: %s", error.message)
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:

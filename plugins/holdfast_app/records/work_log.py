@@ -1,7 +1,7 @@
-"""Work closed or reopened by command, as the session's journal records it.
+"""Work closed, reopened or restated after its flush, as the session's journal records it.
 
-A flush records whether work is open. A person or an agent may change that later. The decision names the flush
-that it is about, so the session's next flush counts again.
+A flush records whether work is open. A person or an agent may change that later, and a model that has read the
+messages. The decision names the flush that it is about, so the session's next flush counts again.
 """
 
 from datetime import datetime
@@ -17,7 +17,8 @@ KIND = "work"
 
 
 class Decision(NamedTuple):
-    """``open`` is the new state, ``work`` the previous entry, or None after a purge."""
+    """``open`` is the new state, ``work`` the previous entry, or None after a purge. ``by`` names the plugin that read
+    the messages, whose entry ``work`` is; empty for a person's or an agent's decision."""
 
     session: str
     flush: str
@@ -25,6 +26,7 @@ class Decision(NamedTuple):
     because: str
     at: datetime
     work: Work | None
+    by: str = ""
 
 
 def record(decision: Decision) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def record(decision: Decision) -> dict[str, Any]:
         "because": decision.because,
         "at": stamp(decision.at),
         "work": unstructure(decision.work),
+        **({"by": decision.by} if decision.by else {}),
     }
 
 
@@ -65,6 +68,7 @@ def _decision(session: str, row: dict[str, Any]) -> Decision:
         because=row["because"],
         at=moment(row["at"]),
         work=work,
+        by=row.get("by", ""),
     )
 
 

@@ -42,7 +42,8 @@ def close(services: Services, session: str) -> None:
         work = WorkList(services)
         entries = [one for one in work.list() if one.session != session and one.derived]
         for one in _taken_up(services, session, entries) if entries else ():
-            if work_log.of_flush(services.state, one.session, one.flush) is None:  # otherwise a person decided
+            decided = work_log.of_flush(services.state, one.session, one.flush)
+            if decided is None or decided.by:  # otherwise a person decided
                 with suppress(Conflict):  # it goes on itself
                     work.close(one.session, f"session {session} goes on with it")
     except HoldfastError as error:

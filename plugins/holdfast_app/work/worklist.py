@@ -18,9 +18,10 @@ from holdfast.flush import handoff, notes
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
+from holdfast.models import HandoffFields, Payload, Receipt
 from holdfast.storage import sha256
 from holdfast.text.humanize import nearest
-from holdfast.text.plain import one_line, same_key
+from holdfast.text.plain import is_open, one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
@@ -82,6 +83,40 @@ class WorkList:
         """Reopen ended or closed work; returns the updated entry. Raises: as :meth:`close`."""
         return self._decide(work_id, because, opens=True)
 
+    def restate(self, session: str, flush: str, by: str, read: Payload) -> None:
+        """Put what the plugin ``by`` read in the messages of ``flush`` in place of what was derived from them: the
+        objective, the next step, and whether work is open. Nothing changes if these were stated, or if the session was
+        flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable."""
+        receipt, payload = self._last_flush(session)
+        if receipt is None or receipt.flush_id != flush or "next_step" not in payload.derived:
+            return
+        if work_log.of_flush(self._services.state, session, flush) is not None:
+            return
+        objective = (read.objective if "objective" in payload.derived else None) or payload.objective
+        objective, step = map(self._admitted, (objective or "", read.next_step or payload.next_step or ""))
+        stated = payload.evolve(**dict.fromkeys(payload.derived))
+        is_settled = read.work_open is None or stated.work_open is not None or is_open(stated)
+        opens = is_open(payload) if is_settled else read.work_open is True
+        before = payload.handoff or HandoffFields(active_task="", branch="none", blocker="none", next_action="")
+        fields = evolve(before, active_task=objective, next_action=step)
+        payload = payload.evolve(objective=objective, work_open=opens, handoff=fields if opens else None, sources=())
+        new = _entry(receipt, payload)
+        decision = Decision(session, flush, opens, "", self._services.now(), new, by)
+        Journal(self._services.state, session).append(work_log.record(decision))
+        Documents(services=self._services, session_id=session).change_handoff(lambda there: _put(there, new))
+
+    def last_message(self, session: str, flush: str) -> str:
+        """The id of the newest message that ``flush`` covers, of user or agent. Raises: Unavailable."""
+        last = ""
+        for entry in Journal(self._services.state, session).of_kinds("message", "checkpoint"):
+            row = entry.record
+            if row["kind"] == "checkpoint":
+                if (row["receipt"] or {}).get("flush_id") == flush:
+                    break
+            elif row["role"] in ("user", "assistant") and not row.get("tool"):
+                last = row["id"]
+        return last
+
     # rules
 
     def rules(self) -> dict[str, str]:
@@ -115,7 +150,7 @@ class WorkList:
         reason = self._admitted(because)
         last = work_log.latest(self._services.state, work.session)
         if work.is_open is opens:
-            if last is not None and last.flush == work.flush and last.open is opens:
+            if last is not None and last.flush == work.flush and last.open is opens and not last.by:
                 self._note(work, last)  # a killed process may have stopped before this step
             return work
         if opens and last is not None and last.flush == work.flush and last.work is not None:
@@ -162,23 +197,22 @@ class WorkList:
         return tuple(found)
 
     def _of_journal(self, session_id: str) -> Work | None:
+        receipt, payload = self._last_flush(session_id)
+        if receipt is None:
+            return None
+        decided = work_log.of_flush(self._services.state, session_id, receipt.flush_id)
+        work = decided.work if decided is not None and decided.work is not None else _entry(receipt, payload)
+        if decided is not None and not decided.open and not decided.by:
+            return handoff.closed(work, handoff.CLOSED, decided.because)
+        return work
+
+    def _last_flush(self, session_id: str) -> tuple[Receipt | None, Payload]:
+        """A session's last receipt and its payload, unless they were purged."""
         checkpoint = Journal(self._services.state, session_id).last_checkpoint()
         row = checkpoint.record if checkpoint else {}
         if not row.get("receipt") or not row.get("flush"):
-            return None
-        receipt = receipt_from(row["receipt"])
-        note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
-        work = handoff.of(
-            flushed_payload(row["flush"]),
-            session=session_id,
-            flush=receipt.flush_id,
-            note=note,
-            at=stamp(receipt.at.astimezone(UTC)),
-        )
-        decided = work_log.of_flush(self._services.state, session_id, receipt.flush_id)
-        if decided is not None and not decided.open:
-            return handoff.closed(work, handoff.CLOSED, decided.because)
-        return work
+            return None, Payload()
+        return receipt_from(row["receipt"]), flushed_payload(row["flush"])
 
     def _masked(self, entries: Iterable[Work]) -> tuple[Work, ...]:
         """The masked entries."""
@@ -187,6 +221,12 @@ class WorkList:
             return ()
         text = handoff.render(listed)
         return handoff.parse(self._services.gate.outgoing(text, surface=Surface.HANDOFF, name=self._name), self._name)
+
+
+def _entry(receipt: Receipt, payload: Payload) -> Work:
+    note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+    at = stamp(receipt.at.astimezone(UTC))
+    return handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
 
 
 def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:

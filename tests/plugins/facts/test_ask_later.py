@@ -9,6 +9,7 @@ from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, FactCandidate, Payload
+from holdfast_app.checkup import mending
 from holdfast_app.facts.extraction.queue import Queue
 
 
@@ -17,7 +18,8 @@ class Model:
 
     EXTRACTS_AT_ONCE = False
 
-    def __init__(self) -> None:
+    def __init__(self, draft: Payload | None = None) -> None:
+        self.draft = draft or Payload(objective="guessed")
         self.asked: list[list[str]] = []
         self.seen: list[tuple[Any, ...]] = []
         self.look: Any = None
@@ -33,7 +35,7 @@ class Model:
         if self.error:
             raise self.error
         fact = FactCandidate(content=f"They said {texts[0]}", category=self.category, confidence=0.9)
-        return Extraction(summary=f"In short: {texts[0]}", facts=[fact], draft=Payload(objective="guessed"))
+        return Extraction(summary=f"In short: {texts[0]}", facts=[fact], draft=self.draft)
 
 
 @pytest.mark.req("R031", "R033")
@@ -155,3 +157,55 @@ def test_flush__session_is_purged_before_the_model_is_asked__nothing_of_it_comes
     opened(model).extract_queued()
     assert note() == "" or "hello" not in note()
     assert memory.sessions() == []
+
+
+READ_AS_OPEN = Payload(objective="Fix the login page", next_step="Run the tests again.", work_open=True)
+READ_AS_DONE = Payload(objective="Fix the login page", work_open=False)
+
+
+@pytest.mark.req("R033", "R099")
+@pytest.mark.parametrize("read", [READ_AS_OPEN, READ_AS_DONE])
+def test_flush__a_model_reads_its_end__work_is_as_the_model_says_and_stays_when_the_handoff_is_repaired(
+    opened, project, read
+):
+    memory = opened(Model(read))
+    memory.session("s").add("user", "go on")
+    memory.session("s").flush()
+    for _ in range(2):
+        (work,) = memory.work.list(everything=True)
+        assert (work.objective, work.is_open) == ("Fix the login page", read.work_open)
+        assert work.next_action == (read.next_step or "")
+        handoff = project / ".holdfast" / "continuity" / "active.md"
+        handoff.write_text(handoff.read_text(encoding="utf-8")[:30], encoding="utf-8")
+        mending.mend_document(memory.services, "continuity/active.md")
+    assert memory.session("s").flush().repeated
+
+
+@pytest.mark.parametrize(
+    ("said", "stated", "objective", "next_step"),
+    [
+        ("go on", {"next_step": "Ask Ana.", "work_open": True}, "go on", "Ask Ana."),
+        ("go on", {"blockers": ["no key"]}, "Fix the login page", "go on"),
+        ("go on", {"objective": "Ship 2.0", "work_open": True}, "Ship 2.0", "go on"),
+    ],
+)
+def test_flush__a_model_reads_its_end__what_was_stated_stays(opened, said, stated, objective, next_step):
+    memory = opened(Model(READ_AS_DONE))
+    memory.session("s").add("user", said)
+    memory.session("s").flush({"curated": "none", **stated})
+    (work,) = memory.work.list()
+    assert (work.objective, work.next_action) == (objective, next_step)
+
+
+def test_flush__decided_or_flushed_again_before_the_model_reads__that_counts(opened):
+    memory = opened(Model(READ_AS_OPEN))
+    memory.services.hurried = True
+    for name in ("closed", "goes on"):
+        memory.session(name).add("user", "Look at the page.")
+        memory.session(name).flush()
+    memory.work.close("closed")
+    memory.session("goes on").add("user", "Look at the footer.")
+    memory.session("goes on").flush({"next_step": "Ask Ana.", "curated": "none"})
+    opened(Model(READ_AS_OPEN)).extract_queued()
+    (work,) = memory.work.list()
+    assert (work.session, work.next_action) == ("goes on", "Ask Ana.")

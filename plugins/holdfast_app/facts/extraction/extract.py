@@ -37,8 +37,10 @@ Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 logger = log("holdfast.facts")
 
-#: Approximate characters per piece of a long conversation. Turns are never split.
+#: Approximate characters per piece of a long conversation. Turns are never split. A tool's call or result, which a
+#: model hardly sees, counts as so many at most.
 BATCH_CHARS: Final = 60_000
+_TOOL_CHARS: Final = 200
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.
 AT_ONCE_MESSAGES: Final = 25_000
 #: Maximum number of stored facts shown to an extractor.
@@ -216,10 +218,11 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
     piece: list[Turn] = []
     room = BATCH_CHARS
     for turn in turns:
-        room -= sum(len(m.text) for m in turn.messages)
+        size = sum(len(m.text) if not m.tool else min(len(m.text), _TOOL_CHARS) for m in turn.messages)
+        room -= size
         if piece and room < 0:
             yield piece
-            piece, room = [], BATCH_CHARS - sum(len(m.text) for m in turn.messages)
+            piece, room = [], BATCH_CHARS - size
         piece.append(turn)
     if piece:
         yield piece
