@@ -67,7 +67,7 @@ profile: for each part one short sentence with what is new about the user, empty
 summary: what was asked, done, decided and left open, in at most five short sentences, with the names of files.
 decisions: what the user and the assistant settled on, each one short sentence with its reason.
 rejected: approaches, packages, commands or values that were tried or proposed and given up, and why.
-work: how the conversation ends, for whoever takes over.
+work: how the conversation ends, for whoever takes over, in the user's language.
   objective: the last real piece of work: what the user wants, in one sentence that names its subject. A short last
     request ("yes", "go on", "now push it") is a step of the work before it, so name that work and the step.
   state: "open" when something that the user asked for or the assistant announced is not done, failed, was interrupted,
@@ -75,9 +75,11 @@ work: how the conversation ends, for whoever takes over.
     yet to try what it reports as finished.
   next_step: when open, the one thing to do next, with its command or file, or the question that the user has to
     answer. Empty when done.
-retire: before the conversation there may be a list of stored facts, each with its id. Name the ids of those that the
-  conversation shows to be out of date or wrong, and put what holds now among the facts. A stored fact that the
-  conversation does not speak of stays. Do not repeat a stored fact that still holds.
+retire: before the conversation there may be a list of stored facts and rules, each with its id. Name the ids of those
+  that the conversation shows to be out of date or wrong, and put what holds now among the facts. A program has taken
+  some from this conversation: name also those that hold in no later session or that nobody can understand alone: what
+  was asked for once, a question, a report of trouble, a fragment, pasted text. A stored fact that the conversation does
+  not speak of stays. Do not repeat a stored fact that still holds.
 
 Use only what the conversation says. Never invent, never guess names, numbers or dates. Leave out secrets, passages like
 [REDACTED...] and greetings. The facts also leave out one-off requests and questions, steps of a repair, the state of

@@ -31,6 +31,7 @@ from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app import background, progress
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
+from holdfast_app.facts import restated
 from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction import queue as queues
 from holdfast_app.facts.extraction.extract import ExtractResult
@@ -43,7 +44,6 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
 from holdfast_app.records import blocks, ownlines, recalled
 from holdfast_app.sentences import lasting
-from holdfast_app.work.worklist import WorkList
 
 logger = log("holdfast.facts")
 
@@ -276,17 +276,11 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
 
 
 def _restate(services: Services, item: Waiting, flush: str, found: Gathered, heard: Witness) -> None:
-    """Restate the work that a flush derived as those read it who have read its end. Never raises."""
-    work = WorkList(services)
+    """Restate the work of a flush as the plugins say that have read its end. Never raises."""
     try:
-        if work.last_message(item.source, flush) not in item.covers:
-            return
-        for plugin, extraction in found.results:
-            read = extraction.draft
-            texts = {name: getattr(read, name) for name in ("objective", "next_step")}
-            orders = [name for name, text in texts.items() if text and heard.is_hostile(text)]
-            if read.objective or read.work_open is not None:
-                work.restate(item.source, flush, plugin, read.evolve(**dict.fromkeys(orders)))
+        if restated.last_message(services, item.source, flush) in item.covers:
+            for plugin, extraction in found.results:
+                restated.restate(services, item.source, flush, plugin, extraction.draft, heard)
     except HoldfastError as error:
         logger.warning("work could not be restated: %s", error.message)
 

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC
 
 from attrs import evolve
 
-from holdfast.errors import Corrupt
+from holdfast.config.layout import Surface
+from holdfast.config.serde import stamp
+from holdfast.errors import Conflict, Corrupt
+from holdfast.flush import handoff
 from holdfast.flush.handoff import FENCE, Work, parse
+from holdfast.models import Payload, Receipt
 from holdfast_app.records import ownlines
 
 
@@ -44,3 +49,21 @@ def reopened(work: Work, because: str = "") -> Work:
     return evolve(
         work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
     )
+
+
+def entry(receipt: Receipt, payload: Payload) -> Work:
+    """The entry that the flush of ``receipt`` left for ``payload``."""
+    note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+    at = stamp(receipt.at.astimezone(UTC))
+    return handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+
+
+def put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
+    """Put ``new`` in place of its session's entry, or first. Raises: Conflict when that entry is from another flush."""
+    entries = tuple(there)
+    mine = next((w for w in entries if w.session == new.session), None)
+    if mine is None:
+        return handoff.put(entries, evolve(new, rules=()))
+    if mine.flush != new.flush:
+        raise Conflict(f"Session {new.session!r} wrote new work meanwhile.", next_step="Run `holdfast work` to see it.")
+    return tuple(evolve(new, rules=w.rules) if w is mine else w for w in entries)

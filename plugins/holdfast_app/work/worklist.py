@@ -6,24 +6,20 @@ UNSAFE marker stays.
 """
 
 from collections.abc import Iterable
-from datetime import UTC
 from typing import Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, receipt_from, stamp
-from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, must_be
+from holdfast.errors import BadValue, HoldfastError, NotFound, must_be
 from holdfast.flush import handoff, notes
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
-from holdfast.models import HandoffFields, Payload, Receipt
-from holdfast.storage import sha256
 from holdfast.text.humanize import nearest
-from holdfast.text.plain import is_open, one_line, same_key
+from holdfast.text.plain import one_line
 from holdfast_app.base import Services
-from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.facts import restated
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.printable import some
 from holdfast_app.records import blocks, handoffs, work_log
@@ -83,65 +79,16 @@ class WorkList:
         """Reopen ended or closed work; returns the updated entry. Raises: as :meth:`close`."""
         return self._decide(work_id, because, opens=True)
 
-    def restate(self, session: str, flush: str, by: str, read: Payload) -> None:
-        """Put what the plugin ``by`` read in the messages of ``flush`` in place of what was derived from them: the
-        objective, the next step, and whether work is open. Nothing changes if these were stated, or if the session was
-        flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable."""
-        receipt, payload = self._last_flush(session)
-        if receipt is None or receipt.flush_id != flush or "next_step" not in payload.derived:
-            return
-        if work_log.of_flush(self._services.state, session, flush) is not None:
-            return
-        objective = (read.objective if "objective" in payload.derived else None) or payload.objective
-        objective, step = map(self._admitted, (objective or "", read.next_step or payload.next_step or ""))
-        stated = payload.evolve(**dict.fromkeys(payload.derived))
-        is_settled = read.work_open is None or stated.work_open is not None or is_open(stated)
-        opens = is_open(payload) if is_settled else read.work_open is True
-        before = payload.handoff or HandoffFields(active_task="", branch="none", blocker="none", next_action="")
-        fields = evolve(before, active_task=objective, next_action=step)
-        payload = payload.evolve(objective=objective, work_open=opens, handoff=fields if opens else None, sources=())
-        new = _entry(receipt, payload)
-        decision = Decision(session, flush, opens, "", self._services.now(), new, by)
-        Journal(self._services.state, session).append(work_log.record(decision))
-        Documents(services=self._services, session_id=session).change_handoff(lambda there: _put(there, new))
-
-    def last_message(self, session: str, flush: str) -> str:
-        """The id of the newest message that ``flush`` covers, of user or agent. Raises: Unavailable."""
-        last = ""
-        for entry in Journal(self._services.state, session).of_kinds("message", "checkpoint"):
-            row = entry.record
-            if row["kind"] == "checkpoint":
-                if (row["receipt"] or {}).get("flush_id") == flush:
-                    break
-            elif row["role"] in ("user", "assistant") and not row.get("tool"):
-                last = row["id"]
-        return last
-
     # rules
 
     def rules(self) -> dict[str, str]:
         """The user's rules by id, newest first. Withheld ones are left out. Raises: as :meth:`list`."""
-        document = self._services.recalled(self._name)
-        entries = handoff.parse(document.text, self._name) if document else ()
-        return {rule_id(rule): rule for entry in entries for rule in reversed(entry.rules)}
+        return restated.rules(self._services)
 
     def remove_rule(self, name: str) -> None:
         """Remove the rule with this id, also from MEMORY.md. It stays in its note, and does not come back from there.
         Raises: as :meth:`list`, and NotFound; Conflict."""
-        removed: list[str] = []
-
-        def without(there: Iterable[Work]) -> tuple[Work, ...]:
-            entries = tuple(there)
-            found = [rule for entry in entries for rule in entry.rules if rule_id(rule) == name]
-            if not found:
-                raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
-            removed.append(found[0])
-            return handoffs.without_rule(entries, found[0])
-
-        services = self._services
-        Documents(services=services, session_id="").change_handoff(without)
-        Rejected(services).add([key_of(removed[-1])], services.now())
-        services.retract(removed)
+        restated.remove_rule(self._services, name)
 
     # closing and reopening
 
@@ -160,7 +107,9 @@ class WorkList:
         if journal.exists():
             journal.append(work_log.record(decision))
         new = handoffs.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
-        Documents(services=self._services, session_id=work.session).change_handoff(lambda there: _put(there, new))
+        Documents(services=self._services, session_id=work.session).change_handoff(
+            lambda there: handoffs.put(there, new)
+        )
         self._note(new, decision)
         return new
 
@@ -197,22 +146,14 @@ class WorkList:
         return tuple(found)
 
     def _of_journal(self, session_id: str) -> Work | None:
-        receipt, payload = self._last_flush(session_id)
+        receipt, payload = restated.last_flush(self._services, session_id)
         if receipt is None:
             return None
         decided = work_log.of_flush(self._services.state, session_id, receipt.flush_id)
-        work = decided.work if decided is not None and decided.work is not None else _entry(receipt, payload)
+        work = decided.work if decided is not None and decided.work is not None else handoffs.entry(receipt, payload)
         if decided is not None and not decided.open and not decided.by:
             return handoff.closed(work, handoff.CLOSED, decided.because)
         return work
-
-    def _last_flush(self, session_id: str) -> tuple[Receipt | None, Payload]:
-        """A session's last receipt and its payload, unless they were purged."""
-        checkpoint = Journal(self._services.state, session_id).last_checkpoint()
-        row = checkpoint.record if checkpoint else {}
-        if not row.get("receipt") or not row.get("flush"):
-            return None, Payload()
-        return receipt_from(row["receipt"]), flushed_payload(row["flush"])
 
     def _masked(self, entries: Iterable[Work]) -> tuple[Work, ...]:
         """The masked entries."""
@@ -221,28 +162,6 @@ class WorkList:
             return ()
         text = handoff.render(listed)
         return handoff.parse(self._services.gate.outgoing(text, surface=Surface.HANDOFF, name=self._name), self._name)
-
-
-def _entry(receipt: Receipt, payload: Payload) -> Work:
-    note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
-    at = stamp(receipt.at.astimezone(UTC))
-    return handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
-
-
-def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """Put ``new`` in place of its session's entry, or first. Raises: Conflict when that entry is from another flush."""
-    entries = tuple(there)
-    mine = next((w for w in entries if w.session == new.session), None)
-    if mine is None:
-        return handoff.put(entries, evolve(new, rules=()))
-    if mine.flush != new.flush:
-        raise Conflict(f"Session {new.session!r} wrote new work meanwhile.", next_step="Run `holdfast work` to see it.")
-    return tuple(evolve(new, rules=w.rules) if w is mine else w for w in entries)
-
-
-def rule_id(rule: str) -> str:
-    """A rule's id: ``rule_`` and 8 hex digits."""
-    return f"rule_{sha256(same_key(rule))[:8]}"
 
 
 def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:

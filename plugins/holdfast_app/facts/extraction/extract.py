@@ -14,7 +14,16 @@ from typing import Final, Self, TypeAlias
 from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import AnswerUnusable, BadValue, HoldfastError, HookFailed, ModelFailed, NotFound, Refused
+from holdfast.errors import (
+    AnswerUnusable,
+    BadValue,
+    Conflict,
+    HoldfastError,
+    HookFailed,
+    ModelFailed,
+    NotFound,
+    Refused,
+)
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
@@ -24,6 +33,7 @@ from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
+from holdfast_app.facts import restated
 from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
@@ -113,11 +123,11 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str], before:
 
 
 def known_on(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
-    """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
-    extractor can work without them."""
+    """Stored facts on the turns' subjects, masked, and the rules taken from the turns. None when the facts came with a
+    clone. Never raises, because an extractor can work without them."""
     try:
         near = related(services.store.backend.facts(), (m.text for turn in said for m in turn.messages), limit=_KNOWN)
-        return Facts(services).shown(services.store.known_facts(near))
+        return [*Facts(services).shown(services.store.known_facts(near)), *restated.taken_from(services, said)]
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()
@@ -174,8 +184,11 @@ def settle(
     for plugin, extraction in found.results:
         added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
         for fact_id in extraction.retire:
-            with suppress(NotFound):
-                facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: out of date")
+            with suppress(NotFound, Conflict):
+                if fact_id.startswith(restated.RULE):
+                    restated.remove_rule(services, fact_id)
+                else:
+                    facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: no lasting fact")
         if extraction.profile != Profile():
             from holdfast_app.facts import profile
 

@@ -1,0 +1,130 @@
+"""Changes in the handoff by a model that has read a session's messages: what its work is, and which rules are none."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, receipt_from
+from holdfast.errors import NotFound
+from holdfast.flush import handoff
+from holdfast.flush.apply import Documents
+from holdfast.flush.handoff import Work
+from holdfast.fs import paths
+from holdfast.models import Fact, HandoffFields, Payload, Receipt, Turn
+from holdfast.storage import sha256
+from holdfast.text.plain import is_open, one_line, same_key
+from holdfast.text.stored import DEFAULT_CONFIDENCE
+from holdfast_app.authorship import hostile
+from holdfast_app.authorship.witness import Witness
+from holdfast_app.base import Services
+from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.journal.journal import Journal
+from holdfast_app.records import handoffs, work_log
+from holdfast_app.records.work_log import Decision
+
+#: How the ids of rules begin.
+RULE: Final = "rule_"
+
+# work
+
+
+def restate(services: Services, session: str, flush: str, by: str, read: Payload, heard: Witness) -> None:
+    """Put what the plugin ``by`` read in the messages of ``flush`` in place of what was derived from them: the
+    objective, the next step, and whether work is open. Nothing changes if these were stated, or if the session was
+    flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable; Conflict."""
+    receipt, payload = last_flush(services, session)
+    is_last = receipt is not None and receipt.flush_id == flush
+    if receipt is None or not is_last or "next_step" not in payload.derived or read.work_open is None:
+        return
+    if work_log.of_flush(services.state, session, flush) is not None:
+        return
+
+    def admitted(name: str) -> str:
+        text = paths.rewrite(one_line(getattr(read, name) or ""), services.root)
+        if not text or name not in payload.derived:
+            return getattr(payload, name) or ""
+        mark = hostile.MARK.format(name=heard.source_of(text)) if heard.is_hostile(text) else ""
+        return services.gate.admit(mark + text, surface=Surface.DAILY)
+
+    stated = payload.evolve(**dict.fromkeys(payload.derived))
+    is_settled = stated.work_open is not None or is_open(stated)
+    opens = is_open(payload) if is_settled else read.work_open
+    objective, step = admitted("objective"), admitted("next_step")
+    before = payload.handoff or HandoffFields(active_task="", branch="none", blocker="none", next_action="")
+    fields = evolve(before, active_task=objective, next_action=step) if opens else None
+    facts = () if "facts" in payload.derived else payload.facts  # those of them that the plugin let stand are stored
+    payload = payload.evolve(objective=objective, work_open=opens, handoff=fields, facts=facts, sources=())
+    work = handoffs.entry(receipt, payload)
+    decision = Decision(session, flush, opens, "", services.now(), work, by)
+    Journal(services.state, session).append(work_log.record(decision))
+    Documents(services=services, session_id=session).change_handoff(lambda there: handoffs.put(there, work))
+
+
+def last_flush(services: Services, session: str) -> tuple[Receipt | None, Payload]:
+    """A session's last receipt and its payload, unless they were purged. Raises: Unavailable."""
+    checkpoint = Journal(services.state, session).last_checkpoint()
+    row = checkpoint.record if checkpoint else {}
+    if not row.get("receipt") or not row.get("flush"):
+        return None, Payload()
+    return receipt_from(row["receipt"]), flushed_payload(row["flush"])
+
+
+def last_message(services: Services, session: str, flush: str) -> str:
+    """The id of the newest message that ``flush`` covers, of user or agent. Raises: Unavailable."""
+    last = ""
+    for entry in Journal(services.state, session).of_kinds("message", "checkpoint"):
+        row = entry.record
+        if row["kind"] == "checkpoint":
+            if (row["receipt"] or {}).get("flush_id") == flush:
+                break
+        elif row["role"] in ("user", "assistant") and not row.get("tool"):
+            last = row["id"]
+    return last
+
+
+# rules
+
+
+def rules(services: Services) -> dict[str, str]:
+    """See :meth:`holdfast_app.work.worklist.WorkList.rules`."""
+    name = services.layout.name(Surface.HANDOFF)
+    document = services.recalled(name)
+    entries = handoff.parse(document.text, name) if document else ()
+    return {rule_id(rule): rule for entry in entries for rule in reversed(entry.rules)}
+
+
+def taken_from(services: Services, said: Sequence[Turn]) -> list[Fact]:
+    """The standing rules that the user states in these turns without a label, as facts of the category ``rule``: a
+    model may say that one is none. Raises: Corrupt; Unavailable; PluginError."""
+    messages = [m for turn in said for m in turn.messages if m.role == "user"]
+    typed = [(m.at, " ".join(m.text.split())) for m in messages]
+    return [
+        Fact(id=name, content=rule, category="rule", confidence=DEFAULT_CONFIDENCE, created_at=at)
+        for name, rule in rules(services).items()
+        for at, text in typed
+        if (found := text.find(rule)) >= 0 and not text[:found].rstrip(" *_").endswith(":")
+    ]
+
+
+def remove_rule(services: Services, name: str) -> None:
+    """See :meth:`holdfast_app.work.worklist.WorkList.remove_rule`."""
+    removed: list[str] = []
+
+    def without(there: Iterable[Work]) -> tuple[Work, ...]:
+        entries = tuple(there)
+        found = [rule for entry in entries for rule in entry.rules if rule_id(rule) == name]
+        if not found:
+            raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
+        removed.append(found[0])
+        return handoffs.without_rule(entries, found[0])
+
+    Documents(services=services, session_id="").change_handoff(without)
+    Rejected(services).add([key_of(removed[-1])], services.now())
+    services.retract(removed)
+
+
+def rule_id(rule: str) -> str:
+    """A rule's id: :data:`RULE` and 8 hex digits."""
+    return f"{RULE}{sha256(same_key(rule))[:8]}"
