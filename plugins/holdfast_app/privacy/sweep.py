@@ -272,13 +272,14 @@ class Walk:
     def _loose_files(self) -> Iterator[str]:
         """Every file in the private and store folders except documents, journals and the store's own files."""
         state = self.services.state
-        journals = list(journal.session_files(state))
-        apart = {*journals, *(path.removesuffix(".jsonl") + ".hint" for path in journals)}
-        apart |= {safety.path_of(state, session) for session in map(journal.session_id_of, journals) if session}
+        sessions = filter(None, map(journal.session_id_of, journal.session_files(state)))
+        apart = {safety.path_of(state, session) for session in sessions}
         apart |= {os.path.join(state, name) for name in _WITHOUT_CONTENT}
         derived = tuple(os.path.join(state, name, "") for name in (private.DERIVED, past.FOLDER))
+        journals = os.path.join(state, "sessions", "")  # also those that another process has just begun
         for path in transforms.files(state):
-            if path not in apart and not path.startswith(derived) and not path.endswith(".lock"):
+            is_loose = path not in apart and not path.startswith(derived) and not path.endswith(".lock")
+            if is_loose and not (path.startswith(journals) and path.endswith((".jsonl", ".hint"))):
                 yield path
         ours = self.services.layout.prefixes() == [""]
         local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
