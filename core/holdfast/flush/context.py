@@ -164,7 +164,7 @@ class Context:
                 self.catch_up()
                 raise
             if not self._read_to:
-                self._first_line = self.journal.first_line()
+                self._first_line = self.journal.begins
                 self._read_to = len(self._first_line)
             if self.journal.only_ours and entries[0].start == self._read_to:
                 for entry in entries:

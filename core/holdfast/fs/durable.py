@@ -72,13 +72,16 @@ def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True
             _sync_names(folder)
 
 
-def append(path: PathArg, data: bytes, *, mode: int = 0o600, private: bool = True, flush: bool = True) -> int:
+def append(
+    path: PathArg, data: bytes, *, mode: int = 0o600, private: bool = True, flush: bool = True, undo: bool = True
+) -> int:
     """Append ``data`` to ``path``, creating it if missing. Returns the data's start offset.
 
     A new or empty file's name becomes durable before its first byte is written, so a file with content needs no folder
     flush, even if its creator was killed. Without ``flush`` a power cut may lose the data. Raises: Unavailable. The
     file is cut back to its old length, or removed if it was new. If that fails too, part of the data remains; callers
-    recognise such a torn tail by their framing and cut it.
+    recognise such a torn tail by their framing and cut it. Callers without a lock must not ``undo``, because that would
+    cut what others append meanwhile.
     """
     target = os.path.abspath(path)
     name, flags, offset = os.path.basename(target), os.O_WRONLY | os.O_APPEND, -1
@@ -96,10 +99,10 @@ def append(path: PathArg, data: bytes, *, mode: int = 0o600, private: bool = Tru
                 _flush(fd)
         except BaseException:  # undone as far as the disk permits
             with suppress(OSError):
-                if offset >= 0:
+                if undo and offset >= 0:
                     os.ftruncate(fd, offset)
             with suppress(OSError):
-                if new:
+                if undo and new:
                     folder.unlink(name)
             raise
         finally:

@@ -83,6 +83,7 @@ class Journal:
         self._known: Identity | None = None  # the file after this object's last append, whose tail needs no check
         #: Whether no other object changed the file between this one's last two appends, or before the first.
         self.only_ours = False
+        self.begins = b""  # the first line, at the last append: a purge may change it right afterwards
         self._checkpoint = 0  # the last one's offset, from the hint at that time
 
     @property
@@ -186,6 +187,7 @@ class Journal:
                 start += len(line)
             if first:
                 self._begun()
+            self.begins = first or (self.begins if self.only_ours else self.first_line())
             self._known = self._identity()
             self._leave_hint(start)
         return entries

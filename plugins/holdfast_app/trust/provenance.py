@@ -312,11 +312,11 @@ class Provenance(Trusting):
         first, own = next(iter(_passages(text)), None), self._seen.listed(OWN)
         if first is None or self._seen.digest(name, first.key) in own or self._whole(name, text) in own:
             private.make(self._state)
-            durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
+            durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False, undo=False)
 
     def delete(self, name: str) -> None:
         if name in self.stored():
-            durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
+            durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode(), undo=False)
 
 
 def _unless_rearranged(found: Origins, key: str, row: _Pending) -> _Pending:

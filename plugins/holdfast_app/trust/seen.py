@@ -149,7 +149,7 @@ class Seen:
             self._make()
             # A line also begins with a line end, because a crash can leave the previous line without one.
             data = "\n" + "".join(f"{one}\n" for one in new)
-            durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush or not listed)
+            durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush or not listed, undo=False)
 
     def settle(self, kind: str) -> None:
         """Make a list durable, also lines of a killed process. Raises: Unavailable."""
@@ -158,9 +158,9 @@ class Seen:
         if size == self._settled:
             return
         try:
-            durable.append(path, b"")
-        except Unavailable:  # the kernel may have dropped the lines, so another flush of this file proves nothing
-            durable.replace(path, self._lists[kind].read().data)
+            durable.append(path, b"", undo=False)
+        except Unavailable:  # the kernel may have dropped the lines, so they are added again
+            durable.append(path, self._lists[kind].read().data, undo=False)
         self._settled = size
 
     def _make(self) -> None:
