@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from holdfast import models
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, moment, receipt_from, stamp
+from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
@@ -384,8 +384,7 @@ def open_work(services: Services) -> list[handoff.Work]:
         payload = payloads.get(receipt.flush_id)
         if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):
             continue
-        note, at = services.layout.name(Surface.DAILY, receipt.at.date()), stamp(receipt.at.astimezone(UTC))
-        work = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+        work = handoffs.entry(receipt, payload)
         entries += [work] if work.is_open else []
     return entries
 

@@ -1,4 +1,4 @@
-"""Changes of a handoff that features make: repair it, reopen work, remove a rule."""
+"""Changes of a handoff that features make: repair it, put an entry, reopen work, remove a rule."""
 
 from collections.abc import Iterable
 from contextlib import suppress

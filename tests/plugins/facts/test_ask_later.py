@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -209,3 +210,16 @@ def test_flush__decided_or_flushed_again_before_the_model_reads__that_counts(ope
     opened(Model(READ_AS_OPEN)).extract_queued()
     (work,) = memory.work.list()
     assert (work.session, work.next_action) == ("goes on", "Ask Ana.")
+
+
+def test_flush__a_model_says_that_all_kept_is_none__statements_with_a_label_stay(project, clock, closing):
+    class Retires:
+        @hookimpl
+        def on_extract(self, known):
+            return Extraction(retire=[one.id for one in known])
+
+    memory = closing(Holdfast.open(project, clock=clock, plugins=[("model", Retires())]))
+    session = memory.session("s")
+    session.add("user", "Always run the linter before a commit.\nRULE: never push to main.")
+    session.flush()
+    assert list(memory.work.rules().values()) == ["never push to main."]
