@@ -35,8 +35,9 @@ def restate(services: Services, session: str, flush: str, by: str, read: Payload
     objective, the next step, and whether work is open. Nothing changes if these were stated, or if the session was
     flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable; Conflict."""
     receipt, payload = last_flush(services, session)
-    is_last = receipt is not None and receipt.flush_id == flush
-    if receipt is None or not is_last or "next_step" not in payload.derived or read.work_open is None:
+    if receipt is None or receipt.flush_id != flush or receipt.spooled:  # a server must have it first
+        return
+    if "next_step" not in payload.derived or read.work_open is None:
         return
     if work_log.of_flush(services.state, session, flush) is not None:
         return
