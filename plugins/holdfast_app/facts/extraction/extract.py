@@ -243,8 +243,8 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
     """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
-    said = set(_WORD.findall("\n".join(strings).casefold()))
     newest = [(fact, set(_WORD.findall(fact.content.casefold()))) for fact in stored][::-1]
+    said = set(_WORD.findall("\n".join(strings).casefold())) if newest else set[str]()  # a long message takes seconds
     spread = Counter(word for _, words in newest for word in words)
     shared = [(fact, {word for word in words & said if len(word) > 2}) for fact, words in newest]
     near = [(fsum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
