@@ -21,6 +21,7 @@ from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
+from holdfast.journal.journal import file_stem
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
@@ -177,11 +178,15 @@ def lost_journals(services: Services) -> Iterator[Loss]:
         if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
             continue
         name = f"state/sessions/{stem}.jsonl"
+        message, kind = f"{paths.ending(path, 4)} is missing.", "journal"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
             "messages since its last flush."
         )
-        yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+        for other in there:  # a journal with another name is not lost
+            if other.endswith(".jsonl") and file_stem(session_id_of(os.path.join(folder, other)) or ".") == stem:
+                step, kind = f"Rename {other} to {stem}.jsonl.", "damaged"
+        yield Loss(kind=kind, name=name, message=message, next_step=step)
     for pack in packs.damaged(services.state):
         step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
         name = f"state/{past.FOLDER}/{pack}"

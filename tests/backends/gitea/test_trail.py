@@ -94,17 +94,9 @@ def test_flush__server_down_then_back__degraded_then_published_once_by_the_next_
     assert summaries(gitea.bodies(REPO, 1)) == ["**status**: in review"]
 
 
-def _archived(gitea: FakeServer) -> None:
-    gitea.archive(REPO)
-
-
 def _locked(gitea: FakeServer) -> None:
     gitea.lock(REPO, 1)
     gitea.world.repo(REPO).rights[gitea.user] = "read"
-
-
-def _no_scope(gitea: FakeServer) -> str:
-    return gitea.make_token(gitea.user, ["read:issue"])
 
 
 @pytest.mark.req("R149")
@@ -112,8 +104,8 @@ def _no_scope(gitea: FakeServer) -> str:
     ("spoil", "next_step"),
     [
         (lambda g: "0123456789abcdef", "holdfast auth set gitea"),
-        (_no_scope, "write:issue"),
-        (_archived, "Unarchive it"),
+        (lambda gitea: gitea.make_token(gitea.user, ["read:issue"]), "write:issue"),
+        (lambda gitea: gitea.archive(REPO), "Unarchive it"),
         (_locked, "Unlock the conversation"),
         (lambda g: g.rename(REPO, "store"), 'repository = "acme/store"` in `[plugins.gitea_trail]`'),
         (lambda g: g.delete_repo(REPO), "repository's name"),
