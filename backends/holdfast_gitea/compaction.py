@@ -44,8 +44,7 @@ def compact(log: Log, facts: Facts) -> None:
                 if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
                     _empty(log, entry, active)
     log.index.refresh()
-    stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
-    if stay:
+    if stay := [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]:
         raise Unavailable(
             "The server may still show earlier content in the history of "
             f"{', '.join(f'#{entry.number}' for entry in stay)}, which are empty now.",

@@ -393,8 +393,7 @@ class Log:
             nonlocal first
             if not first:
                 self.index.refresh()
-                made = [n for n in numbers(self.index.known(title)) if n not in before]
-                if made:
+                if made := [n for n in numbers(self.index.known(title)) if n not in before]:
                     return made[0]
             first = False
             issue = self.repo.create_issue(title, body)

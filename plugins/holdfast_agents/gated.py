@@ -101,8 +101,7 @@ def compacted(memory: Holdfast, event: Event) -> None:
     _drop(services, session, event._replace(unsummarised=event.unsummarised and not is_ours))
     if is_ours and (last := session.last_receipt):
         memo.write(services.state, evolve(memo.read(services.state, session.id), answered="", used=last.flush_id))
-    summary = "" if is_ours else event.text or _last_summary(event)
-    if summary:
+    if summary := ("" if is_ours else event.text or _last_summary(event)):
         _keep(services, session, summary, event.client)
 
 

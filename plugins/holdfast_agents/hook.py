@@ -191,8 +191,7 @@ class _Call:
         ends = (raw[:_HEAD_BYTES] + raw[-_HEAD_BYTES:]).decode("utf-8", "replace")
         matches = re.findall(r'"(session_id|sessionID|cwd|directory)"\s*:\s*"([^"\\]+)"', ends)
         pairs = dict(reversed(matches))  # the first per name
-        native = pairs.get("session_id") or pairs.get("sessionID")
-        if native:
+        if native := pairs.get("session_id") or pairs.get("sessionID"):
             self.session = events.session_of(self.client, native)
             self.folder = pairs.get("cwd") or pairs.get("directory", "")
 

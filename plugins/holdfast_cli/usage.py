@@ -146,8 +146,7 @@ def overall_help(*, everything: bool) -> int:
     table = described()
     widest = max(len(name) for group in table.values() for name in group)
     for title, group in table.items():
-        shown = [name for name in group if everything or name in _FIRST or title == OTHERS]
-        if shown:
+        if shown := [name for name in group if everything or name in _FIRST or title == OTHERS]:
             out.say(f"\n{out.bold(title)}")
             out.say(out.table([((name.ljust(widest), "cyan"), _sentence(group[name])) for name in shown]))
     out.say()

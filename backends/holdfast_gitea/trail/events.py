@@ -200,8 +200,7 @@ def _checks(
     """A commit's or branch's checks, when one reported in the window."""
     found = models.table(repo.get(f"/commits/{quote(commit)}/status").data) if commit else {}
     rows = [models.table(row) for row in models.many(found.get("statuses") or [])]
-    times = [at for row in rows if since <= (at := models.moment(row, "updated_at")) <= until]
-    if times:
+    if times := [at for row in rows if since <= (at := models.moment(row, "updated_at")) <= until]:
         bad = ", ".join(text(row, "context") for row in rows if text(row, "status") in ("failure", "error"))
         line = text(found, "state") + (f" ({bad})" if bad else "") + what
         yield Activity("checks", target, url, row_text(line), max(times))
