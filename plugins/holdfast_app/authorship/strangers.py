@@ -346,12 +346,6 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     return _end_of(said, [one for one in heard if one.is_outside])
 
 
-def translated(text: str, heard: Iterable[Heard]) -> bool:
-    """Whether a result may say the rule ``text`` in another language."""
-    said = Sentence(text, is_rule=True)
-    return any(one.message.role == "tool" and one.may_translate(said) for one in heard)
-
-
 def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:
     """The message with the sentence's end, where another has all words before it."""
     for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():

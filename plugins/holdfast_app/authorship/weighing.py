@@ -47,7 +47,7 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
         if not share:
             continue
         if kind == "user":
-            own = strangers.stems_shared(_own(one.message.text), said) / len(said.stems)
+            own = strangers.stems_shared(own_text(one.message.text), said) / len(said.stems)
             user, kind = max(user, own), "outside"
             share = share if share > own else 0.0  # what the user quotes
         if is_sentence and share > found[kind][0] and not _said_before(heard[:number], said, share):
@@ -82,6 +82,6 @@ def _planted(text: str) -> float:
 
 
 @lru_cache(5_000)  # messages
-def _own(text: str) -> str:
+def own_text(text: str) -> str:
     """The user's own words in a message, as they are compared."""
     return strangers.plain_of("\n".join(own_lines(without_reported(own_words(text)))), is_result=False)

@@ -26,6 +26,7 @@ from holdfast_app.journal.journal import opened
 from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
 from holdfast_app.records import journals, lastbrief
 from holdfast_app.records.ownlines import is_filler
+from holdfast_app.sentences import lasting
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload
@@ -41,6 +42,8 @@ _SENTENCE_WORDS: Final = 4
 #: Least share that the user said of a rule or of a line about the user. A smaller share adds to the evidence.
 _OF_USER: Final = 0.3
 _UNSAID: Final = 4.0
+#: Requests for now are far less likely to hold longer.
+_LASTING: Final = 0.15
 #: Share that the user said of what is theirs, whoever said as much.
 _OF_USER_ALONE: Final = 0.8
 #: Before the agent could say anything.
@@ -68,8 +71,7 @@ class Witness:
 
     def is_hostile(self, text: str, *, is_rule: bool = False, is_users: bool = False) -> bool:
         """Whether ``text``, or a sentence of it, instructs an agent or is a stranger's (for a rule, any tool's), and is
-        not in the user's own words. A rule needs some of these. A line about the user, which ``is_users``, is more
-        doubtful without them."""
+        not in the user's own words. What ``is_users``, a rule or a line about the user, is doubtful without these."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
         others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
@@ -78,7 +80,7 @@ class Witness:
         weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
             any(self._stranger(form, is_rule=is_rule) for form in others)
-            or (is_unsaid and (is_rule or strangers.translated(text, self._heard_before(text))))
+            or (is_unsaid and self._is_foisted(text, is_rule=is_rule))
         ):
             return True
         # A planted sentence may follow a true one.
@@ -105,10 +107,9 @@ class Witness:
         lines = []
         for line in text.split("\n"):
             body = hostile.body_of(line)
-            if not hostile.is_marked(body) and not is_filler(line):
-                said = filter(self.is_hostile, _directing(body))
-                if source := next(filter(None, map(self.source_of, said)), ""):
-                    line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
+            found = map(self.source_of, filter(self.is_hostile, _directing(body)))
+            if not hostile.is_marked(body) and not is_filler(line) and (source := next(filter(None, found), "")):
+                line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
         return "\n".join(lines)
 
@@ -122,6 +123,15 @@ class Witness:
         not known to have said anything in its language."""
         said = [one for one in self._heard_before(text) if one.message.role == "user"]
         return self._weight(text).by_user >= _OF_USER or not any(one.is_in_language_of(text) for one in said)
+
+    def _is_foisted(self, text: str, *, is_rule: bool) -> bool:
+        """Whether a result may say ``text`` in another language, or it is to be a rule, and the user said nothing in
+        this session that may hold longer, which it could reword."""
+        said = "\n".join(weighing.own_text(one.message.text) for one in self._heard if one.message.role == "user")
+        if is_rule and not any(lasting.judge(one).lasting > _LASTING for one in strangers.sentences(said)):
+            return True
+        line = strangers.Sentence(text, is_rule=True)
+        return any(one.message.role == "tool" and one.may_translate(line) for one in self._heard_before(text))
 
     def _heard_before(self, text: str) -> list[strangers.Heard]:
         earlier = self._earlier(text)
