@@ -64,7 +64,8 @@ facts: things that will still matter in another session, each one short sentence
   confidence, a number from 0.0 to 1.0: 0.9 and more when it was said outright, 0.7 when it clearly follows, 0.5 when
   it is likely. Leave out what is less likely than that.
 profile: for each part one short sentence with what is new about the user, empty when nothing is.
-summary: what was asked, done, decided and left open, in at most five short sentences, with the names of files.
+summary: what was asked, done, decided and left open, what the assistant claims and never showed, and risks such as a
+  secret in a file, in at most six short sentences, with the names of files.
 decisions: what the user and the assistant settled on, each one short sentence with its reason. Not what a fact says.
 rejected: approaches, packages, commands or values that were tried or proposed and given up, and why. Not what a fact
   or a decision says.
@@ -72,8 +73,8 @@ work: how the conversation ends, for whoever takes over, in the user's language.
   objective: the last real piece of work: what the user wants, in one sentence that names its subject. A short last
     request ("yes", "go on", "now push it") is a step of the work before it, so name that work and the step.
   state: "open" when something that the user asked for or the assistant announced is not done, failed, was interrupted,
-    or needs the user's answer. Otherwise "done", also when the assistant offers or suggests more, or when the user has
-    yet to try what it reports as finished.
+    or needs the user's answer; so is what the summary leaves open. Otherwise "done", also when the assistant offers or
+    suggests more, or when the user has yet to try what it reports as finished.
   next_step: when open, the one thing to do next, with its command or file, or the question that the user has to
     answer. Empty when done.
 retire: before the conversation there may be a list of stored facts and rules, each with its id. Name the ids of those

@@ -72,7 +72,7 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
         if line.level == 1 and said and not title and not rows:
             title = f"# {said}"
         elif line.level or bold:
-            heading = (bold[2] if bold else said).strip("*_ ").rstrip(":")
+            heading = (bold[2] if bold else said).strip("*_ ").rstrip(": ")
         elif line.kind == ITEM:
             said = without_boxes(said)
             if wraps := not _NOTHING.fullmatch(said):

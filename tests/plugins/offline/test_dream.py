@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support import processes
 from tests.support.stated import done
@@ -31,6 +31,7 @@ def one_line(text: str) -> str:
 
 
 @pytest.mark.req("R028", "R029")
+@example(["## 0 :", "- x"], [], [])
 @given(
     st.lists(st.sampled_from(["- ", "* ", "## ", "", "1. ", "# "]).flatmap(lambda m: lines.map(m.__add__))),
     items, items,
