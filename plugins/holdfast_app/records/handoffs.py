@@ -1,8 +1,11 @@
 """Changes of a handoff that features make: repair it, put an entry, reopen work, remove a rule."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -11,8 +14,10 @@ from holdfast.config.serde import stamp
 from holdfast.errors import Conflict, Corrupt
 from holdfast.flush import handoff
 from holdfast.flush.handoff import FENCE, Work, parse
-from holdfast.models import Payload, Receipt
 from holdfast_app.records import ownlines
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt
 
 
 def is_framed(text: str) -> bool:

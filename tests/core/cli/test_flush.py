@@ -117,7 +117,7 @@ def test_flush__incomplete_payload_for_a_session_that_never_was__refused_and_not
     result = talked("flush", "--session", "s11", "--next-step", "go", "--json")
     assert result.code == 1
     assert "facts" in result.json["error"]["missing"]
-    assert "Did you mean `--session s1`?" in result.err
+    assert "Did you mean `s1`?" in result.err
     assert talked("status").code == 0
 
 
