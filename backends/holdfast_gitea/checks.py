@@ -93,9 +93,8 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         elif not approved:
             step = "The server shows the edit history. Users with write access can do this."
             yield _warn(f"{where} on the server, and its checksum fits the new text.", step)
-    if late := [
-        record.source.url for record in view.replay.late if record.kind == VERSION
-    ]:  # routine, because its writer was notified
+    late = [record.source.url for record in view.replay.late if record.kind == VERSION]
+    if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
         yield _ok(f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})")
 

@@ -77,7 +77,8 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact], before: Payload) ->
 
     :param turns: turns since the last flush, oldest first, already redacted.
     :param known: stored facts that share words with the turns, closest first, masked for leaving the store: at most
-            30, and none for a plugin called within the flush. An implementation may omit this parameter.
+            30, then rules that the turns state without a label (category ``rule``). None for a plugin called within
+            the flush. An implementation may omit this parameter.
     :param before: for a plugin called within the flush, the state before the turns: the project's standing rules,
             related facts of a local store, and the fields of the session's open work, otherwise ``work_open`` false and
             the last flush's objective. ``derived`` names the unstated fields. Empty for other plugins.

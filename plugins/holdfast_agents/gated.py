@@ -101,7 +101,8 @@ def compacted(memory: Holdfast, event: Event) -> None:
     _drop(services, session, event._replace(unsummarised=event.unsummarised and not is_ours))
     if is_ours and (last := session.last_receipt):
         memo.write(services.state, evolve(memo.read(services.state, session.id), answered="", used=last.flush_id))
-    if summary := ("" if is_ours else event.text or _last_summary(event)):
+    summary = "" if is_ours else event.text or _last_summary(event)
+    if summary:
         _keep(services, session, summary, event.client)
 
 

@@ -99,15 +99,15 @@ _CALL_CHARS: Final = 200
 
 
 def conversation(turns: Sequence[Turn]) -> str:
-    """The messages of user and assistant, in order, without results of tools. Of the last turn's calls the first lines
-    are there, because a conversation may end in its work."""
+    """The messages of user and assistant, in order, without results of tools. The last turn's calls are there with
+    their first line, because a conversation may end in the middle of work."""
     parts: list[str] = []
     room = MAX_CHARS
     said = [m for turn in turns for m in turn.messages if m.role in ("user", "assistant")]
-    last = turns[-1].messages if turns else ()
+    newest = turns[-1].messages[-_CALLS:] if turns else ()
     for message in reversed(said):
         text = _shortened(message.text.strip())
-        if not text or (message.tool and message not in last[-_CALLS:]):
+        if not text or (message.tool and message not in newest):
             continue
         if message.tool:
             text = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}"

@@ -186,8 +186,8 @@ class Journal:
                     self._passed(start, record)
                 start += len(line)
             if first:
+                self.begins = first
                 self._begun()
-            self.begins = first or (self.begins if self.only_ours else self.first_line())
             self._known = self._identity()
             self._leave_hint(start)
         return entries
@@ -203,6 +203,7 @@ class Journal:
         cut, hint = 0, self.hint()
         if size:
             with durable.reporting(self.path, "read"), safeopen.reader(self.path) as file:
+                self.begins = file.readline(_CHUNK)
                 cut = _whole_length(file, size)
                 file.seek(cut)
                 tail = file.read(size - cut)

@@ -344,7 +344,8 @@ def check_name(name: str) -> str:
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
     dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
     """
-    if problem := (_problem(name) if isinstance(name, str) and name else "it is empty or not a string"):
+    problem = _problem(name) if isinstance(name, str) and name else "it is empty or not a string"
+    if problem:
         shown = repr(name) if len(repr(name)) < 80 else repr(name)[:77] + "..."
         raise Refused(
             f"The document name {shown} is not allowed: {problem}.",

@@ -276,11 +276,10 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
 
 
 def _restate(services: Services, item: Waiting, flush: str, found: Gathered, heard: Witness) -> None:
-    """Restate the work of a flush as the plugins say that have read its end. Never raises."""
+    """Restate the work of a flush as the plugins that read its end describe it. Never raises."""
     try:
-        if restated.last_message(services, item.source, flush) in item.covers:
-            for plugin, extraction in found.results:
-                restated.restate(services, item.source, flush, plugin, extraction.draft, heard)
+        for plugin, extraction in found.results:
+            restated.restate(services, item.source, flush, item.covers, by=plugin, read=extraction.draft, heard=heard)
     except HoldfastError as error:
         logger.warning("work could not be restated: %s", error.message)
 

@@ -1,19 +1,20 @@
 """Changes in the handoff by a model that has read a session's messages: what its work is, and which rules are none."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from
-from holdfast.errors import NotFound
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import handoff
 from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
 from holdfast.models import Fact, HandoffFields, Payload, Receipt, Turn
 from holdfast.storage import sha256
+from holdfast.text.lazy import log
 from holdfast.text.plain import is_open, one_line, same_key
 from holdfast.text.stored import DEFAULT_CONFIDENCE
 from holdfast_app.authorship import hostile
@@ -24,22 +25,27 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, work_log
 from holdfast_app.records.work_log import Decision
 
+logger = log("holdfast.facts")
+
 #: How the ids of rules begin.
 RULE: Final = "rule_"
 
 # work
 
 
-def restate(services: Services, session: str, flush: str, by: str, read: Payload, heard: Witness) -> None:
-    """Put what the plugin ``by`` read in the messages of ``flush`` in place of what was derived from them: the
-    objective, the next step, and whether work is open. Nothing changes if these were stated, or if the session was
-    flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable; Conflict."""
+def restate(
+    services: Services, session: str, flush: str, covers: Collection[str], *, by: str, read: Payload, heard: Witness
+) -> None:
+    """Put what the plugin ``by`` read in the messages ``covers``, the end of ``flush``, in place of what was derived
+    from them: the objective, the next step, and whether work is open. Nothing changes if these were stated, or if the
+    session was flushed or its work decided since. Raises: Refused, PluginError; Corrupt, Unavailable; Conflict."""
     receipt, payload = last_flush(services, session)
     if receipt is None or receipt.flush_id != flush or receipt.spooled:  # a server must have it first
         return
     if "next_step" not in payload.derived or read.work_open is None:
         return
-    if work_log.of_flush(services.state, session, flush) is not None:
+    is_decided = work_log.of_flush(services.state, session, flush) is not None
+    if is_decided or _last_message(services, session, flush) not in covers:
         return
 
     def admitted(name: str) -> str:
@@ -55,7 +61,7 @@ def restate(services: Services, session: str, flush: str, by: str, read: Payload
     objective, step = admitted("objective"), admitted("next_step")
     before = payload.handoff or HandoffFields(active_task="", branch="none", blocker="none", next_action="")
     fields = evolve(before, active_task=objective, next_action=step) if opens else None
-    facts = () if "facts" in payload.derived else payload.facts  # those of them that the plugin let stand are stored
+    facts = () if "facts" in payload.derived else payload.facts  # the facts that the plugin did not retire are stored
     payload = payload.evolve(objective=objective, work_open=opens, handoff=fields, facts=facts, sources=())
     work = handoffs.entry(receipt, payload)
     decision = Decision(session, flush, opens, "", services.now(), work, by)
@@ -72,7 +78,7 @@ def last_flush(services: Services, session: str) -> tuple[Receipt | None, Payloa
     return receipt_from(row["receipt"]), flushed_payload(row["flush"])
 
 
-def last_message(services: Services, session: str, flush: str) -> str:
+def _last_message(services: Services, session: str, flush: str) -> str:
     """The id of the newest message that ``flush`` covers, of user or agent. Raises: Unavailable."""
     last = ""
     for entry in Journal(services.state, session).of_kinds("message", "checkpoint"):
@@ -98,12 +104,17 @@ def rules(services: Services) -> dict[str, str]:
 
 def taken_from(services: Services, said: Sequence[Turn]) -> list[Fact]:
     """The standing rules that the user states in these turns without a label, as facts of the category ``rule``: a
-    model may say that one is none. Raises: Corrupt; Unavailable; PluginError."""
+    model may say that one is none. Never raises, because a model can work without them."""
+    try:
+        standing = rules(services)
+    except HoldfastError as error:
+        logger.warning("rules could not be shown to the extractors: %s", type(error).__name__)
+        return []
     messages = [m for turn in said for m in turn.messages if m.role == "user"]
     typed = [(m.at, " ".join(m.text.split())) for m in messages]
     return [
         Fact(id=name, content=rule, category="rule", confidence=DEFAULT_CONFIDENCE, created_at=at)
-        for name, rule in rules(services).items()
+        for name, rule in standing.items()
         for at, text in typed
         if (found := text.find(rule)) >= 0 and not text[:found].rstrip(" *_").endswith(":")
     ]

@@ -47,8 +47,8 @@ Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 logger = log("holdfast.facts")
 
-#: Approximate characters per piece of a long conversation. Turns are never split. A tool's call or result, which a
-#: model hardly sees, counts as so many at most.
+#: Approximate characters per piece of a long conversation, and the most that a tool's call or result counts, because a
+#: model hardly sees it. Turns are never split.
 BATCH_CHARS: Final = 60_000
 _TOOL_CHARS: Final = 200
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.
@@ -111,11 +111,13 @@ def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = 
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None) -> Gathered:
-    """Call the extractors in ``only``. Models see stored facts on the same subjects, and can retire only these."""
+    """Call the extractors in ``only``. Models see stored facts on the same subjects, and rules that were taken from the
+    turns. They can retire only these."""
     if not said:
         return Gathered()
     quick = services.plugins.extractors()
-    known = () if all(quick[name] for name in only) else known_on(services, said)
+    is_quick = all(quick[name] for name in only)
+    known = () if is_quick else (*known_on(services, said), *restated.taken_from(services, said))
     results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
@@ -123,11 +125,11 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str], before:
 
 
 def known_on(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
-    """Stored facts on the turns' subjects, masked, and the rules taken from the turns. None when the facts came with a
-    clone. Never raises, because an extractor can work without them."""
+    """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
+    extractor can work without them."""
     try:
         near = related(services.store.backend.facts(), (m.text for turn in said for m in turn.messages), limit=_KNOWN)
-        return [*Facts(services).shown(services.store.known_facts(near)), *restated.taken_from(services, said)]
+        return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()
@@ -183,12 +185,13 @@ def settle(
     judged = [Judged(plugin=plugin, candidate=one, result=result) for (plugin, one), result in pairs]
     for plugin, extraction in found.results:
         added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
+        why = f"{plugin}: out of date, or not lasting"
         for fact_id in extraction.retire:
             with suppress(NotFound, Conflict):
                 if fact_id.startswith(restated.RULE):
                     restated.remove_rule(services, fact_id)
                 else:
-                    facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: no lasting fact")
+                    facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=why)
         if extraction.profile != Profile():
             from holdfast_app.facts import profile
 
