@@ -50,7 +50,7 @@ FOUND: dict[str, int] = {
     "a journal's torn line stays": 1194,
     "a message may come twice": 194,
     "a killed process's message is taken for durable": 694,
-    "a purged marker comes back": 3218,
+    "a purged marker comes back": 4103,
     "a refused payload is forgotten": 3482,
     "a finished flush's marker counts after a power cut": 3187,
     "a torn block stays": 8020,
