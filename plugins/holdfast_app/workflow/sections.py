@@ -68,22 +68,14 @@ def heading_of(anchor: str) -> tuple[int, str]:
 def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
     """Sections by anchor.
 
-    Raises: Corrupt, naming every missing or duplicate anchor, or the unclosed block at the end.
+    Raises: Corrupt, naming every error of the document's structure.
     """
-    found = _outline(text, name)
-    places: dict[tuple[int, str], list[int]] = {}
-    for index, heading in enumerate(found.headings):
-        places.setdefault((heading.level, heading.text), []).append(index)
     anchors = tuple(anchors)
-    missing = [a for a in anchors if heading_of(a) not in places]
-    twice = [a for a in anchors if len(places.get(heading_of(a), ())) > 1]
-    if missing or twice:
-        told = [f"`{a}` is missing" for a in missing] + [f"`{a}` is duplicated" for a in twice]
-        step = "`holdfast init --three-files` adds missing anchors." if not twice else "Merge the sections manually."
-        raise Corrupt(f"{name} has invalid anchors: {', '.join(told)}.", next_step=step)
+    found = _sound(text, anchors, name)
+    places = {(heading.level, heading.text): at for at, heading in enumerate(found.headings)}
     sections = {}
     for anchor in anchors:
-        index = places[heading_of(anchor)][0]
+        index = places[heading_of(anchor)]
         heading = found.headings[index]
         end = found.headings[index + 1].start if index + 1 < len(found.headings) else len(text)
         starts = [at for at in found.items if heading.end <= at < end]
@@ -164,11 +156,11 @@ def _placed(text: str, section: Section, line: str, old: str, where: str) -> str
 def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str) -> str:
     """``text`` with a section appended for each missing anchor. Nothing is renamed or removed.
 
-    Raises: Corrupt when the end is inside an unclosed block, so nothing can be added.
+    Raises: Corrupt when it is too long, or the end is inside an unclosed block, so nothing can be added.
     """
     if text is None or not text.removeprefix(BOM).strip():
         return f"{title}\n" + "".join(f"\n{anchor}\n\n{PLACEHOLDER}\n" for anchor in anchors)
-    have = {(h.level, h.text) for h in _outline(text, name).headings}
+    have = {(h.level, h.text) for h in _sound(text, (), name).headings}
     missing = [anchor for anchor in anchors if heading_of(anchor) not in have]
     if not missing:
         return text
@@ -190,54 +182,51 @@ def _item(text: str, start: int, until: int) -> Item:
     return Item(start, start + sum(map(len, paragraph)), " ".join(said[len(marks.item(said)) :].split()))
 
 
-def _outline(text: str, name: str) -> Outline:
-    """Raises: Corrupt for a document that is too long, or ends inside an unclosed block."""
-    if len(text) > MAX_DOCUMENT_CHARS:
-        raise Corrupt(
-            f"{name} has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}.",
-            next_step="Move old entries out of it.",
-        )
-    found = outline(text)
-    if found.unclosed:
-        kind, line = found.unclosed
-        what = "fenced code" if kind == "fence" else "an HTML block or comment"
-        raise Corrupt(f"In {name}, line {line} opens {what} that never ends.", next_step="Close it.")
-    return found
-
-
 def _newline(text: str) -> str:
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
-_FILE: Final = "`holdfast init --three-files` adds it."
+def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
+    """The document's outline. Raises: Corrupt for an error in its structure."""
+    found, errors = _read(text, anchors, name)
+    if errors:
+        told = ", ".join(f"line {one.line} {one.message}" if one.line else one.message for one in errors)
+        raise Corrupt(f"{name} cannot be used: {told}.", next_step=errors[0].fix)
+    return found
 
 
 def check(request: ValidationRequest) -> tuple[Finding, ...]:
     """Findings in line order, those without a line first; ``()`` for a valid document."""
     anchors = ANCHORS[Surface(request.surface)]
-    text = request.text
+    found, errors = _read(request.text, anchors, request.name)
+    return tuple(
+        sorted([*errors, *_repeats(request, found, anchors), *_empty(request, found)], key=lambda f: f.line or 0)
+    )
+
+
+def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[Finding]]:
+    """The document's outline, which is empty for one that is too long, and the errors in its structure."""
+
+    def error(rule: str, message: str, fix: str, line: int | None = None) -> Finding:
+        return Finding(rule=f"anchors/{rule}", message=message, line=line, fix=fix, name=name)
+
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
-        return (_finding(request, "anchors/size", message, fix="Move old entries out of it."),)
-    found = outline(text)
-    told = [*_anchors(request, found, anchors), *_repeats(request, found, anchors), *_empty(request, found)]
+        return Outline(()), [error("size", message, "Move old entries out of it.")]
+    found, errors = outline(text), list[Finding]()
+    for anchor in anchors:
+        places = [h for h in found.headings if (h.level, h.text) == heading_of(anchor)]
+        if not places:
+            missing = f"The required anchor `{anchor}` is missing"
+            errors.append(error("missing", missing, "`holdfast init --three-files` adds it."))
+        for again in places[1:]:
+            message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
+            errors.append(error("duplicate", message, "Merge the two sections manually.", again.line))
     if found.unclosed:
         kind, line = found.unclosed
         message = f"opens {'fenced code' if kind == 'fence' else 'an HTML block or comment'} that never ends"
-        told.append(_finding(request, "anchors/unclosed", message, line=line, fix="Close it."))
-    return tuple(sorted(told, key=lambda f: f.line or 0))
-
-
-def _anchors(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
-    for anchor in anchors:
-        wanted = heading_of(anchor)
-        places = [h for h in found.headings if (h.level, h.text) == wanted]
-        if not places:
-            yield _finding(request, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
-        for again in places[1:]:
-            message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
-            fix = "Merge the two sections manually."
-            yield _finding(request, "anchors/duplicate", message, line=again.line, fix=fix)
+        errors.append(error("unclosed", message, "Close it.", line))
+    return found, errors
 
 
 def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
@@ -254,14 +243,14 @@ def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str])
         if near:
             message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
             fix = "Write it as the anchor, or merge it with that section."
-            yield _finding(request, "anchors/case", message, line=heading.line, fix=fix, warning=True)
+            yield _warning(request, "anchors/case", message, heading.line, fix)
             continue
         # The same words under different parents mean different things: `### Notes` of two sections is fine.
         key = (heading.level, "\n".join(parent))
         if first.setdefault(key, heading.line) != heading.line:
             message = f"The heading `{_shown(heading)}` is a duplicate of line {first[key]}"
             fix = "Merge the two sections, or rename one."
-            yield _finding(request, "anchors/repeated", message, line=heading.line, fix=fix, warning=True)
+            yield _warning(request, "anchors/repeated", message, heading.line, fix)
 
 
 def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
@@ -272,15 +261,12 @@ def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
         if not without_comments(body)[0].strip() and not (following and following.level > heading.level):
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."
-            yield _finding(request, "anchors/empty", message, line=heading.line, fix=fix, warning=True)
+            yield _warning(request, "anchors/empty", message, heading.line, fix)
 
 
 def _shown(heading: Heading) -> str:
     return f"{'#' * heading.level} {heading.text}"
 
 
-def _finding(
-    request: ValidationRequest, rule: str, message: str, *, line: int | None = None, fix: str, warning: bool = False
-) -> Finding:
-    severity = Severity.WARNING if warning else Severity.ERROR
-    return Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name)
+def _warning(request: ValidationRequest, rule: str, message: str, line: int, fix: str) -> Finding:
+    return Finding(rule=rule, message=message, severity=Severity.WARNING, line=line, fix=fix, name=request.name)

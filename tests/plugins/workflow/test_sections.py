@@ -47,7 +47,7 @@ def test_insert__every_shape_of_section__adds_one_line_and_keeps_the_rest(before
     [
         ("# T\n", "`## A` is missing"),
         ("```\n## A\n```\n", "`## A` is missing"),
-        ("## A\n## A\n", "duplicated"),
+        ("## A\n## A\n", "a duplicate"),
         ("## A\n```\n- x\n", "never ends"),
         ("x" * (MAX_DOCUMENT_CHARS + 1), "more than"),
     ],
