@@ -86,7 +86,7 @@ def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterator[s
 def _statements(text: str) -> dict[int, str]:
     """Line number -> the whole item or paragraph of that line, if it may be quoted."""
     found: dict[int, str] = {}
-    for number, kind, _, body in blocks(text):
+    for number, kind, body in blocks(text):
         said = " ".join(strip_marks(body).split())
         label, _, rest = said.partition(": ")
         said = rest if label in LASTING else said

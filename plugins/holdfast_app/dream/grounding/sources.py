@@ -209,7 +209,7 @@ class Sources:
             for number, (_, line) in enumerate(lines(text), 1):
                 if key := _key(statement(line)):
                     yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
-            for number, _, _, said in blocks(text):
+            for number, _, said in blocks(text):
                 body = statement(said)
                 for word in words(body):
                     self._with.setdefault(word, array("I")).append(len(self._blocks))
@@ -254,28 +254,28 @@ def strip_marks(line: str) -> str:
     return without_boxes(text)
 
 
-def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
-    """(line, kind, level, text) of headings, items with what continues them, rows and paragraphs."""
+def blocks(text: str) -> Iterator[tuple[int, str, str]]:
+    """(line, kind, text) of headings, items with what continues them, rows and paragraphs."""
     held: list[str] = []
-    start, kind, level = 0, "", 0
+    start, kind = 0, ""
     for line in Lines(text):
         said = line.text.lstrip("> ")
         is_row = line.kind == CODE or (line.kind == TEXT and said.startswith("|"))
         if held and (is_row or not said or line.kind != TEXT):
-            yield start, kind, level, "\n".join(held)
+            yield start, kind, "\n".join(held)
             held = []
         if line.kind == HEADING:
-            yield line.number, "heading", line.level, line.text
+            yield line.number, "heading", line.text
         elif line.kind == ITEM:
-            start, kind, level, held = line.number, "item", line.indent, [without_boxes(line.text)]
+            start, kind, held = line.number, "item", [without_boxes(line.text)]
         elif is_row and said:
-            yield line.number, "row", 0, said
+            yield line.number, "row", said
         elif line.kind == TEXT and said:
             if not held:
-                start, kind, level = line.number, "paragraph", 0
+                start, kind = line.number, "paragraph"
             held.append(said)
     if held:
-        yield start, kind, level, "\n".join(held)
+        yield start, kind, "\n".join(held)
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
