@@ -34,10 +34,7 @@ _AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
 
 
 def merge(base: str, ours: str, theirs: str, name: str) -> str:
-    """The merged text of the file ``name``; its end decides the kind. Raises: Corrupt when a side is damaged."""
-    for side in (ours, theirs):
-        if problem := damage(base, side, name):
-            raise Corrupt(problem, next_step="Repair it on its branch, then merge again.")
+    """The merged text of the file ``name``, whose end decides the kind, from two sides without :func:`damage`."""
     if damage("", base, name):
         base = ""  # both sides have been repaired since, so both are kept
     if ours == theirs or theirs == base:
@@ -54,13 +51,10 @@ def merge(base: str, ours: str, theirs: str, name: str) -> str:
 
 def damage(base: str, side: str, name: str) -> str:
     """Why ``side``, which came from ``base``, cannot be merged, as a sentence. Empty when it can."""
-    if base.strip() and not side.strip():
-        return f"{name} is empty on one side of the merge."
     grows = _is_facts(name) or _BLOCK.search(base)  # in other documents a user may remove the end
-    if side != base and base.startswith(side) and (grows or not side.endswith("\n")):
-        return f"{name} is cut off on one side of the merge."
-    if "\0" in side:
-        return f"{name} has zeros instead of text on one side of the merge."
+    is_cut = side != base and base.startswith(side) and (grows or not side.endswith("\n"))
+    if is_cut or "\0" in side or (base.strip() and not side.strip()):
+        return f"{name} is empty, cut off or has zeros instead of text on one side of the merge."
     if conflicts.find(side):
         return f"{name} already has conflict markers on one side of the merge."
     try:
