@@ -14,8 +14,6 @@ import time
 import tomllib
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from keyword import iskeyword
 from typing import Any, Final, NamedTuple
 
@@ -39,20 +37,13 @@ _GROUPS: Final = (discovery.PLUGINS, discovery.BACKENDS, discovery.METHODS, disc
 LIMIT_S: Final = 60.0
 
 
-class Outcome(StrEnum):
-    """NOTE is worth knowing and is not a failure."""
-
-    OK = "ok"
-    NOTE = "note"
-    FAIL = "fail"
-
-
 class Row(NamedTuple):
-    """One comparison with the specifications. ``entry`` is the entry point, like ``plugin acme``."""
+    """One comparison with the specifications. ``entry`` is the entry point, like ``plugin acme``. ``outcome`` is ok,
+    fail or note, which is worth knowing and is not a failure."""
 
     entry: str
     check: str
-    outcome: Outcome
+    outcome: str
     message: str
 
 
@@ -71,13 +62,11 @@ def inspected(distribution: str, *, settings_file: str = "") -> list[Row]:
             next_step="Install it, or correct the name. If it is installed, add a table like "
             '`[project.entry-points."holdfast.plugins"]` to its pyproject.toml and reinstall it.',
         )
-    settings = _settings(settings_file)
-
-    def examined(entry: Found) -> list[Row]:
-        return _names(entry, every) + [Row(label(entry), *row) for row in _probed(entry, settings)]
-
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return [row for rows in pool.map(examined, entries) for row in rows]
+    settings, rows = _settings(settings_file), list[Row]()
+    for entry in entries:
+        rows += _names(entry, every)
+        rows += [Row(label(entry), *row) for row in _probed(entry, settings)]
+    return rows
 
 
 def label(entry: Found) -> str:
@@ -124,10 +113,10 @@ def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
         problem = f"also offered by {', '.join(sorted(others))}"
     elif group == discovery.CHECKS and name not in plugins:
         problem = "never runs, because no plugin here has this name"
-    return [Row(label(entry), "name", Outcome.FAIL, problem)] if problem else []
+    return [Row(label(entry), "name", "fail", problem)] if problem else []
 
 
-def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
+def _probed(entry: Found, settings: dict[str, Any]) -> list[Checked]:
     """The checks of :func:`examine`, in a process of its own, which runs this module."""
     if entry.group not in _GROUPS:  # a default is a plugin once more
         return []
@@ -153,15 +142,15 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return [("call", Outcome.FAIL, f"took longer than {LIMIT_S:g} s")]
+            return [("call", "fail", f"took longer than {LIMIT_S:g} s")]
         try:
             with open(answer, encoding="utf-8") as file:
-                rows = [(check, Outcome(outcome), message) for check, outcome, message in json.load(file)]
+                rows = [(check, outcome, message) for check, outcome, message in json.load(file)]
         except (OSError, ValueError):
             last = (done.stderr.strip().splitlines() or ["without a message"])[-1]
-            return [("call", Outcome.FAIL, f"ended the process with exit code {done.returncode}: {last}")]
+            return [("call", "fail", f"ended the process with exit code {done.returncode}: {last}")]
         if done.stdout.strip():
-            rows.append(("stdout", Outcome.NOTE, "prints; commands send this to stderr, programs do not"))
+            rows.append(("stdout", "note", "prints; commands send this to stderr, programs do not"))
         return rows
 
 

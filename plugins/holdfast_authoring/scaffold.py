@@ -154,12 +154,12 @@ def _new(call: Call) -> Answer:
 
 @plugin.action("check DISTRIBUTION", "settings")
 def _check(call: Call) -> Answer:
-    from holdfast_authoring.inspection import Outcome, inspected
+    from holdfast_authoring.inspection import inspected
 
     name, out = call.names[0], call.out
     rows = inspected(name, settings_file=call.args.settings)
-    failed = sum(row.outcome == Outcome.FAIL for row in rows)
-    marks = {Outcome.OK: "ok", Outcome.NOTE: "dot", Outcome.FAIL: "fail"}
+    failed = sum(row.outcome == "fail" for row in rows)
+    marks = {"ok": "ok", "note": "dot", "fail": "fail"}
     cells = [((row.entry, "bold"), out.mark_cell(marks[row.outcome]), row.check, row.message) for row in rows]
     out.say(out.table(cells, head=("entry point", "", "check", "result")))
     said = f"{failed} of {len(rows)} checks failed" if failed else f"{name} follows the specifications"

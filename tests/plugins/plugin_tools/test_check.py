@@ -8,7 +8,7 @@ from tests.support import distributions
 
 from holdfast.plugin import discovery
 from holdfast_authoring import inspection
-from holdfast_authoring.inspection import Outcome, examine
+from holdfast_authoring.inspection import examine
 from holdfast_cli import main
 
 HOOK = "from holdfast.hooks import hookimpl\n"
@@ -62,7 +62,7 @@ def test_check__plugin_ends_its_process__fails_and_names_the_code(install, capsy
     ],
 )
 def test_check__fault__fails_and_names_it(install, tmp_path, capsys, monkeypatch, group, source, said):
-    monkeypatch.setattr(inspection, "_probed", lambda *asked: [(a, Outcome(b), c) for a, b, c in examine(*asked)])
+    monkeypatch.setattr(inspection, "_probed", lambda *asked: list(examine(*asked)))
     install(group, source)
     alone(tmp_path, monkeypatch)
     assert any(said in message for message in failures(capsys))
