@@ -8,13 +8,14 @@ import sys
 
 import pytest
 from tests.support.processes import finished
+from tests.support.stated import done
 from tests.support.trusting import trusted
 
 from holdfast_authoring.scaffold import KINDS
 from holdfast_cli import main
 
 
-def run(*words, cwd, path=None):
+def run(*words, cwd, path=None, text=""):
     """A command in the environment of the tests, with ``path`` before everything else that is installed."""
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "NO_COLOR": "1"}
     if path:
@@ -27,7 +28,7 @@ def run(*words, cwd, path=None):
         encoding="utf-8",
         timeout=180,
         check=False,
-        stdin=subprocess.DEVNULL,
+        input=text,
     )
 
 
@@ -94,6 +95,21 @@ def test_new__feature__adds_a_method_a_command_and_a_check(made, tmp_path):
     for text in ("From holdfast-qz-feature", "No listed word", "0 listed words in MEMORY.md"):
         assert text in done.stdout, done.stderr
     assert done.stdout.endswith("{}\n"), done.stderr
+
+
+@pytest.mark.req("R087")
+def test_new__backend__chosen_by_its_name_keeps_everything_in_its_file(made, tmp_path):
+    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "qz_backend"\n', encoding="utf-8")
+    trusted(tmp_path)
+    payload = json.dumps(done("Fix the login", facts=["The login needs a token"]))
+    assert run("holdfast", "flush", "--payload", "-", cwd=tmp_path, path=made[1], text=payload).returncode == 0
+    assert run("holdfast", "remember", "prefers tabs", cwd=tmp_path, path=made[1]).returncode == 0
+    kept = json.loads((tmp_path / ".holdfast" / "qz_backend.json").read_text(encoding="utf-8"))
+    assert [fact["content"] for fact in kept["facts"]] == ["The login needs a token", "prefers tabs"]
+    (note,) = (text for name, text in kept["documents"].items() if name.startswith("memory/"))
+    assert "The login needs a token" in note
+    assert "prefers tabs" in run("holdfast", "prompt", cwd=tmp_path, path=made[1]).stdout
+    assert not (tmp_path / ".holdfast" / "memory").exists()
 
 
 @pytest.mark.parametrize(
