@@ -26,7 +26,7 @@ def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path):
             durable.lock(path, timeout_s=0.05),
         ):
             pass
-        assert 0.05 <= time.monotonic() - start < 2
+        assert 0.05 <= time.monotonic() - start < 20
     with durable.lock(path, timeout_s=0):
         pass
     assert len(os.listdir("/dev/fd")) == before

@@ -261,24 +261,28 @@ def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(ope
 
 
 @pytest.mark.req("R184", "R166")
-def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened):
+@pytest.mark.parametrize("guarded", [True, False], ids=["guard", "aflush"])
+def test_guard_and_aflush__cancelled_while_they_flush__finish_the_flush_and_call_nothing(opened, guarded):
     called, slow = [], Slow()
 
     async def shorten(rows: list[Row]) -> None:
         called.append(1)
 
     memory = opened(slow)
+    session = memory.session("s")
+    session.add("user", "a")
 
     async def main() -> None:
-        compacting = asyncio.create_task(memory.guard(shorten, session="s", messages=lambda rows: rows)(says("a")))
+        guard = memory.guard(shorten, session="s", messages=lambda rows: rows)
+        flushing = asyncio.create_task(guard(says("a")) if guarded else session.aflush())
         while not slow.started.is_set():
             await asyncio.sleep(0.001)
-        compacting.cancel()
+        flushing.cancel()
         await asyncio.sleep(0.01)
-        assert not compacting.done(), "the flush is finished first"
+        assert not flushing.done(), "the flush is finished first"
         slow.finish.set()
         with pytest.raises(asyncio.CancelledError):
-            await compacting
+            await flushing
         assert memory.session("s").state is State.SAFE
 
     asyncio.run(main())

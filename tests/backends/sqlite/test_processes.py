@@ -23,7 +23,7 @@ def test_write__locked_by_another__unavailable_after_the_wait(project):
             start = time.monotonic()
             with pytest.raises(Unavailable, match=r"still locked .* after 0\.2 s") as caught:
                 store.add_fact(make_fact(2), 10)
-            assert 0.2 <= time.monotonic() - start < 5
+            assert 0.2 <= time.monotonic() - start < 20
             assert caught.value.next_step
             assert get_fact(store, "fact_00000001") == make_fact(1), "a reader does not wait"
             other.execute("ROLLBACK")

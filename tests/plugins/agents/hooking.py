@@ -88,11 +88,12 @@ class Client:
         process.stdin = None
         return process
 
-    def send(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> Answered:
-        """The answer to a payload."""
+    def send(self, payload: Mapping[str, Any] | bytes, *words: str, dies_at: int = 0, **env: str) -> Answered:
+        """The answer to a payload, of a process that is killed before that change of the disk."""
         data = payload if isinstance(payload, bytes) else json.dumps(payload)
         env = {**environment(), **env}
-        done = processes.run("hook", self.name, *words, cwd=self.project, env=env, data=data, timeout=60)
+        command = ("hook", self.name, *words)
+        done = processes.run(*command, cwd=self.project, env=env, data=data, timeout=60, dies_at=dies_at)
         return Answered(done.returncode, done.stdout, done.stderr)
 
     def hook(self, event: str, *words: str, **more: Any) -> Answered:

@@ -114,17 +114,21 @@ def files(project) -> Path:
     return store
 
 
-def settings(server: ModelServer, provider: str) -> dict[str, Any]:
+def settings(server: ModelServer, provider: str, **more: Any) -> dict[str, Any]:
     base = server.url + ("/v1" if provider == "openai" else "")
-    return {"model": "small", "base_url": base, "max_retries": 0, "dream_timeout_s": 0.5}
+    return {"model": "small", "base_url": base, "max_retries": 0, **more}
 
 
 @pytest.fixture
-def memory(project, files, server, provider, clock, monkeypatch, closing) -> Callable[[], Holdfast]:
-    """``memory()`` opens the project with the provider and every plugin that is on by default."""
+def memory(project, files, server, provider, clock, monkeypatch, closing) -> Callable[..., Holdfast]:
+    """``memory(**settings)`` opens the project with the provider and every plugin that is on by default."""
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
-    config = Config(zone="UTC", plugins={provider: PluginConfig(settings=settings(server, provider))})
-    return lambda: closing(Holdfast.open(project, config=config, clock=clock))
+
+    def opened(**more: Any) -> Holdfast:
+        plugins = {provider: PluginConfig(settings=settings(server, provider, **more))}
+        return closing(Holdfast.open(project, config=Config(zone="UTC", plugins=plugins), clock=clock))
+
+    return opened
 
 
 def check_memory(one: Holdfast, files: Path) -> None:
@@ -150,7 +154,7 @@ def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_w
     if reply.stop == "CUT":
         reply = Reply(text=reply.text, stop="length" if provider == "openai" else "max_tokens")
     server.answers(reply)
-    one = memory()
+    one = memory(**({"dream_timeout_s": 0.5} if reply.delay_s else {}))
     result = one.deep_dream(lookback_days=3)
 
     assert (result.status, result.plugin) == (case.status, provider), result.reason
