@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast_app.records.blocks import blocks
 
@@ -89,20 +88,6 @@ def test_flush__midnight_passes_during_it__one_instant_decides_name_and_headers(
     }
 
 
-@pytest.mark.req("R007", "R142")
-def test_flush__failed_before_midnight_and_retried_after__completes_the_same_day(opened, payload, note, clock, project):
-    clock.now = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
-    (project / ".holdfast").mkdir()
-    (project / ".holdfast" / "continuity").write_text("in the way")
-    with pytest.raises(FlushRefused):
-        opened().session("s").flush(payload())
-    clock.tick(minutes=5)
-    (project / ".holdfast" / "continuity").unlink()
-    opened().session("s").flush(payload())
-    assert len(list(blocks(note("2026-11-21")))) == 1
-    assert note("2026-11-22") == ""
-
-
 @pytest.mark.req("R098", "R100")
 def test_note__messy_unvalidated_text__is_accepted_there_and_not_promoted(opened, payload, project, note):
     messy = "wip!! maybe the cache?? branch feature/x, 10:14 tried again... (unsure) 🙂"
@@ -110,26 +95,6 @@ def test_note__messy_unvalidated_text__is_accepted_there_and_not_promoted(opened
     assert f"- Fact: {messy}\n" in note()
     assert not (project / ".holdfast" / "MEMORY.md").exists()
     assert not (project / ".holdfast" / "USER.md").exists()
-
-
-@pytest.mark.req("R099", "R159")
-def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload, note):
-    flush(opened(), lambda **c: payload(facts=["half of it works"], decisions=["open: which cache?"], **c))
-    headings = [line.removeprefix("### ") for line in note().splitlines() if line.startswith("### ")]
-    assert headings == [
-        "What happened",
-        "What changed",
-        "What is blocked",
-        "What is needed from the operator",
-        "What should happen next",
-        "Where the proof lives",
-    ]
-    [block] = blocks(note())
-    by_heading = {heading: text for heading, label, text in block.lines}
-    assert by_heading["What happened"] == "half of it works"
-    assert by_heading["What is blocked"] == "CI is red"
-    assert ("What changed", "Decision", "open: which cache?") in block.lines
-    assert ("What should happen next", "Next step", "Run the tests") in block.lines
 
 
 def test_note__texts_that_look_like_marks_of_ours__are_not_taken_for_them(opened, payload, note, project):

@@ -67,7 +67,7 @@ def work() -> list[Op]:
     return [Op("add", token="m1q"), Op("state", token="d2q", fact="f3q", payload=payload("d2q", "f3q")), Op("end")]
 
 
-@pytest.mark.req("R070", "R087", "R088", "R096", "R127", "R142", "R143", "R166", "R167", "R184")
+@pytest.mark.req("R070", "R087", "R088", "R096", "R127", "R142", "R143", "R159", "R166", "R167", "R184")
 @pytest.mark.parametrize("seeds", [KEPT, (*range(1, 201), *BROKEN_AGAIN)], ids=["kept", "first"])
 def test_histories__of_seeds__keep_every_promise(seeds: tuple[int, ...]) -> None:
     for seed in seeds:
@@ -82,7 +82,7 @@ def test_history__of_one_seed__is_always_the_same() -> None:
     assert first.world.changes == second.world.changes > 10
 
 
-@pytest.mark.req("R070", "R142", "R143")
+@pytest.mark.req("R070", "R072", "R073", "R142", "R143", "R171")
 @pytest.mark.parametrize(("way", "again"), [("cut", False), ("kill", True), ("fault", False)])
 def test_flush__broken_at_each_change__what_was_answered_is_there_and_it_goes_on(way: str, again: bool) -> None:
     for at in range(1, 1000):

@@ -20,15 +20,6 @@ def said(run):
 
 
 @pytest.mark.req("R245")
-def test_purge__dry_run__tells_places_and_leaves_them(said):
-    result = said("purge", "--subject", NAME, "--dry-run")
-    assert result.code == 0
-    assert "would change" in result.out
-    assert "Nothing was written" in result.out
-    assert NAME in said("show").out + said("report").out
-
-
-@pytest.mark.req("R245")
 @pytest.mark.parametrize("words", [("purge", "--subject", NAME), ("purge", "--all", "--json"), ("scrub",)])
 def test_purge_and_scrub__nobody_to_ask__usage_error_that_names_yes(said, words):
     result = said(*words)

@@ -15,13 +15,12 @@ import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from tests.plugins.agents.hooking import on_page, shrink
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 from tests.support.processes import finished
 
 from holdfast_agents.setup.clients import CLIENTS
@@ -48,7 +47,7 @@ class Model(LocalServer):
         self.questions: set[str] = set()
         self.asked: list[str] = []
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
+    def handler(self) -> type[Handler]:
         return type("Bound", (_Handler,), {"model": self})
 
     def answer(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -96,7 +95,7 @@ def _call(body: Mapping[str, Any], command: str) -> tuple[str, str]:
     raise AssertionError(json.dumps(body["tools"])[:1000])
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     model: Model
 
     def do_POST(self) -> None:
@@ -118,14 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _send(self, kind: str, text: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+        self.give(200, {"Content-Type": kind}, text.encode())
 
 
 def _messages(text: str, tokens: int, call: tuple[str, str] | None) -> list[dict[str, Any]]:

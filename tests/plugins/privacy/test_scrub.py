@@ -61,6 +61,8 @@ def fill(memory, payload, project):
     (state / "sessions" / "s.jsonl.damaged-00").write_bytes(b"\xff" + KEY.encode())
     (state / "facts.log.jsonl").write_text(json.dumps({"at": "2026-11-20T10:00:00Z", "content": KEY}) + "\n")
     (project / ".holdfast" / ".holdfast-1-a.tmp").write_text(KEY)
+    assert memory.search("deploy")
+    assert any(name.endswith("search.sqlite") for name in holding(project, KEY))
 
 
 @pytest.mark.req("R241", "R240")

@@ -126,18 +126,6 @@ def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memo
     assert holding(project, "Xanthippe") == []
 
 
-def test_scrub__secret_in_the_index__no_byte_of_it_is_left_there(memory, project):
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    memory.session("talk").add("user", f"the key is {secret} and the lock is new")
-    assert memory.search("lock")
-    assert any(name.endswith("search.sqlite") for name in map(str, holding(project, secret)))
-    with Holdfast.open(project) as other:  # with the validators of every project
-        assert other.scrub().clean
-        assert holding(project, secret) == []
-        assert other.search("lock")
-        assert holding(project, secret) == []
-
-
 def test_purge__while_others_search__no_byte_of_it_is_left(memory, project):
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     stop = threading.Event()

@@ -1,6 +1,5 @@
 """Nothing unredacted reaches the disk, a log or an error: every byte that every way of writing left behind is read."""
 
-import json
 import logging
 from collections.abc import Iterator
 
@@ -54,13 +53,3 @@ def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(memory, 
 
     assert leaks(project) == []
     assert not [s for s in SECRETS.values() if s in caplog.text + "\n".join(told)]
-
-
-@pytest.mark.req("R240")
-def test_transcript__with_secrets__is_journalled_without_them(memory, project, tmp_path):
-    from holdfast_app.transcripts import read
-
-    path = tmp_path / "messages.jsonl"
-    path.write_text(json.dumps({"role": "user", "content": secret_text("pasted")}) + "\n", encoding="utf-8")
-    memory.import_transcript(read(path), "imported").flush()
-    assert leaks(project) == []

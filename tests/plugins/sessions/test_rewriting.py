@@ -39,25 +39,6 @@ def test_rewrite__a_long_text_replaced__every_offset_points_to_the_same_messages
     assert again.compact(1, payload(objective="next"))[0].id == "m6"
 
 
-@pytest.mark.req("R245")
-def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_memory(opened, payload):
-    here = opened().session("s")
-    here.add("user", "the secret plan")
-    here.flush(payload(objective="the secret objective"))
-    there = Journal(here._services.state, "s")
-
-    def forget(record):
-        if record["kind"] == "checkpoint":
-            return {**record, "receipt": None, "flush": None, "new_summaries": [], "flushed_to": record["kept_from"]}
-        return masked(record)
-
-    assert rewriting.rewrite(there, forget, keep) == 3
-    here.add("user", "and on")
-    assert [m.text for m in here.messages] == ["gone", "and on"]
-    here.compact(0, payload(objective="go on"))
-    assert b"secret" not in stored(here.journal)
-
-
 def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added(tmp_path):
     journal = Journal(str(tmp_path), "s")
     journal.append({"kind": "message", "id": "1", "text": "a secret"})
