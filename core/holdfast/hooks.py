@@ -81,7 +81,8 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact], before: Payload) ->
             the flush. An implementation may omit this parameter.
     :param before: for a plugin called within the flush, the state before the turns: the project's standing rules,
             related facts of a local store, and the fields of the session's open work, otherwise ``work_open`` false and
-            the last flush's objective. ``derived`` names the unstated fields. Empty for other plugins.
+            the last flush's objective. ``derived`` names the unstated fields. For other plugins only ``facts``:
+            summaries of the session's earlier turns.
     :returns: summary, candidate facts and a draft of the payload. Never invent. A field that the turns do not state but
             that follows from them is named in the draft's ``derived``. From a plugin called later ``decisions`` and
             ``rejected`` go into the note; ``objective``, ``next_step`` and ``work_open`` replace derived ones.

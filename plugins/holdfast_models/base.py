@@ -36,7 +36,7 @@ from holdfast_models.retry import Completion
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
     from holdfast.api import PluginContext
-    from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
+    from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Payload, Turn
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ Answer with one JSON object and nothing else:
 {"facts": [{"content": "...", "category": "...", "confidence": 0.0}],
  "profile": {"work": "", "personal": "", "topOfMind": "", "recent": "", "earlier": "", "background": ""},
  "summary": "", "decisions": [], "rejected": [{"what": "", "why": ""}],
- "work": {"objective": "", "state": "open", "next_step": ""},
+ "work": {"objective": "", "pending": [], "state": "open", "next_step": ""},
  "retire": []}
 
 facts: things that will still matter in another session, each one short sentence that can be understood by itself.
@@ -64,19 +64,23 @@ facts: things that will still matter in another session, each one short sentence
   confidence, a number from 0.0 to 1.0: 0.9 and more when it was said outright, 0.7 when it clearly follows, 0.5 when
   it is likely. Leave out what is less likely than that.
 profile: for each part one short sentence with what is new about the user, empty when nothing is.
-summary: what was asked, done, decided and left open, what the assistant claims and never showed, and risks such as a
-  secret in a file, in at most six short sentences, with the names of files.
+summary: what was asked, done, found (causes, values, versions, places), decided and left open; the user's conditions
+  for the work; what the assistant claims and never showed; and risks such as a secret in a file. At most ten short
+  sentences, with the names of files, servers, branches and commands.
 decisions: what the user and the assistant settled on, each one short sentence with its reason. Not what a fact says.
 rejected: approaches, packages, commands or values that were tried or proposed and given up, and why. Not what a fact
   or a decision says.
 work: how the conversation ends, for whoever takes over, in the user's language.
   objective: the last real piece of work: what the user wants, in one sentence that names its subject. A short last
     request ("yes", "go on", "now push it") is a step of the work before it, so name that work and the step.
-  state: "open" when something that the user asked for or the assistant announced is not done, failed, was interrupted,
-    or needs the user's answer; so is what the summary leaves open. Otherwise "done", also when the assistant offers or
-    suggests more, or when the user has yet to try what it reports as finished.
-  next_step: when open, the one thing to do next, with its command or file, or the question that the user has to
-    answer. Empty when done.
+  pending: what whoever takes over has to go on with: a request of the user, or a step that the assistant announced,
+    that was not carried out, failed, was interrupted, or waits for an answer that it needs. Look also for one that an
+    aside at the end left standing, and in the summary of the conversation's earlier part. Not pending: offers and
+    suggestions; what the assistant reports as finished, though nobody has tried, tested or committed it; what the user
+    let drop, such as an earlier question that the talk moved on from.
+  state: "open" when something is pending, otherwise "done".
+  next_step: of what is pending the one thing to do first, with its command or file, or the question that the user has
+    to answer. What the last exchanges were about comes before what is older. Empty when done.
 retire: before the conversation there may be a list of stored facts and rules, each with its id. Name the ids of those
   that the conversation shows to be out of date or wrong, and put what holds now among the facts. A program has taken
   some from this conversation: name also those that hold in no later session or that nobody can understand alone: what
@@ -125,6 +129,12 @@ def stored(known: Sequence[Fact]) -> str:
         return ""
     rows = [f"{fact.id}: {_shortened(' '.join(fact.content.split()))}" for fact in known]
     return "Stored facts on the same subjects, with their ids:\n" + recall.fence("\n".join(rows)) + "\n\n"
+
+
+def earlier(summaries: Sequence[str]) -> str:
+    """What was said of the earlier part of a conversation, fenced as data; empty without one."""
+    told = recall.fence("\n\n".join(summaries))
+    return f"The earlier part of this conversation, in summary:\n{told}\n\n" if summaries else ""
 
 
 def _shortened(text: str) -> str:
@@ -318,7 +328,7 @@ class ModelPlugin(Endpoint, ABC):
         retry.record(self._state, plugin=self._name, model=self.settings.model, took_s=took_s, outcome=outcome)
 
     @hookimpl
-    def on_extract(self, turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:
+    def on_extract(self, turns: Sequence[Turn], known: Sequence[Fact], before: Payload) -> Extraction:
         """Send one request for all turns. Raises: ModelFailed; AnswerUnusable. On an error nothing is stored, and core
         keeps the turns waiting."""
         text = conversation(turns)
@@ -328,7 +338,7 @@ class ModelPlugin(Endpoint, ABC):
             return Empty()
         from holdfast_models import answers
 
-        return self.ask(SYSTEM, stored(known) + text, answers.extraction)
+        return self.ask(SYSTEM, stored(known) + earlier(before.facts or ()) + text, answers.extraction)
 
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:

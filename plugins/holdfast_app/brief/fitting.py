@@ -57,8 +57,9 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
         if len(bodies[part.name]) > short + 1 and part.shortened:
             bodies[part.name] = _body(part.name, part.shortened(max(0, short)), is_own)
             dated.pop(part.name, None)
+    elsewhere = "\n".join(bodies[part.name] for part in curated)
     if facts.lines:
-        bodies[recalled.FACTS] = _body(recalled.FACTS, facts.text("\n".join(bodies[p.name] for p in curated)), is_own)
+        bodies[recalled.FACTS] = _body(recalled.FACTS, facts.text(elsewhere), is_own)
     shown, out = [], []
     for part in parts:
         body = bodies[part.name]
@@ -72,8 +73,12 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
             body = cut
         if body:
             shown.append(recalled.heading(part.name) + body if part.name else body)
-    whole = _framed([*shown, *([_left_out(out)] if out else [])])
-    return next((text for text in (whole, _framed(shown)) if max_chars is None or len(text) <= max_chars), "")
+    texts = [_framed([*shown, *([_left_out(out)] if out else [])]), _framed(shown)]
+    listed = recalled.heading(recalled.FACTS) + bodies[recalled.FACTS]
+    if max_chars is not None and facts.others and listed in shown:  # not cut
+        more = _body(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0])), is_own)
+        texts.insert(0, texts[0].replace(listed, recalled.heading(recalled.FACTS) + more, 1))
+    return next((text for text in texts if max_chars is None or len(text) <= max_chars), "")
 
 
 def _rooms(parts: Sequence[Part], sizes: dict[str, int], max_chars: int) -> dict[str, int]:

@@ -55,39 +55,52 @@ def current(services: Services, memory: str) -> str:
 
 
 class Known(NamedTuple):
-    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.stored.duplicate_key` writes it, in order.
-    ``more`` counts the others."""
+    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.stored.duplicate_key` writes it, in order, and
+    the next ``others``, for space that nothing else needs. ``more`` counts all but ``lines``."""
 
     lines: dict[str, str]
+    others: dict[str, str]
     more: int
 
-    def text(self, elsewhere: str = "") -> str:
-        """The section, without facts that are a line in ``elsewhere``; empty without facts."""
+    def text(self, elsewhere: str = "", spare: int = 0) -> str:
+        """The section, without facts that are a line in ``elsewhere``; of :attr:`others` as many as fit into ``spare``
+        characters. Empty without facts."""
         said = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
         lines = [line for key, line in self.lines.items() if key not in said]
-        return "\n".join([*lines, *([_MORE.format(count=self.more)] if self.more else [])])
+        added = [line for line in self.others.values() if (spare := spare - len(line) - 1) >= 0]
+        more = self.more - len(added)
+        return "\n".join([*lines, *added, *([_MORE.format(count=more)] if more else [])])
 
 
 def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) -> Known:
-    """The facts that fit into their share of ``max_chars``, masked. ``stored`` are all facts in order of insertion.
-    Raises: PluginError."""
+    """The facts that fit into their share of ``max_chars``, and the others that fit into a second one, masked.
+    ``stored`` are all facts in order of insertion. Raises: PluginError."""
     if not stored:
-        return Known(lines={}, more=0)
+        return Known(lines={}, others={}, more=0)
     from holdfast_app.facts import prompt
 
-    room = _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE)
-    fit: list[Fact] = []
     newest_first = list(stored)[::-1]
-    for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
+    ordered = sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence))
+    fit = _fitting(ordered, _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE))
+    left = [fact for fact in ordered if fact not in fit]
+    facts = [*fit, *_fitting(left, int(SHARE * (max_chars or 0)))]
+    lines = services.gate.outgoing_all(prompt.stated(facts), surface=Surface.FACT) if facts else []
+    keyed = [(duplicate_key(f.content), _KIND.sub("- ", line)) for f, line in zip(facts, lines, strict=True) if line]
+    shown = len([line for line in lines[: len(fit)] if line])
+    return Known(lines=dict(keyed[:shown]), others=dict(keyed[shown:]), more=len(stored) - len(fit))
+
+
+def _fitting(facts: Iterable[Fact], room: int) -> list[Fact]:
+    """Those of ``facts`` whose lines fit into ``room`` characters. A long one is left out, not those after it."""
+    from holdfast_app.facts import prompt
+
+    fit: list[Fact] = []
+    for fact in facts:
         size = len(_KIND.sub("- ", prompt.fact_line(fact))) + 1
         if size <= room:
             room -= size
             fit.append(fact)
-    lines = services.gate.outgoing_all(prompt.stated(fit), surface=Surface.FACT) if fit else []
-    return Known(
-        lines={duplicate_key(f.content): _KIND.sub("- ", line) for f, line in zip(fit, lines, strict=True) if line},
-        more=len(stored) - len(fit),
-    )
+    return fit
 
 
 #: A decision's beginning, up to its reason.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Final
 
 from attrs import evolve
@@ -48,6 +48,8 @@ from holdfast_app.sentences import lasting
 logger = log("holdfast.facts")
 
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
+#: Characters of a session's earlier summaries that an extractor is shown.
+_EARLIER_CHARS: Final = 4_000
 #: Characters of a fact that a warning quotes.
 _QUOTED: Final = 60
 
@@ -256,7 +258,7 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     if not plugins:  # its process died after recording it, or another process was faster
         queue.remove([item.id])
         return ExtractResult()
-    found = extract.ask(services, item.turns, plugins)
+    found = extract.ask(services, item.turns, plugins, Payload(facts=_earlier(services, item)))
     heard = Witness(services, item.turns)
     result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
     if item.covers:
@@ -273,6 +275,14 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     waits = queue.failed(item, found.failed, error=" ".join(found.failed.values()), now=services.clock())
     failures = [f"{one} {_AGAIN}" if waits else one for one in found.failed.values()]
     return result + ExtractResult(failures=failures, queued=int(waits))
+
+
+def _earlier(services: Services, item: Waiting) -> list[str]:
+    """The summaries of what was extracted from the item's session before it, oldest first; at least the newest."""
+    before = queues.extracted_of(services.state, item.source) if item.covers else ()
+    told = [one.summary for one in before if one.summary]
+    sizes = accumulate(map(len, reversed(told)))
+    return told[-max(1, sum(size <= _EARLIER_CHARS for size in sizes)) :]
 
 
 def _restate(services: Services, item: Waiting, flush: str, found: Gathered, heard: Witness) -> None:

@@ -171,7 +171,8 @@ TEXTS = st.text(max_size=120) | st.lists(st.text(max_size=30), max_size=12).map(
 @given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 1_500))
 def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
-    known = Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts))
+    lines = {line: f"- {line}" for line in facts.split()}
+    known = Known(lines=dict([*lines.items()][:3]), others=dict([*lines.items()][3:]), more=len(lines))
     parts = [
         Part(name="rules", text=user, rank=0),
         Part(name="", text=resume, rank=0, share=0.6),
@@ -465,12 +466,12 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
     for number in range(100):
         memory.facts.remember(f"Rack {number} holds {number * 7} servers", category="knowledge")
     memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
-    text = str(memory.load(max_chars=9000))
+    text = str(memory.load(max_chars=6_000))
     section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
     assert section[0] == "- Rack 3 is empty"
     assert section[1].endswith("Rack 99 holds 693 servers")
     assert section[-1] == f"… {101 - len(section) + 1} more: `holdfast facts`"
-    assert 1_200 < len("\n".join(section)) <= 1_800
+    assert 2_000 < len("\n".join(section)) <= 2_400  # two shares, because nothing else needs the space
 
 
 def test_load__one_fact_is_damaged_and_no_flush_proves_it__is_named(opened, project):

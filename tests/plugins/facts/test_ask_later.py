@@ -23,14 +23,16 @@ class Model:
         self.draft = draft or Payload(objective="guessed")
         self.asked: list[list[str]] = []
         self.seen: list[tuple[Any, ...]] = []
+        self.told: list[tuple[str, ...] | None] = []
         self.look: Any = None
         self.error: Exception | None = None
         self.category = "knowledge"
 
     @hookimpl
-    def on_extract(self, turns):
+    def on_extract(self, turns, before):
         texts = [m.text for turn in turns for m in turn.messages]
         self.asked.append(texts)
+        self.told.append(before.facts)
         if self.look:
             self.seen.append(self.look())
         if self.error:

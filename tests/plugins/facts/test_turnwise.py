@@ -160,12 +160,12 @@ def test_run__another_process_works__that_one_takes_the_new_turn_too(opened, mon
 
     class Slow:
         @hookimpl
-        def on_extract(self, turns: Any) -> Extraction:
+        def on_extract(self, turns: Any, before: Any) -> Extraction:
             if not seen:
                 seen.append(1)
                 say(other, "two")
                 assert flushing.run(other.services).retried == 0
-            return ask(turns)
+            return ask(turns, before)
 
     first = opened(Slow(), extract=TURN)
     flushing.run(first.services)
