@@ -4,11 +4,15 @@ A missing, untrusted or disabled hook is silent. So besides the settings, the ch
 last heartbeat with the client's own recordings.
 """
 
+import json
 import os
+import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import Any, Final, cast
 
 from attrs import evolve
 
@@ -16,13 +20,15 @@ from holdfast import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.models import Check, Outcome
 from holdfast.text.humanize import ago
-from holdfast_agents.clientfiles import at, table
+from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.heartbeat import Beat
 from holdfast_agents.setup import claude_code, jsontext, placing, program
-from holdfast_agents.setup.client import AGREED, Client, Problem, Where, stale
+from holdfast_agents.setup.claude_code import SCRIPT, module
+from holdfast_agents.setup.client import AGREED, Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
+from holdfast_app.printable import in_one_line
 from holdfast_app.sessions import pastgate
 
 #: How long a client may write after the last hook ran. One answer can take that long.
@@ -55,6 +61,8 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             broken = any(one.outcome is Outcome.FAIL for one in found)
             label = f"{client.label} once that is repaired" if broken else client.label
             yield _good(name, f"{label}; not covered: {gaps}" if gaps else label)
+            if name == claude_code.NAME:
+                yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
     if none:
@@ -151,27 +159,105 @@ def _as_plugin(where: Where) -> bool:
 
 def _problems(client: Client, where: Where) -> Iterator[Problem]:
     """All problems of the client installed there."""
-    if isinstance(client.needed(where).places[0].part, Hooks):
+    place = client.needed(where).places[0]
+    if isinstance(place.part, Hooks):
         try:
-            yield from _hook_problems(client, where)
+            settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
         except HoldfastError as error:
             yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
             return
+        yield from _hook_problems(client, where, settings, place.shown)
     yield from client.problems(where)
 
 
-def _hook_problems(client: Client, where: Where) -> Iterator[Problem]:
-    """Whether the settings have the hooks as installed. Raises: ConfigError, Unavailable for unreadable ones."""
-    place = client.needed(where).places[0]
-    settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
-    parts = []
-    for words in program.KNOWN:
-        part = cast("Hooks", client.needed(evolve(where, program=words)).places[0].part)
-        own = {path: value for path, value in part.members.items() if path != part.server}
-        parts.append(evolve(part, members=own, listed={}))  # without what users may take out
-    gate = next(iter(parts[0].groups))
-    groups = [group for _, group in ours(settings, client.name, gate)]
-    is_gated = any(groups == [part.groups[gate]] for part in parts)
-    is_gated &= all(at(settings, path) == value for path, value in parts[0].members.items())
-    lacking = "so its hooks do not run"
-    yield from stale(place, parts, lacking, unguarded=not is_gated, client=client.name)
+def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:
+    places = [client.needed(evolve(where, program=words)).places[0] for words in program.KNOWN]
+    parts = [cast("Hooks", place.part) for place in places]
+    for path, value in parts[0].members.items():
+        if path != parts[0].server and at(settings, path) != value:
+            yield Problem(f"{shown} does not set {'.'.join(path)} to {json.dumps(value)}.")
+    for event in parts[0].groups:
+        groups = [group for _, group in ours(settings, client.name, event)]
+        gate = event in ("PreCompact", "PreCompress")
+        if not groups:
+            yield Problem(f"{shown} lacks the hook for {event}.", unguarded=gate)
+        elif not any(groups in ([part.groups[event]], [_resaved(part.groups[event])]) for part in parts):
+            yield Problem(f"{shown} has a different hook for {event} from the one installed.", unguarded=gate)
+    for _, group in ours(settings, client.name, [*parts[0].groups][1]):
+        own = [hook for hook in hooks_of(group) if isinstance(hook, dict) and is_ours(hook, client.name)]
+        for command in (str(hook.get("command")) for hook in own):
+            first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
+            if shutil.which(first) is None:
+                yield not_found("The hooks start", first, client.name)
+
+
+def _resaved(group: object) -> object:
+    """A group after Claude Code 2.1.197 saved the settings. It drops ``onFailure``."""
+    hooks = [hook for hook in hooks_of(group) if isinstance(hook, dict)]
+    return {"hooks": [{name: value for name, value in hook.items() if name != "onFailure"} for hook in hooks]}
+
+
+# modules that compact
+
+
+EVENT: Final = b"session.compact"
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_LEFT_OUT: Final = frozenset({"node_modules", ".git"})
+#: Limits for the folders below each start, and for a plugin's files.
+_FOLDERS, _FILES = 4_000, 200
+
+
+def _modules(root: str) -> Iterator[Check]:
+    """Each plugin with code that can compact without asking PreCompact, by name, unless it is switched off."""
+    home, project = own_folder("claude-code"), os.path.join(root, ".claude")
+    names = ("settings.json", "settings.local.json")
+    settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
+    switches: dict[str, object] = {}
+    for one in settings:  # the project's override the user's, and local ones override both
+        switches |= _object(one.get("enabledPlugins"))
+    enabled: dict[str, bool] = {}
+    for key, on in switches.items():
+        name = key.partition("@")[0]
+        enabled[name] = enabled.get(name, False) or on is True
+    own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
+    found: dict[str, str] = {}
+    for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
+        for path, _ in islice(_walk(start), _FOLDERS):
+            if _hooks_compaction(path, own):
+                manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
+                found.setdefault(str(manifest.get("name") or os.path.basename(path)), path)
+    for name, path in sorted(found.items()):
+        told = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
+        if enabled.get(name) is False:
+            yield _good("claude-code", f"{told}, but it is switched off")
+        else:
+            so = "" if name in enabled else ", if it is enabled"
+            yield _warn("claude-code", f"{told}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
+
+
+def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> list[str]:
+    """Folders that may hold plugins, the installed ones first."""
+    known = [table(os.path.join(home, "plugins", "known_marketplaces.json"))]
+    known += [_object(one.get("extraKnownMarketplaces")) for one in settings]
+    named = [at(e, path) for one in known for e in one.values() for path in (("installLocation",), ("source", "path"))]
+    places = [os.path.join(place, name) for place in (home, project) for name in ("plugins", "skills")]
+    return [*places, *(path for path in named if isinstance(path, str) and os.path.isabs(path) and "\0" not in path)]
+
+
+def _walk(start: str) -> Iterator[tuple[str, list[str]]]:
+    """The folders at or below ``start`` with their files. Links are not followed."""
+    for path, folders, names in os.walk(start):
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        yield path, sorted(names)
+
+
+def _hooks_compaction(path: str, own: list[bytes]) -> bool:
+    """Whether the folder is a plugin with modules whose code names the event."""
+    if not table(os.path.join(path, "hooks", "hooks.json")).get("modules"):
+        return False
+    files = (os.path.join(folder, name) for folder, names in _walk(path) for name in names if name.endswith(_CODE))
+    return any(EVENT in text and text not in own for text in map(read_or_empty, islice(files, _FILES)))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

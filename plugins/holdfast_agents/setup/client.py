@@ -101,21 +101,24 @@ class Client:
         return any(map(ours.search, texts))
 
 
+def not_found(who: str, what: str, client: str) -> Problem:
+    """The problem that a client does not find the program ``what``."""
+    step = f"Put it on the client's PATH, or run `holdfast install {client} --scope user`, which uses its full path."
+    return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
+
+
 def stale(
     place: Place, parts: Iterable[Part], lacking: str, *, unguarded: bool = True, client: str = ""
 ) -> Iterator[Problem]:
     """The problem that the file is missing, where ``lacking`` says what follows, has none of ``parts``, or starts a
     program that ``client`` does not find."""
-    text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8-sig", "replace")
+    text = read_or_empty(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
     if not text:
         yield Problem(f"{place.shown} is missing or empty, {lacking}.", unguarded=unguarded)
     elif all(part.put(text, place.shown) != text for part in parts):
         yield Problem(f"{place.shown} differs from what this version installs.", unguarded=unguarded)
     elif client and f'"{program.PLAIN[0]}' in text and not program.on_path():
-        step = (
-            f"Put it on the client's PATH, or run `holdfast install {client} --scope user`, which uses its full path."
-        )
-        yield Problem(f"{place.shown} starts {program.PLAIN[0]!r}, which cannot be found here.", next_step=step)
+        yield not_found(f"{place.shown} starts", program.PLAIN[0], client)
 
 
 def worktrees(client: str) -> str:

@@ -35,7 +35,7 @@ class PastGate(NamedTuple):
             dropped += " and the client's transcript."
         return (
             f"Session {self.session} was compacted past the gate on {self.at:%Y-%m-%d at %H:%M}, because the client "
-            f"did not ask holdfast first. {dropped} `holdfast doctor` says what to do."
+            f"did not ask holdfast first. {dropped} `holdfast doctor` lists plugins that can do this."
         )
 
 

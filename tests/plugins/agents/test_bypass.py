@@ -1,12 +1,17 @@
 """Compactions that do not ask holdfast first: saved at once, marked and named. Those that asked are never marked."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 from tests.plugins.agents import golden
-from tests.plugins.agents.hooking import NOTHING, Client, row
+from tests.plugins.agents.conftest import Said
+from tests.plugins.agents.hooking import NOTHING, Client, row, shrink
 
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
 
+Command = Callable[..., Said]
 MARK = "compacted past the gate"
 
 
@@ -82,3 +87,35 @@ def test_compaction__that_asked__is_not_marked(project):
     compacted(client, "")  # a module changed the client's own result
 
     assert marks(client) == []
+
+
+def named(command: Command) -> list[tuple[str, str]]:
+    told = command("doctor", "--json").json["checks"]
+    return [(one["outcome"], one["message"]) for one in told if "session.compact" in one["message"]]
+
+
+@pytest.mark.parametrize("place", ["cache", "directory", "project", "config"])
+def test_doctor__plugin_whose_module_hooks_compaction__is_named(place, command, project, home, tmp_path, monkeypatch):
+    config = home / ".claude"
+    if place == "config":
+        config = tmp_path / "elsewhere"
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
+    command("install", "claude-code")
+    settings = project / ".claude/settings.json"
+    table = json.loads(settings.read_text())
+    table["enabledPlugins"] = {"shrink@mk": True}
+    at = config / "plugins/cache/mk/shrink/0.1.0"
+    if place == "directory":
+        at = tmp_path / "market/plugins/shrink"
+        source = {"source": "directory", "path": str(tmp_path / "market")}
+        table["extraKnownMarketplaces"] = {"mk": {"source": source}}
+    if place == "project":
+        at = project / ".claude/plugins/shrink"
+    settings.write_text(json.dumps(table))
+    shrink(at, "({messages: []})")
+
+    assert [(outcome, "shrink" in message) for outcome, message in named(command)] == [("warn", True)]
+
+    table["enabledPlugins"] = {"shrink@mk": False}
+    settings.write_text(json.dumps(table))
+    assert [outcome for outcome, _ in named(command)] == ["ok"]

@@ -83,7 +83,7 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
 
 @pytest.mark.parametrize(
     ("client", "old", "new", "told"),
-    [("kimi", '"PreCompact"', '"Stop"', "differs"), ("droid", "false", "true", "differs")],
+    [("kimi", '"PreCompact"', '"Stop"', "differs"), ("droid", "false", "true", "CheckEnabled to false")],
 )
 def test_checks__what_holds_the_client_was_changed__fails(client, old, new, told, guard, project):
     command = guard(client)
@@ -194,18 +194,14 @@ def _hook(event: str) -> Callable[[Any], Any]:
 @pytest.mark.parametrize(
     ("name", "change", "told", "result"),
     [
-        (CLAUDE, lambda s: s["hooks"].pop("PreCompact"), "differs", "fail"),
-        (CODEX, lambda s: s["hooks"].pop("PreCompact"), "differs", "fail"),
-        (CODEX, lambda s: s["hooks"].pop("Stop"), "differs", "warn"),
-        (
-            CLAUDE,
-            lambda s: _hook("PreCompact")(s).update(command="holdfast hook claude-code"),
-            "differs from what",
-            "fail",
-        ),
-        (CLAUDE, lambda s: s["hooks"]["PreCompact"][0].update(matcher="manual"), "differs", "fail"),
-        (CLAUDE, lambda s: _hook("PreCompact")(s).update(onFailure="continue"), "differs", "fail"),
-        (CLAUDE, lambda s: _hook("Stop")(s).update(timeout=1), "differs", "warn"),
+        (CLAUDE, lambda s: s["hooks"].pop("PreCompact"), "lacks the hook for PreCompact", "fail"),
+        (CODEX, lambda s: s["hooks"].pop("PreCompact"), "lacks the hook for PreCompact", "fail"),
+        (CODEX, lambda s: s["hooks"].pop("Stop"), "lacks the hook for Stop", "warn"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).update(command="holdfast hook claude-code"), "a different", "fail"),
+        (CLAUDE, lambda s: s["hooks"]["PreCompact"][0].update(matcher="manual"), "a different hook for", "fail"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).update(onFailure="continue"), "a different hook for", "fail"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).pop("onFailure"), "installed in this project's settings", "ok"),
+        (CLAUDE, lambda s: _hook("Stop")(s).update(timeout=1), "a different hook for", "warn"),
         ("opencode.json", lambda s: s.pop("agent"), "does not set agent.compaction.disable", "fail"),
     ],
 )
@@ -216,6 +212,30 @@ def test_checks__settings_were_changed__told(guard, project, name, change, told,
     change(settings)
     (project / name).write_text(json.dumps(settings))
     assert outcome(lines(command, client), told) == result
+
+
+@pytest.mark.req("R184")
+def test_checks__opencode_2_and_a_plugin_for_version_1__is_reported_as_unguarded(guard, project, tmp_path, monkeypatch):
+    command = guard("opencode")
+    tool = tmp_path / "two/opencode"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\necho 2.2.7\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+    plugin = project / ".opencode/plugins/holdfast.js"
+    plugin.write_text(plugin.read_text().partition("// opencode 2")[0])
+    assert outcome(lines(command, "opencode"), "so it is unguarded") == "fail"
+
+
+def test_checks__an_opencode_in_the_project__is_not_run(guard, project, monkeypatch):
+    command = guard("opencode")
+    tool = project / "node_modules/.bin/opencode"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f"#!/bin/sh\ntouch '{project}/canary'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+    assert lines(command, "opencode")
+    assert not (project / "canary").exists()
 
 
 @pytest.mark.parametrize(
