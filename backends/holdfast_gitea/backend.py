@@ -66,7 +66,7 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
         return f"GiteaBackend({self.log.repo.url!r})"
 
     def check(self, *, thorough: bool = False) -> Condition:
-        if not (self.log.index.look() or thorough) or not self.log.repo.is_public():
+        if not self.log.index.look() or not self.log.repo.is_public():
             return Condition()
         name = self.log.repo.name
         step = "Make the repository private in its settings there."

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from holdfast import Holdfast
 from holdfast.api import Check, Outcome
 from holdfast.errors import HoldfastError
-from holdfast.text.humanize import count
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
@@ -14,7 +13,7 @@ from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.log import Log
 from holdfast_gitea.log_view import LogView, shown
-from holdfast_gitea.replay import VERSION
+from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.models import Comment, Issue
 
 _NAME = "gitea"
@@ -25,19 +24,23 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     backend = memory.store.backend
     if not isinstance(backend, GiteaBackend):
         return
-    yield from access(backend)
+    yield from access(backend.log)
     found = list(inspect(backend.log))
     yield from found
     if not found:
         yield _ok(f"no manual edits in {backend.log.repo.url}")
 
 
-def access(backend: GiteaBackend) -> Iterator[Check]:
-    """Whether the token may write, whether everyone can read the store, and whose records count."""
-    log = backend.log
+def access(log: Log) -> Iterator[Check]:
+    """Whether the token may write, who else can read the store, and whose records count."""
     yield from _failing(log.repo.check_write)
-    for warning in backend.check(thorough=True).warnings:
-        yield _warn(warning, "")
+    kind, logins = log.repo.readers()
+    name = log.repo.name
+    if kind in ("public", "internal"):
+        who = "everyone" if kind == "public" else "everyone with an account on the server"
+        yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
+    elif logins:
+        yield _ok(f"{', '.join(logins)} can read {name}, too")
     try:
         log.index.refresh()
         who = ", ".join(f"{login} ({why})" for login, why in invitations.writers(log))
@@ -62,6 +65,9 @@ def inspect(log: Log) -> Iterator[Check]:
     if not log.index.known(FACTS):
         yield from _failing(lambda: log.load(FACTS))
     for title, entries in log.index.titles().items():
+        for entry in (one for one in entries if one.shown):
+            message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
+            yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)
         elif title == TO_REMOVE:
@@ -95,13 +101,20 @@ def _log(log: Log, title: str) -> Iterator[Check]:
 
 def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
     """What users wrote into a log whose records do not count."""
-    found: dict[str, list[Comment]] = {}
+    found: dict[tuple[str, str], list[Comment]] = {}
     for comment in (one for segment in view.segments for one in segment.foreign):
-        found.setdefault(comment.author, []).append(comment)
-    for author, comments in found.items():
-        urls = [one.url for one in comments]
-        some = f"{count(len(urls), 'comment')} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
-        yield _warn(f"{shown(title)}: {some} by {author} do not count.", _about(log, comments[-1]))
+        kind = "unread" if comment.unread else "accept" if is_accept(comment) else "record"
+        found.setdefault((kind, comment.author), []).append(comment)
+    for (kind, author), comments in found.items():
+        urls, step = [one.url for one in comments], _about(log, comments[-1])
+        if kind == "unread":
+            message = f"{_some(urls, 'comment')} by {author} are too long and are not read."
+            step = "They slow every machine down. Delete them on the server, and block their author."
+        elif kind == "record":
+            message = f"{_some(urls)} by {author} do not count."
+        else:
+            message = f"`{ACCEPT}` by {author} has no effect ({urls[0]})."
+        yield _warn(f"{shown(title)}: {message}", step)
 
 
 def _about(log: Log, one: Comment | Issue) -> str:
@@ -124,6 +137,10 @@ def _failing(call: Callable[[], object]) -> Iterator[Check]:
 
 def _fail(error: HoldfastError) -> Check:
     return Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+
+
+def _some(urls: list[str], what: str = "record") -> str:
+    return f"{len(urls)} {what}{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
 
 
 def _warn(message: str, next_step: str) -> Check:

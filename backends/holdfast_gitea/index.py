@@ -41,7 +41,7 @@ AUTHORS: Final = PREFIX + "authors"
 FRESH_S: Final = 15.0
 #: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
-_FORMAT: Final = 6
+_FORMAT: Final = 5
 
 
 @frozen
@@ -57,13 +57,12 @@ class Tail:
 class Entry:
     """An issue of the store, as the list shows it.
 
-    ``title`` is the log's own title, which the marker in the body names. ``head`` is the record in the copy in the
-    body, ``head_comment`` its comment's id; ``deleted``: the body says that the document was deleted after that record,
-    or is about to be. ``version`` guards an edit of the body, None if the server has no such field. In the store's own
-    issue ``facts`` is the first issue of the facts (0: none yet), ``settled`` the comment by which a user has accepted
-    the loss of earlier ones, and ``authors`` the issue that lists invited users (0: none). ``author`` is its opener's
-    user id.
-    """
+    ``title`` is the log's own title, which the marker in the body names; ``shown`` is the title on the server if a
+    user has changed that. ``head`` is the record in the copy in the body, ``head_comment`` its comment's id;
+    ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version`` guards
+    an edit of the body, None if the server has no such field. In the store's own issue ``facts`` is the first issue of
+    the facts (0: none yet), ``settled`` the comment by which a user has accepted the loss of earlier ones, and
+    ``authors`` the issue that lists invited users (0: none). ``author`` is its opener's user id."""
 
     number: int
     title: str
@@ -74,6 +73,7 @@ class Entry:
     head: str = ""
     head_comment: int = 0
     deleted: bool = False
+    shown: str = ""
     facts: int = 0
     settled: int = 0
     authors: int = 0
@@ -374,6 +374,7 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
         head=said.get("head", ""),
         head_comment=number(said.get("comment", "")),
         deleted=said.get("deleted") == "1",
+        shown="" if issue.title == title else issue.title,
         facts=number(said.get("facts", "")),
         settled=number(said.get("settled", "")),
         authors=number(said.get("authors", "")),

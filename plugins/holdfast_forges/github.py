@@ -54,6 +54,14 @@ class GitHub(IssueForge):
     title: ClassVar[str] = "GitHub"
     default_server: ClassVar[str] = "https://github.com"
 
+    def check(self) -> str:
+        """Check that the repositories are shown to this token. Raises: HoldfastError."""
+        with self._open() as server:
+            for name in self._repositories:
+                server.get(f"/repos/{name}/issues", per_page=1)
+            names = ", ".join(self._repositories)
+            return f"{self._server} answers; {f'{names} can be read' if names else 'no repository is set'}"
+
     def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
         """See :meth:`holdfast_app.outbox.forge.Forge.facts`."""
         found: dict[Ask, Collection[str]] = {}
@@ -118,9 +126,6 @@ class GitHub(IssueForge):
             insecure_http=self._insecure_http,
             scope_step=_SCOPES,
         )
-
-    def _check(self, server: Any, name: str) -> None:
-        server.get(f"/repos/{name}/issues", per_page=1)
 
     def _login(self, server: Any) -> str:
         return _login(server.get("/user").data)

@@ -39,13 +39,19 @@ class GiteaTrail(IssueForge):
         with self._open() as gitea:
             return facts.of(gitea, self._repositories, asks, works, since)
 
+    def check(self) -> str:
+        """The server's version, when it answers and shows the repositories to this token. Raises: HoldfastError."""
+        with self._open() as gitea:
+            for name in self._repositories:
+                gitea.repo(name).check()
+                gitea.repo(name).check_write()
+            return f"{self._server} answers ({gitea.server_version()}); " + (
+                f"{', '.join(self._repositories)} can be read" if self._repositories else "no repository is set"
+            )
+
     def _comment(self, server: Any, target: Target, item: Item) -> tuple[str, str]:
         comment = server.repo(target.repository).publish(target.number, item.body, item.id)
         return comment.url, comment.body
-
-    def _check(self, server: Any, name: str) -> None:
-        server.repo(name).check()
-        server.repo(name).check_write()
 
     def _login(self, server: Any) -> str:
         login: str = server.user()
@@ -54,7 +60,9 @@ class GiteaTrail(IssueForge):
     def _events(self, server: Any, name: str, since: datetime, until: datetime, me: str) -> Iterator[Activity]:
         from holdfast_gitea.trail import events
 
-        yield from events.of(server.repo(name), since, until, self._operator or me, me)
+        repo = server.repo(name)
+        yield from events.of(repo, since, until, self._operator or me, me)
+        yield from events.administrators(repo, me, self._state, since, until)
 
     def _open(self) -> Gitea:
         from holdfast_gitea.wire.client import Gitea

@@ -3,17 +3,21 @@
 Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 3 for pushes,
 tags and checks, 1 for each changed issue's timeline, and for each changed pull request 1 for the timeline, 1 for
 reviews, 1 for each review with line comments, and 2 for its checks while it is open. At most :data:`MOST_DETAILED`
-issues. Without the scope ``read:repository`` an event says so.
+issues. Without the scope ``read:repository`` an event says so. For administrators 1, and 1 for each collaborator, if
+the token is an administrator's.
 """
 
 import itertools
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
+from holdfast.errors import StorageError
+from holdfast.fs import durable, private
 from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
 from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
@@ -25,13 +29,13 @@ from holdfast_keys.faults import Absent, Closed
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
+#: Collaborators whose rights are read, and the private file with those known to be administrators.
+_COLLABORATORS: Final = 20
+_ADMINS: Final = "forge-admins.json"
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
 #: Kinds of timeline events -> their text, with the row's body and references.
 _PLAIN: Final = {
-    "close": "closed",
-    "reopen": "reopened",
-    "merge_pull": "merged",
     "dismiss_review": "review dismissed: {body}",
     "change_target_branch": "target changed from {old_ref} to {new_ref}",
     "added_deadline": "due {body}",
@@ -40,11 +44,6 @@ _PLAIN: Final = {
     "lock": "locked",
     "unlock": "unlocked",
     "delete_branch": "branch {old_ref} deleted",
-}
-#: The text for someone who is asked, and who is asked no more.
-_ASKED: Final = {
-    "review_request": ("review requested from {}", "review request to {} withdrawn"),
-    "assignees": ("assigned to {}", "unassigned {}"),
 }
 _FORCED: Final = "force-pushed"
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
@@ -94,6 +93,25 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         why = "the token lacks `read:repository`" if isinstance(error, Closed) else "the server has none"
         what = f"Reviews, checks, releases, tags and pushes of {repo.name} are missing, because {why}."
         yield Activity(INCOMPLETE, repo.name, repo.url, what, until)
+
+
+def administrators(repo: Repo, me: str, state: str, since: datetime, until: datetime) -> Iterator[Activity]:
+    """New administrators other than ``me``. The server does not say since when, so the first report that sees one
+    notes it in the private folder ``state``."""
+    path = os.path.join(private.make(state), _ADMINS)
+    seen = private.table(path)
+    before = seen.get(repo.url)
+    now: dict[str, str] = {}
+    with suppress(StorageError):  # a report can do without them
+        listed = models.page(repo.get, "/collaborators", 1).data[:_COLLABORATORS]
+        for login in sorted({text(one, "login") for one in listed} - {me}):
+            if text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
+                now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
+        if now != before:
+            durable.replace(path, json.dumps({**seen, repo.url: now}).encode())
+    for login, at in now.items():
+        if at and since <= (first := datetime.fromisoformat(at)) <= until:
+            yield Activity("repository", repo.name, repo.url, f"{login} is an administrator now", first)
 
 
 def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
@@ -192,10 +210,16 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
     """An event's description and who waits for whom, None for unreported kinds of events."""
     kind, removed = text(row, "type"), row.get("removed_assignee") is True
     who = text(row, "assignee", "login") or text(row, "assignee_team", "name")
-    if kind in ("review_request", "assignees"):
+    if word := {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}.get(kind):
+        return f"{word}: {issue.title}", ""
+    if kind == "review_request":
+        if removed:
+            return f"review request to {who} withdrawn: {issue.title}", ""
+        is_asked = bool(operator) and who.casefold() == operator.casefold() and issue.is_open
+        return f"review requested from {who}: {issue.title}", "operator" if is_asked else ""
+    if kind == "assignees":
         is_mine = bool(operator) and who.casefold() == operator.casefold() and issue.is_open and not removed
-        said = _ASKED[kind][removed].format(who)
-        return f"{said}: {issue.title}", "operator" if is_mine else ""
+        return f"{'unassigned' if removed else 'assigned to'} {who}: {issue.title}", "operator" if is_mine else ""
     if kind in _PLAIN:
         fields = {name: text(row, name) for name in ("body", "old_ref", "new_ref")}
         return f"{_PLAIN[kind].format(**fields).rstrip(': ')}: {issue.title}", ""

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
-from holdfast_gitea.wire.models import GITEA, PAGES, Comment, Comments, Issue, garbled, since_of, stamp
+from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of, stamp
 from holdfast_keys.faults import Absent, Closed, Passing, Service, TooLong
 from holdfast_keys.transport import MAX_ANSWER_BYTES, Answer, Transport
 
@@ -39,6 +39,13 @@ class Gitea(Transport):
 
     def __init__(self, server: str, token: str, *, service: Service = GITEA, **options: Any) -> None:
         super().__init__(server, token, service=service, **options)
+
+    def server_version(self) -> str:
+        """The server's version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
+        version = models.text(self.get("/version").data, "version")
+        if not version:
+            raise garbled("it names no version")
+        return version
 
     def user(self) -> str:
         """The token user's login; empty when the token may not read it (that takes `read:user`)."""
@@ -86,6 +93,20 @@ class Repo:
         except Closed as error:
             if error.status != 422:
                 raise
+
+    def readers(self) -> tuple[Literal["public", "internal", "private", "unknown"], tuple[str, ...]]:
+        """Who can read the repository: everyone, every user of the server, or these collaborators; as far as the
+        token is shown that (`read:repository` is)."""
+        try:
+            found = self.get("").data
+            if found["private"] is not True:
+                return "public", ()
+            if found.get("internal") is True:
+                return "internal", ()
+            listed = models.many(self.get("/collaborators", page=1, limit=PAGE).data)
+            return "private", tuple(sorted(filter(None, (models.text(one, "login") for one in listed))))
+        except (Absent, Closed, KeyError, TypeError):
+            return "public" if self.is_public() else "unknown", ()
 
     def is_public(self) -> bool:
         """Whether everyone can read the repository's issues without a token."""

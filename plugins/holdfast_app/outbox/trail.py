@@ -147,14 +147,6 @@ class IssueForge(Forge):
                 raise failed[0]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
 
-    def check(self) -> str:
-        """Whether the server answers and shows the repositories to this token. Raises: HoldfastError."""
-        with self._open() as server:
-            for name in self._repositories:
-                self._check(server, name)
-        names = ", ".join(self._repositories)
-        return f"{self._server} answers; {names} can be read" if names else "no repository is set"
-
     @abstractmethod
     def _open(self) -> AbstractContextManager[Any]:
         """A connection: between two flushes none is held. Raises: ConfigError without a token."""
@@ -162,10 +154,6 @@ class IssueForge(Forge):
     @abstractmethod
     def _comment(self, server: Any, target: Target, item: Item) -> tuple[str, str]:
         """Add the comment unless it is there. Returns its address and its body, read again."""
-
-    @abstractmethod
-    def _check(self, server: Any, name: str) -> None:
-        """Raises: HoldfastError for a repository that cannot be used."""
 
     @abstractmethod
     def _login(self, server: Any) -> str:

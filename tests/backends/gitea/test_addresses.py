@@ -36,7 +36,7 @@ def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
 def test_request__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(status):
     with Recorder() as other, Recorder(status, {"Location": f"{other.url}/api/v1/version"}) as server:
         with Gitea(server.url, "t0ken") as gitea, pytest.raises(Closed, match="redirects") as caught:
-            gitea.get("/version")
+            gitea.server_version()
         assert other.requests == []
         assert server.requests[0].headers["authorization"] == "token t0ken"
         assert other.url in caught.value.message
@@ -49,7 +49,7 @@ def test_request__proxies_in_the_environment__not_used_for_this_machine(monkeypa
             monkeypatch.setenv(name, proxy.url)
         for address in (server.url, server.url.replace("127.0.0.1", "localhost")):
             with Gitea(address, "t0ken") as gitea:
-                assert gitea.get("/version").data == {"version": "1.26.3"}
+                assert gitea.server_version() == "1.26.3"
         assert proxy.requests == []
         assert len(server.requests) == 2
 

@@ -81,9 +81,9 @@ def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requ
     memory = opened()
     gitea.requests.clear()
     memory.morning()
-    # the user; of two repositories without commits issues, comments, releases, settings and pushes; ten timelines;
-    # reviews, newest commit and checks of four pull requests
-    assert len(gitea.requests) == 1 + 2 * 5 + 10 + 3 * 4
+    # the user; of two repositories without commits issues, comments, releases, settings, pushes and collaborators; ten
+    # timelines; reviews, newest commit and checks of four pull requests
+    assert len(gitea.requests) == 1 + 2 * 6 + 10 + 3 * 4
 
 
 GONE = "acme/gone"

@@ -22,7 +22,7 @@ def _with(gitea: FakeServer, tmp_path: Path, *scopes: str, server: str = "") -> 
 
 def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
     with deadline(30):
-        found = [check for check in (*access(store), *inspect(store.log)) if check.outcome is outcome]
+        found = [check for check in (*access(store.log), *inspect(store.log)) if check.outcome is outcome]
     store.close()
     return found
 
@@ -41,8 +41,15 @@ def test_doctor__a_public_store__warns(gitea, tmp_path, scopes):
     gitea.world.repo(REPO).private = False
     found = _messages(_with(gitea, tmp_path, *scopes), Outcome.WARN)
     assert len(found) == 1
-    assert "Everyone" in found[0].message
-    assert "private" in found[0].message
+    assert "everyone" in found[0].message
+    assert "private" in found[0].next_step
+
+
+def test_doctor__users_who_may_read_a_private_store__are_named(gitea, tmp_path):
+    gitea.world.user("ana")
+    gitea.world.repo(REPO).rights |= {"ana": "read", "bot": "write"}
+    found = _messages(_with(gitea, tmp_path, "write:issue", "read:repository"), Outcome.OK)
+    assert any("ana" in check.message and "bot" in check.message for check in found)
 
 
 def test_server__a_forgotten_path_before_the_interface__says_so(gitea, tmp_path):

@@ -309,7 +309,7 @@ def test_doctor__who_may_write_and_why__is_listed(of):
     of("ana")
     invitations.invite(owner.log, "ana")
     with deadline(30):
-        [line] = [c.message for c in access(owner) if "records count from" in c.message]
+        [line] = [c.message for c in access(owner.log) if "records count from" in c.message]
     assert "agent (owner of the repository)" in line
     assert "carol (named in `[storage] authors` on this machine)" in line
     assert "ana (invited by agent on " in line

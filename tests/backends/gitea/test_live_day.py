@@ -246,7 +246,7 @@ def work(day: Day) -> None:
 
 
 def repository(day: Day) -> None:
-    """Pushes, tags and releases."""
+    """Pushes, tags, releases, and who may do what."""
     me, ana, mal = day.me, day.ana, day.mal
     day.write(mal, "main", "x", message="Fix it at once")
     day.expect(f" push by {mal}: 1 commit pushed to main directly: Fix it at once")
@@ -261,9 +261,12 @@ def repository(day: Day) -> None:
     day(ana, "POST", "/releases", {"tag_name": "v2.0", "name": "Two"})
     day.expect(f" release by {ana}: released: Two")
     day(ana, "POST", "/releases", {"tag_name": "v3.0", "name": "Three", "draft": True})  # is not reported
+    day(me, "PUT", f"/collaborators/{mal}", {"permission": "admin"})
+    day.expect(f" repository: {mal} is an administrator now")
 
 
 def test_morning__everything_that_three_users_do__is_told_line_by_line(day, tmp_path, monkeypatch):
+    morning(day, tmp_path, monkeypatch)  # the report of a quiet day, which knows the administrators
     for part in (questions, reviews, work, repository):
         part(day)
     time.sleep(2)
