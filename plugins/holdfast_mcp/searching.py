@@ -1,11 +1,15 @@
-"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context). Nothing here knows MCP."""
+"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context), and the stored documents as
+resources: ``holdfast://documents/NAME``. Nothing here knows MCP.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import unquote
 
 from holdfast import Holdfast
-from holdfast.errors import NotFound
+from holdfast.errors import NotFound, Refused
+from holdfast.text.plain import BOM
 from holdfast_app.search.answer import in_short
 from holdfast_app.sessions.lookup import is_named, messages, resolve, short
 from holdfast_app.trust import provenance
@@ -103,3 +107,41 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
 
 def _mark(opened: bool) -> str:
     return _OPENED if opened else " "
+
+
+PREFIX: Final = "holdfast://documents/"
+MIME_TYPE: Final = "text/markdown"
+
+
+def document_names(root: str) -> list[str]:
+    """All stored documents that are not withheld, sorted. Raises: any HoldfastError."""
+    with Holdfast.open(root) as memory:
+        return [name for name in memory.store.names() if not memory.store.is_withheld(name)]
+
+
+def read_document(root: str, uri: str) -> str:
+    """The document's text, masked like everything sent to a model, and fenced as data.
+
+    Raises: NotFound for another URI or a missing document; Refused for a withheld document or a name that is not
+    allowed; any HoldfastError.
+    """
+    if not uri.startswith(PREFIX):
+        raise _unknown(uri)
+    name = unquote(uri.removeprefix(PREFIX))
+    with Holdfast.open(root) as memory:
+        layout = memory.services.layout
+        # Where the store's folder is the project itself, only the layout's folders are holdfast's.
+        document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
+        if document is None:
+            raise _unknown(uri)
+        shown = memory.services.recalled_from(document)
+        if shown is None:
+            raise Refused(
+                "This document is withheld because this machine did not write it. It may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return recall.fence(shown.text.removeprefix(BOM))
+
+
+def _unknown(uri: str) -> NotFound:
+    return NotFound(f"There is no resource {uri[:200]!r}.", next_step="List the resources to find their names.")

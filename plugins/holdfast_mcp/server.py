@@ -6,10 +6,10 @@ the 2026-07-28 protocol, and answers an unknown version with its newest one.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
@@ -21,13 +21,14 @@ from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
 from holdfast.config import settings
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.plain import clean
 from holdfast_app.project_settings import resolved
-from holdfast_mcp import tools
+from holdfast_mcp import searching, tools
 
 logger = logging.getLogger(__name__)
 
+R = TypeVar("R")
 Context = ServerRequestContext[dict[str, Any], Any]
 
 #: Maximum calls that wait for a slow store at once. The threads that read and write the streams do not count.
@@ -72,7 +73,15 @@ class Desk:
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
         )
+
+    async def _aside(self, work: Callable[[], R]) -> R:
+        return await anyio.to_thread.run_sync(work, limiter=self._limit)
+
+    # tools
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool) for tool in tools.TOOLS.values()])
@@ -84,8 +93,7 @@ class Desk:
         told = context.session.client_params
         client = told.client_info.name if told else ""
         caller = tools.Caller(client=client, started=self._started, session=self._session)
-        reply = partial(self._reply, params.name, params.arguments or {}, caller)
-        text, failed = await anyio.to_thread.run_sync(reply, limiter=self._limit)
+        text, failed = await self._aside(lambda: self._reply(params.name, params.arguments or {}, caller))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
     def _reply(self, name: str, arguments: Mapping[str, Any], caller: tools.Caller) -> tuple[str, bool]:
@@ -113,6 +121,47 @@ class Desk:
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
         return tools.latest(settings.state_folder(self._root, layout), caller.client, caller.started) is not None
+
+    # resources
+
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        names = await self._resource(lambda: searching.document_names(self._root))
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=searching.PREFIX + quote(n), name=n, mime_type=searching.MIME_TYPE) for n in names
+            ]
+        )
+
+    async def _list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        one = types.ResourceTemplate(
+            uri_template=searching.PREFIX + "{+name}",
+            name="document",
+            title="A stored document",
+            description="One document of the memory as stored, fenced as data.",
+            mime_type=searching.MIME_TYPE,
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[one])
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        text = await self._resource(lambda: searching.read_document(self._root, uri))
+        content = types.TextResourceContents(uri=uri, mime_type=searching.MIME_TYPE, text=text)
+        return types.ReadResourceResult(contents=[content])
+
+    async def _resource(self, work: Callable[[], R]) -> R:
+        """Run ``work``. An error becomes a protocol error, because resources have no error results."""
+        try:
+            return await self._aside(work)
+        except NotFound as error:
+            raise MCPError(types.INVALID_PARAMS, clean(str(error))) from error
+        except HoldfastError as error:
+            raise MCPError(types.INTERNAL_ERROR, clean(str(error))) from error
 
 
 def _described(tool: tools.Tool) -> types.Tool:

@@ -33,6 +33,8 @@ REQUESTS = (
     ("tools/call", {"name": "status", "arguments": {}}),
     ("tools/call", {"name": "work", "arguments": {}}),
     ("tools/call", {"name": "search", "arguments": {"query": "x"}}),
+    ("resources/list", {}),
+    ("resources/read", {"uri": "holdfast://documents/MEMORY.md"}),
 )
 
 

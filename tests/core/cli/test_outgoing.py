@@ -12,7 +12,7 @@ from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast_app.memorytool import MemoryTool
-from holdfast_mcp import tools
+from holdfast_mcp import searching, tools
 
 from .test_commands import COMMANDS
 
@@ -142,6 +142,8 @@ def test_tools__secret_written_by_hand__is_in_no_answer(planted, monkeypatch):
         except Exception as error:
             answer = str(error)
         assert SECRET not in answer, name
+    for name in searching.document_names(str(planted)):
+        assert SECRET not in searching.read_document(str(planted), searching.PREFIX + name)
 
 
 def test_session__secret_as_its_id__is_in_no_file_and_no_name(run, project):

@@ -119,9 +119,12 @@ def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire):
         ("tools/call", {"name": "no such tool"}),
         ("tools/call", {"name": "load", "arguments": []}),
         ("tools/call", {"name": ["load"], "arguments": {}}),
+        ("resources/read", {"uri": 7}),
+        ("resources/read", {"uri": "holdfast://documents/%00"}),
+        ("resources/list", {"cursor": "zzz"}),
     ]
     answers = [server.ask(method, params, number=20 + n) for n, (method, params) in enumerate(wrong)]
-    assert all("error" in a for a in answers)
+    assert ["error" in a for a in answers] == [True] * 6 + [False]
     assert "Known tools: load, flush" in answers[1]["error"]["message"]
     code, log = server.end()
     assert code == 0
