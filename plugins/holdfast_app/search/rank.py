@@ -105,13 +105,21 @@ class Matches:
         return lambda *given: sum(weights[n] for n in set().union(*(held.get(one, ()) for one in given))) / whole
 
 
-def rank(db: sqlite3.Connection, question: str, *, where: str = "", similar: Similar = NOTHING_SIMILAR) -> list[Ranked]:
+def rank(
+    db: sqlite3.Connection,
+    question: str,
+    *,
+    where: str = "",
+    similar: Similar = NOTHING_SIMILAR,
+    by_words: bool = True,
+) -> list[Ranked]:
     """Possible answers, best first; of equals the newest, then by place.
 
-    ``where`` is a condition on the table ``entry``. ``similar`` is from vectors, and finds candidates without any word.
+    ``where`` is a condition on the table ``entry``. ``similar`` is from vectors. Without ``by_words``, only ``similar``
+    finds candidates.
     """
     matches = Matches(db, question, where)
-    if not matches.score and not similar.of:
+    if not matches.score and (by_words or not similar.of):
         return []
     found = []
     for row, values in candidates(db, matches, where, similar):

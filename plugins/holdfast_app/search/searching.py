@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -63,7 +63,9 @@ def search(
 
     def found(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
-        span, rest = (None, asked) if first or end else dates.narrowed(asked, now)
+        newest = datetime.fromtimestamp(open_index.db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0, UTC)
+        latest = min(now, newest.astimezone(now.tzinfo))
+        span, rest = (None, asked) if first or end else dates.narrowed(asked, now, latest)
         hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
         outside = span is not None and not hits
         if outside:
@@ -114,7 +116,7 @@ class _Search:
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
                 corrected = self._memory.services.gate.outgoing(words.corrected(self._db, question), surface="journal")
-                ranked = ranking(corrected) if corrected else []
+                ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
             ranked = rank.rank(self._db, wanted.cues, where=where)
         if not ranked and any_word and not wanted.content:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import sqlite3
+from collections import Counter
 from typing import Final
 
-from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
@@ -18,8 +18,8 @@ _WORD: Final = Lazy(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
 STEM: Final = 5
-#: Length of a word from which a typing error is corrected, and how alike the other word must be.
-_CORRECTED, _ALIKE = 4, 0.75
+#: Length of a word from which one edit is forgiven, and from which two are. Shorter words would match any other.
+_ONE, _TWO = 4, 8
 
 #: Characters of a passage, about 120 words, and of the longest entry that stays one passage.
 _PASSAGE, _ONE_PASSAGE = 700, 1_000
@@ -179,19 +179,29 @@ def _without_s(word: str) -> str:
 
 
 def corrected(db: sqlite3.Connection, question: str) -> str:
-    """The question's words, with unknown words replaced by the nearest indexed word.
+    """The question's words, with unknown words replaced by the nearest indexed word, of equals the most frequent.
 
     Empty when no word is unknown, or when no indexed word is near.
     """
-    bodies = db.execute("SELECT body FROM text")
-    written = {_without_s(word.lower()) for (body,) in bodies for word in _WORD.findall(body)}
+    written = (word for (body,) in db.execute("SELECT body FROM text") for word in _WORD.findall(body))
+    count = Counter(_without_s(word.lower()) for word in written)
     wanted = asked(question)
-    found = {word: near for word in wanted if word not in written and (near := _nearest(written, word))}
+    found = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
     return " ".join(found.get(word, word) for word in wanted) if found else ""
 
 
-def _nearest(written: set[str], word: str) -> str:
-    if not word.isalpha() or len(word) < _CORRECTED:
+def _nearest(count: Counter[str], word: str) -> str:
+    if not word.isalpha() or len(word) < _ONE:
         return ""
-    likely = [other for other in written if other[0] == word[0]]  # the first letter is seldom wrong
-    return nearest(word, likely, _ALIKE)
+    forgiven = 1 if len(word) < _TWO else 2
+    from difflib import SequenceMatcher
+
+    near = (
+        (ratio, number, other)
+        for other, number in count.items()
+        if abs(len(other) - len(word)) <= forgiven
+        if other[0] == word[0]  # the first letter is seldom wrong
+        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other))
+        >= 2 * (len(word) - forgiven)
+    )
+    return max(near, default=(0.0, 0, ""))[2]

@@ -167,7 +167,7 @@ def test_search__secret_that_is_longer_than_an_excerpt__masked_with_the_whole_tu
         ("databse", "database"),
         ("who renews the certiifcate?", ""),  # one word is right, so something is found as it is written
         ("databse certificte", "database certificate"),
-        ("datbse", "database"),
+        ("datbse", ""),  # two errors in a word of six letters
         ("cot", ""),  # three letters
         ("asta", ""),  # "fast" begins with another letter
     ],
