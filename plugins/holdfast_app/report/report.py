@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
@@ -178,7 +178,7 @@ class _Making:
                 except Corrupt as error:  # an interrupted write of the automation's own
                     self.add(NEEDED, [f"Check the {surface}: {error.message}"], self._where(name))
                     continue
-                told = entries(document.text if document else "")
+                told = entries(name, document.text if document else "")
                 self.add(HAPPENED, (f"{surface}: {text}" for text in summary(told)), self._where(name))
                 if told and told[-1].is_bad:
                     self.add(NEEDED, [f"Check the {surface}: {told[-1].text}"], self._where(name))
@@ -252,14 +252,9 @@ class Entry(NamedTuple):
     is_bad: bool
 
 
-def entries(text: str) -> list[Entry]:
-    """A document's entries, in its order: the values of a JSON list, or a JSON document as one, otherwise its lines."""
-    try:
-        value = untrusted.from_json(text)
-        values = value if isinstance(value, list) else [value]
-        shown = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values]
-    except (ValueError, RecursionError):
-        shown = list(_of_lines(text))
+def entries(name: str, text: str) -> list[Entry]:
+    """Entries from the document ``name``, in its order."""
+    shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
     return [Entry(cut(one_line(one), _ENTRY_CHARS), _is_bad(one)) for one in shown]
 
 
@@ -272,6 +267,28 @@ def summary(found: Sequence[Entry]) -> list[str]:
     if bad is last or last.is_bad:
         return [last.text]
     return [f"{bad.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
+
+
+def _of_json(text: str) -> Iterator[str]:
+    """Values from a JSON document, or from each line."""
+    try:
+        yield from _of_value(untrusted.from_json(text))
+    except (ValueError, RecursionError):
+        for line in filter(str.strip, text.splitlines()):
+            try:
+                yield from _of_value(untrusted.from_json(line))
+            except (ValueError, RecursionError):
+                yield f"{line} (not JSON)"
+
+
+def _of_value(value: Any) -> Iterator[str]:
+    """A value as one line. A list, and a table's list of tables, as several."""
+    inner = next((v for v in value.values() if isinstance(v, list)), None) if isinstance(value, dict) else value
+    if isinstance(inner, list) and (inner is value or isinstance(next(iter(inner), None), dict)):
+        for one in inner:
+            yield from _of_value(one)
+    else:
+        yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _of_lines(text: str) -> Iterator[str]:
