@@ -1,9 +1,8 @@
 """Compare claims in the notes with the forges, such as a flush that says "merged #7" while #7 is open there.
 
-A claim is a statement in the indicative, past or present, about the state of work, a release, a tag, a commit or a
-branch. Plans, questions, conditions, denials and quotations are not claims. A claim is contradicted when the forges
-know its subject (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had its value, at any time of the
-report.
+A claim is a statement in the indicative, past or present, about work, a release, a tag, a branch or its checks. Plans,
+questions, conditions, denials and quotations are not claims. A claim is contradicted when the forges know its
+subject (:meth:`holdfast_app.outbox.forge.Forge.facts`) and none of them had its value, at any time of the report.
 """
 
 import functools
@@ -24,17 +23,29 @@ _ONES: Final = rf"(?P<ones>{_TARGET}(?:(?:,|,?\s+and|\s+&)\s+{_NOUN}{_TARGET})*)
 _DONE: Final = (
     r"(?:(?:is|are|was|were|has|have|been|got|both|all|now|already|finally|also|just|since|successfully)\s+)*"
 )
+_BY: Final = r"(?:\s+(?:[\w-]+\s+)?(?:by|from)\s+@?(?P<by>[\w.-]*\w))?"
 #: An active sentence's subject.
 _WHO: Final = rf"(?:@?(?P<who>\w[\w.-]*)\s+)?{_DONE}"
 _VERSION: Final = r"(?:(?:the|version|release|tag)\s+)*(?P<name>v?[0-9]+(?:\.[0-9]+)+(?:[\w.-]*\w)?|v[0-9]+)"
 _REF: Final = r"`?(?P<name>[\w./-]*\w)`?"
+_CI: Final = (
+    r"(?:(?:all|the)\s+)*(?:CI|checks?|pipelines?|builds?|tests\s+in\s+CI)(?:\s+(?:runs?|checks?|builds?|pipelines?))?"
+)
+_WHERE: Final = rf"(?:\s+(?:run\s+)?(?:on|for|of|in)\s+{_NOUN}(?P<ones>{_TARGET}|main\b|master\b))"
+_GREEN: Final = (
+    r"\s+(?:(?:(?:is|are|was|were|has|have|now|all|already|finally|still|again|finished)\s+)*"
+    r"(?P<good>green|passe?[sd]|pass|passing|succeed(?:s|ed)|successful(?:ly)?|finished successfully)"
+    r"|(?:(?:is|are|was|were|has|have|now|all|still|again)\s+)*(?P<bad>red|broken|fail(?:s|ed|ing)?))\b"
+)
 
 
 class Claim(NamedTuple):
-    """``says`` completes "the notes say that". ``value`` is the state that the forges must have."""
+    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person;
+    with neither, any value will do."""
 
     ask: Ask
     value: str
+    by: str
     says: str
 
 
@@ -42,12 +53,14 @@ def _of_verb(verb: str) -> tuple[str, ...]:
     """A verb's forms: active, passive or headline, and as the same subject's second verb."""
     return (
         rf"\b{_WHO}{verb}\s+(?:as\s+|\()?{_NOUN}{_ONES}",
-        rf"{_ONES}\)?\s+{_DONE}{verb}\b(?!\s+(?:main|with|without))",
-        rf"{_ONES}\)?\s+(?:[\w-]+\s+){{0,4}}and\s+{_DONE}{verb}\b(?!\s+\W*#)(?:\s+it\b)?",
+        rf"{_ONES}\)?\s+{_DONE}{verb}\b(?!\s+(?:main|with|without))" + _BY,
+        rf"{_ONES}\)?\s+(?:[\w-]+\s+){{0,4}}and\s+{_DONE}{verb}\b(?!\s+\W*#)(?:\s+it\b)?" + _BY,
     )
 
 
 _RELEASED: Final = r"(?:released|published|shipped)"
+_LABEL: Final = r"`?(?P<name>[\w/.:-]*\w)`?"
+_PERSON: Final = r"@?(?P<by>[\w.-]*\w)"
 #: The question, the value that makes the claim true, how it is said, and its forms.
 _FORMS: Final = (
     ("state", "merged", "is merged", (
@@ -74,6 +87,38 @@ _FORMS: Final = (
         rf"\b(?:opened|filed|created|comment(?:ed)?\s+on|fixed|fixed\s+in)\s+{_NOUN}{_ONES}",
         rf"\b(?:filed|opened|reported)\s+(?:[\w-]+\s+){{1,5}}?as\s+{_ONES}",
         rf"{_NOUN}{_ONES}\s+that\s+(?:we|I)\s+(?:opened|filed)",
+    )),
+    ("approved by", "", "is approved", (
+        *_of_verb("approved"),
+        rf"{_ONES}\s+(?:received|got|has)\s+(?:an?\s+|two\s+|three\s+)?approvals?\b{_BY}",
+        rf"\breview\s+(?:of|on)\s+{_NOUN}{_ONES}\s+(?:is\s+approved|(?:was\s+|has\s+)?passed)",
+    )),
+    ("changes by", "", "has changes requested", (
+        rf"\b{_WHO}requested\s+changes\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"\bchanges\s+(?:were|are|have\s+been)\s+requested\s+(?:on|in|to|for)\s+{_NOUN}{_ONES}",
+        rf"{_ONES}\s+has\s+(?:requested\s+changes|changes\s+requested){_BY}",
+    )),
+    ("reviewed by", "", "is reviewed", (
+        rf"{_ONES}\s+{_DONE}reviewed\s+by\s+{_PERSON}",
+        rf"\b{_WHO}reviewed\s+{_NOUN}{_ONES}",
+    )),
+    ("assigned to", "", "is assigned", (
+        rf"\b(?:re-?)?assigned\s+{_NOUN}{_ONES}\s+to\s+{_PERSON}",
+        rf"{_ONES}\s+{_DONE}(?:re-?)?assigned\s+to\s+{_PERSON}",
+        rf"\b{_PERSON}\s+(?:{_DONE}(?:assigned\s+to|the\s+assignee\s+of)|took\s+over)\s+{_NOUN}{_ONES}",
+        rf"\bassigned\s+{_PERSON}\s+to\s+{_NOUN}{_ONES}",
+    )),
+    ("labels", "", "has the label", (
+        rf"\blabell?ed\s+{_NOUN}{_ONES}\s+(?:as|with)\s+{_LABEL}",
+        rf"{_ONES}\s+{_DONE}labell?ed\s+(?:as\s+|with\s+)?{_LABEL}",
+        rf"\b(?:added|set)\s+the\s+label\s+{_LABEL}\s+(?:to|on)\s+{_NOUN}{_ONES}",
+    )),
+    ("checks", "", "CI", (
+        rf"\b{_CI}{_WHERE}{_GREEN}",
+        rf"\b{_CI}{_GREEN}{_WHERE}?",
+        rf"(?P<ones>{_TARGET})(?:'s)?\s+{_CI}{_GREEN}",
+        rf"(?P<ones>{_TARGET})\s+(?P<good>passe[sd])\s+{_CI}\b",
+        r"^\W*(?P<ones>main|master)\s+is\s+(?:now\s+)?(?:(?P<good>green)|(?P<bad>red))\b",
     )),
     ("release", "present", "is released", (
         rf"(?:^\W*|\b(?:we|I|and)\s+)(?:have\s+|finally\s+|just\s+)*(?:{_RELEASED}|cut)\s+{_VERSION}",
@@ -106,7 +151,7 @@ def _forms() -> list[tuple[str, str, str, re.Pattern[str]]]:
 
 #: A state change in the day's summary.
 _CHANGE: Final = re.compile(rf"\*\*(\w+)\*\* ({_TARGET}): (.*)")
-_VERB: Final = re.compile(r"(?i)(merged|closed|reopened|resolved)\b")
+_VERB: Final = re.compile(r"(?i)(merged|closed|reopened|approved|resolved)\b")
 _FAILED: Final = re.compile(r"(?i)\b(not|fail\w*|block\w*|wait\w*|request\w*|ask\w*|will|should|open)\b|n't")
 #: Words with which an earlier part of the sentence makes it no claim.
 _DENIED: Final = re.compile(
@@ -137,7 +182,7 @@ _COUNTED: Final = re.compile(
 )
 #: Words in a login's place that are not logins.
 _NO_LOGIN: Final = frozenset((
-    "and", "also", "by", "finally", "he", "i", "it", "just", "she", "successfully", "that", "the", "then", "they",
+    "and", "also", "by", "ci", "finally", "he", "i", "it", "just", "she", "successfully", "that", "the", "then", "they",
     "ve", "we",
 ))  # fmt: skip
 
@@ -159,23 +204,30 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
         for line in files.sections[name]:
             for claim in claims(line.text):
                 claimed.setdefault(claim, line)
-    asks = list(dict.fromkeys(claim.ask for claim in claimed))
+    people = (Ask("user", claim.by) for claim in claimed if claim.by)
+    asks = list(dict.fromkeys((*(claim.ask for claim in claimed), *people)))
     known: dict[Ask, set[str]] = {}
     titles: dict[Ask, dict[str, None]] = {}
     for forge in forges if asks else ():
         with suppress(Exception):  # a plugin's fault must not cost the report
-            for ask, answers in forge.facts(asks, since).items():
-                known.setdefault(ask, set()).update(map(str.casefold, answers))
+            for ask, values in forge.facts(asks, since).items():
+                known.setdefault(ask, set()).update(value.casefold() for value in values)
                 titles.setdefault(ask, {})[forge.title] = None
     told: set[tuple[str, str]] = set()
     for claim, line in claimed.items():
-        values = known.get(claim.ask, set())
-        fits = values & _ENOUGH.get(claim.value, {claim.value})
-        if values and not fits and (claim.ask.target, line.text) not in told:
+        if claim.ask in known and not _fits(claim, known) and (claim.ask.target, line.text) not in told:
             told.add((claim.ask.target, line.text))
-            where, what = " and ".join(titles[claim.ask]), " and ".join(sorted(values))
+            where, what = " and ".join(titles[claim.ask]), " and ".join(sorted(known[claim.ask])) or "not"
             text = f"The notes say that {claim.says}, but on {where} it is {what}: {line.text}"
             yield Line(text=text, pointer=line.pointer, short=f"notes: {claim.says}; {where}: {what}")
+
+
+def _fits(claim: Claim, known: dict[Ask, set[str]]) -> bool:
+    values = known[claim.ask]
+    if claim.by and (values or claim.ask.about == "assigned to"):  # which can be nobody
+        # A name that is not a login may be that person's other name.
+        return claim.by.casefold() in values or "present" not in known.get(Ask("user", claim.by), ())
+    return bool(values & _ENOUGH.get(claim.value, {claim.value}) if claim.value else values)
 
 
 def claims(text: str) -> Iterator[Claim]:
@@ -186,7 +238,7 @@ def claims(text: str) -> Iterator[Claim]:
         if verb is not None and not re.match(rf"{_VERB.pattern}\s+{_NOUN}{_TARGET}", text):  # about another target
             text = f"{target} {text}"
         elif kind == "merge" and not _FAILED.search(text):
-            yield Claim(Ask("state", target), "merged", f"{target} is merged")
+            yield Claim(Ask("state", target), "merged", "", f"{target} is merged")
     for sentence in _SENTENCE.split(_BARE.sub("#", _QUOTED.sub(" ", text))):
         if not sentence.rstrip().endswith("?"):
             for about, value, says, form in _forms():
@@ -204,12 +256,30 @@ def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
     if _COUNTED.search(before) or _DENIED.search(before + who) or not _LEAD.fullmatch(before[parts[-1] :]):
         return False
     is_limited = value in ("merged", "closed") and _LIMITED.match(sentence, found.end())
-    return not (is_limited or re.search(r"(?i)ly$|^almost$", who))
+    if is_limited or re.search(r"(?i)ly$|^almost$", who):
+        return False
+    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green", on whatever follows
+    return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
 
 
 def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -> Iterator[Claim]:
-    if name := found.get("name"):
-        yield Claim(Ask(about, name), value, f"{name} {says}")
-    for target in re.findall(f"(?i){_TARGET}", found.get("ones") or ""):
-        yield Claim(Ask("state", target), "present", f"{target} exists")
-        yield Claim(Ask("state", target), value, f"{target} {says}")
+    name = found.get("name") or ""
+    by = found.get("by") or found.get("who") or ""
+    by = "" if by.casefold() in _NO_LOGIN else by
+    if about in ("release", "tag", "branch", "commit"):
+        yield Claim(Ask(about, name), value, "", f"{name} {says}")
+        return
+    for target in re.findall(rf"(?i){_TARGET}|main|master", found.get("ones") or "") or [""]:
+        if target and about != "checks":
+            yield Claim(Ask("state", target), "present", "", f"{target} exists")
+        if about == "checks":
+            value, says = ("success", "is green") if found.get("good") else ("failure", "fails")
+            yield Claim(Ask(about, target), value, "", f"CI {says}{f' on {target}' if target else ''}")
+        elif about == "state":
+            yield Claim(Ask(about, target), value, "", f"{target} {says}")
+            if value == "merged" and by:
+                yield Claim(Ask("merged by", target), "", by, f"{target} is merged by {by}")
+        elif about == "labels":
+            yield Claim(Ask(about, target), name.casefold(), "", f"{target} {says} {name}")
+        elif by or about in ("approved by", "changes by"):
+            yield Claim(Ask(about, target), "", by, f"{target} {says}" + (f" {about.split()[1]} {by}" if by else ""))

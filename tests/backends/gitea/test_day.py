@@ -52,10 +52,13 @@ CHANGES = {
     ("status", f"{REPO}#3", "to be merged tomorrow"): "",
 }
 CLAIMS = {
+    "acme/shop#2 was approved by ana": "acme/shop#2 is approved by ana, but on Gitea it is not",
     "Filed acme/shop#77 for it": "acme/shop#77 exists, but on Gitea it is absent",
+    "acme/shop#1 is assigned to agent": "acme/shop#1 is assigned to agent, but on Gitea it is not",
+    "acme/shop#1 is assigned to the night shift": "",
     "After acme/shop#3 is merged we tag it": "",
     "Is acme/shop#3 closed?": "",
-    "acme/shop#3 has not been closed": "",
+    "acme/shop#3 has not been approved by ana": "",
 }
 
 
