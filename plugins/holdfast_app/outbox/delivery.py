@@ -41,7 +41,7 @@ class Deliveries:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._outbox = Outbox(services.state)
-        #: The waiting items, oldest first. Raises: Unavailable.
+        #: The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable.
         self.items = self._outbox.items
 
     def retarget(self, old: str, new: str) -> list[Item]:

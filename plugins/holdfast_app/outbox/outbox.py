@@ -72,6 +72,19 @@ class Outbox(DurableQueue[Item]):
     def __init__(self, state: str) -> None:
         super().__init__(os.path.join(state, FILE), Item, damaged=_damaged)
 
+    def items(self) -> list[Item]:
+        """The items, in order. An item that must wait for an earlier item on the same target reports it."""
+        first: dict[tuple[str, str], Item] = {}
+        explained: list[Item] = []
+        for item in super().items():
+            earlier = first.setdefault((item.plugin, item.target), item)
+            if earlier is not item:
+                reason = f"It waits for an earlier item on the same target, {earlier.id[:16]}. {earlier.error}".rstrip()
+                step = earlier.next_step or "`holdfast outbox send` tries both now."
+                item = evolve(item, error=reason, next_step=step)
+            explained.append(item)
+        return explained
+
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
         items = [item for item in self.items() if item.id.startswith(item_id)]

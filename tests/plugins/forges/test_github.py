@@ -183,8 +183,7 @@ def test_trail__rate_limit_lost_answer_and_rename__nothing_twice_and_a_next_step
     assert f"The repository {REPO} was renamed or moved." in receipt.evidence[0].note
     server.moved = ""
     server.limited = 99
-    assert flushed(memory, ("status", "#1", "again")).pending
-    assert "limits the number of requests" in memory.outbox.items()[0].error
+    assert "limits the number of requests" in flushed(memory, ("status", "#1", "again")).evidence[0].note
     server.limited = 0
     memory.outbox.send()
     said = [body.partition("\n")[0] for body in server.bodies(1)[1:]]

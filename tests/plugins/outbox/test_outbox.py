@@ -14,7 +14,7 @@ from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast
-from holdfast.errors import BadValue, FlushRefused, NotFound, Unavailable
+from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
@@ -265,6 +265,24 @@ def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_st
     assert (report.left, report.elsewhere) == ((), ("o/r#1",))
     assert memory.outbox.items() == []
     assert memory.validate().errors == ()
+
+
+def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_waits_behind_it(
+    opened, board, mutating
+):
+    def refuses_the_first(one: Item) -> None:
+        if one.body == "first":
+            raise StorageError("The issue is locked.", next_step="Unlock it.")
+
+    board.trouble = refuses_the_first
+    session = said(opened(board))
+    session.flush(mutating("first"))
+    session.add("user", "more")
+    [evidence] = session.flush(mutating("second")).evidence
+    first, second = opened(board).outbox.items()
+    assert evidence.note.startswith(f"It waits for an earlier item on the same target, {first.id[:16]}.")
+    assert "The issue is locked." in evidence.note
+    assert (second.error, second.next_step) == (evidence.note.removesuffix(" Unlock it."), "Unlock it.")
 
 
 @pytest.mark.parametrize(
