@@ -21,6 +21,7 @@ from holdfast.config.serde import flushed_payload, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
+from holdfast.journal.journal import file_stem
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
@@ -48,6 +49,8 @@ _LIST_STEP = (
     "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
+#: A put-aside folder's name. It has no word of more than seven letters, and no space.
+_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 #: The beginnings of a journal's lines with receipts.
 _PROOFS = (records.beginning("checkpoint"), records.beginning("shipped"))
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
@@ -76,7 +79,7 @@ def apart(root: str, state: str) -> list[Loss]:
     if tracked := sum(line.startswith(TRACKED.encode()) for line in lines):  # when git's index was last read
         message = f"Git tracks {count(tracked, 'name')} in the private folder, so a commit would publish its files."
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
-        losses.append(Loss(kind="apart", name="", message=message, next_step=step))
+        losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     found = statefolders.apart(root, state)
     if checkout.is_lost(state, found):
         message = (
@@ -85,14 +88,18 @@ def apart(root: str, state: str) -> list[Loss]:
         )
         step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
         losses.append(Loss(kind="apart", name="", message=message, next_step=step))
-    if found:
-        message = (
-            "State of another user, machine or layout, or of a copied project, was put aside; unflushed work may be in"
-            " it."
-        )
-        step = "`holdfast trust --adopt-state` shows and adopts it. Remove `state.foreign-*` if you do not need it."
-        losses.append(Loss(kind="apart", name="", message=message, next_step=step))
-    return losses
+    if not found:
+        return losses
+    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    if set(name) - _NAMED:  # a clone can choose it, and agents read this
+        name = "..."
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    message = (
+        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
+        " unflushed work may be in it."
+    )
+    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
+    return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 def newest(
@@ -167,12 +174,15 @@ def lost_journals(services: Services) -> Iterator[Loss]:
         if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
             continue
         name = f"state/sessions/{stem}.jsonl"
-        message = f"{paths.ending(path, 4)} is missing."
+        message, kind = f"{paths.ending(path, 4)} is missing.", "journal"
         step = (
             "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
             "messages since its last flush."
         )
-        yield Loss(kind="journal", name=name, message=message, next_step=step)
+        for other in there:  # a journal with another name is not lost
+            if other.endswith(".jsonl") and file_stem(session_id_of(os.path.join(folder, other)) or ".") == stem:
+                step, kind = f"Rename {other} to {stem}.jsonl.", "damaged"
+        yield Loss(kind=kind, name=name, message=message, next_step=step)
     for pack in packs.damaged(services.state):
         step = "Restore the file from a copy, or run `holdfast doctor --fix` to continue without its ended sessions."
         name = f"state/{past.FOLDER}/{pack}"

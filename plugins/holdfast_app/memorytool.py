@@ -137,7 +137,8 @@ class MemoryTool:
     def _view(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
         name = self._name(path)
-        document = self._store.read(name) if self._is_file(path, name) else None
+        self._check_provenance(path, name)
+        document = self._store.read(name) if self._is_file(name) else None
         if document is None:
             return self._listing(path, name)
         lines = _lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
@@ -220,7 +221,7 @@ class MemoryTool:
         old_path, new_path = _text(command, "old_path"), _text(command, "new_path")
         old, new = self._name(old_path), self._name(new_path)
         names = self._those_at(old_path, old)
-        if new == self._folder or self._is_file(new_path, new) or self._below(new):
+        if new == self._folder or self._is_file(new) or self._below(new):
             raise MemoryToolError(f"Error: The destination {new_path} already exists")
         if new.startswith(f"{old}/"):
             raise MemoryToolError(f"Error: The destination {new_path} is inside of {old_path}")
@@ -258,24 +259,16 @@ class MemoryTool:
         """Raises: MemoryToolError when a parent folder is a file, or the name holds a secret."""
         above = name.rpartition("/")[0]
         while len(above) > len(self._folder):
-            shown = f"{ROOT}{above.removeprefix(self._folder)}"
-            if self._is_file(shown, above):
-                raise MemoryToolError(f"Error: {shown} is a file, so {path} cannot be made")
+            if self._is_file(above):
+                shown = above.removeprefix(self._folder)
+                raise MemoryToolError(f"Error: {ROOT}{shown} is a file, so {path} cannot be made")
             above = above.rpartition("/")[0]
         if self._services.gate.outgoing(name, surface=_SURFACE) != name:
             raise MemoryToolError("Error: The path holds a secret, which must not become a file name")
 
-    def _is_file(self, path: str, name: str) -> bool:
-        """Decided from the names, because reading a directory is an error where names are file paths. Raises:
-        MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
-        if name not in self._store.backend.names(name):
-            return False
-        if self._store.withheld_in(name):
-            raise MemoryToolError(
-                f"Error: The file {path} is withheld because this machine did not write all of it. "
-                "`holdfast trust` shows it to the user and gives it to agents."
-            )
-        return True
+    def _is_file(self, name: str) -> bool:
+        """Decided from the names, because reading a directory is an error where names are file paths."""
+        return name in self._store.backend.names(name)
 
     def _below(self, name: str) -> list[str]:
         found = self._store.backend.names(f"{name}/")
@@ -285,10 +278,20 @@ class MemoryTool:
         """The file at the path, otherwise everything in the directory. Raises: MemoryToolError."""
         if name == self._folder:
             raise MemoryToolError(f"Error: The {ROOT} directory itself cannot be deleted or renamed")
-        found = [name] if self._is_file(path, name) else [one for one in self._below(name) if self._is_file(path, one)]
+        found = [name] if self._is_file(name) else self._below(name)
         if not found:
             raise MemoryToolError(f"Error: The path {path} does not exist")
+        for one in found:
+            self._check_provenance(path, one)
         return found
+
+    def _check_provenance(self, path: str, name: str) -> None:
+        """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
+        if self._is_file(name) and self._store.withheld_in(name):
+            raise MemoryToolError(
+                f"Error: The file {path} is withheld because this machine did not write all of it. "
+                "`holdfast trust` shows it to the user and gives it to agents."
+            )
 
     def _size(self, name: str) -> int:
         try:
@@ -308,8 +311,9 @@ class MemoryTool:
             result = self._admitted(change(stored), path, name, stored)
             return result
 
-        if not self._is_file(path, name):
+        if not self._is_file(name):
             raise MemoryToolError(missing)
+        self._check_provenance(path, name)
         self._store.change(_SURFACE, name, admitted)
         return result
 

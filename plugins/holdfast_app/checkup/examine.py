@@ -336,19 +336,24 @@ def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
 def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     if not os.path.isdir(state):
         return
+    exposed = not private.ignores_itself(state)
     loose = []
     if sys.platform != "win32":  # access follows the user's own folder there
         for folder, _, names in os.walk(state):
             found = (folder, *(os.path.join(folder, name) for name in names))
             loose += [path for path in found if not os.path.islink(path) and os.lstat(path).st_mode & 0o077]
     told = "the folder is private to this user and machine"
-    if private.ignores_itself(state) and not loose:
+    if not exposed and not loose:
         yield good(told)
     elif repair:
-        private.ignore(state)
+        if exposed:
+            private.ignore(state)
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
         yield repaired(told)
     else:
-        message = "Git would include files of the private folder, or other users of this machine can read them."
-        yield warn(message, "`holdfast doctor --repair` closes the folder.")
+        if exposed:
+            yield warn("Git would include the private folder.", "`holdfast doctor --repair` writes its .gitignore.")
+        if loose:
+            message = f"{len(loose)} private files can be read by other users of this machine."
+            yield warn(message, "`holdfast doctor --repair` closes them.")

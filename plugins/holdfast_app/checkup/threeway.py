@@ -51,10 +51,13 @@ def merge(base: str, ours: str, theirs: str, name: str) -> str:
 
 def damage(base: str, side: str, name: str) -> str:
     """Why ``side``, which came from ``base``, cannot be merged, as a sentence. Empty when it can."""
+    if base.strip() and not side.strip():
+        return f"{name} is empty on one side of the merge."
     grows = _is_facts(name) or _BLOCK.search(base)  # in other documents a user may remove the end
-    is_cut = side != base and base.startswith(side) and (grows or not side.endswith("\n"))
-    if is_cut or "\0" in side or (base.strip() and not side.strip()):
-        return f"{name} is empty, cut off or has zeros instead of text on one side of the merge."
+    if side != base and base.startswith(side) and (grows or not side.endswith("\n")):
+        return f"{name} is cut off on one side of the merge."
+    if "\0" in side:
+        return f"{name} has zeros instead of text on one side of the merge."
     if conflicts.find(side):
         return f"{name} already has conflict markers on one side of the merge."
     try:

@@ -26,6 +26,8 @@ from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line,
 _JUDGED_CHARS: Final = 2_000
 
 _RELATIVE: Final = "Use a path relative to the project, or a URL."
+#: Checking stops after this many findings.
+_MAX_FINDINGS: Final = 1_000
 
 
 def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
@@ -41,6 +43,8 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
     count = 0
     document = Lines(request.text)
     for index, line in enumerate(line for line in document if line.kind not in (BLANK, CODE)):
+        if len(found) >= _MAX_FINDINGS:
+            break
         if _is_item(line) and line.text:
             count += 1
             first = firsts.setdefault(duplicate_key(line.text), line.number)

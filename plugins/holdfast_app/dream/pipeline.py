@@ -180,6 +180,7 @@ class _Run(Run):
             new = check.checked(draft.memory)
             report(3, _STAGES, "Comparing with the memory before")
             check.compare(old, new, force=self.force)
+            story = check.story(draft.diary)
         except Skipped:  # the notes were read, and hold nothing for the memory
             if not self.dry_run:
                 when.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
@@ -189,13 +190,7 @@ class _Run(Run):
             return
         base = document.revision if document else ABSENT
         proposal = Proposal(
-            result=self.result,
-            name=name,
-            text=new,
-            base=base,
-            digest=digest,
-            diary=admitted(services, draft.diary),
-            said=tuple(said),
+            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
         )
         if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")

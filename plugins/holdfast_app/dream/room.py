@@ -24,6 +24,8 @@ from holdfast_app.sentences.relation import Relation, relation
 
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
+#: Maximum number of lines that a flush moves to the archive.
+MOST_REMOVED: Final = 2_000
 
 
 def room(
@@ -60,10 +62,11 @@ def _surplus(services: Services, text: str, newest: Sequence[str]) -> list[str]:
     """The items to remove from ``text`` so that it holds no more than the limit, in document order; may be empty.
 
     The least and longest-ago confirmed items go first, then items without a record, from the document's top down, and
-    only then the ``newest``.
+    only then the ``newest``. A document with far too many items is left to the next dream, which needs only bounded
+    memory.
     """
     items, most = list(curated.bullets(text)), services.curated_limit
-    if len(items) <= most:
+    if not most < len(items) <= most + MOST_REMOVED:
         return []
     weights = confirmed.weights(confirmed.load(services.state), items, unknown=math.inf)
     new = {same_key(line) for line in newest}

@@ -26,28 +26,30 @@ def rows_of(given: object) -> list[Row]:
     return [row] if read is None else list(read(row))
 
 
-def plain(value: object) -> object:
-    """``value`` as JSON data, with the SDKs' models as dicts and bytes as base64. Raises: TypeError for values that
-    JSON cannot represent."""
+def plain(value: object, *, model: bool = False) -> object:
+    """``value`` as JSON data, with the SDKs' models as dicts. Bytes in a model become base64. Raises: TypeError for
+    values that JSON cannot represent."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(one, model=model) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [plain(one, model=model) for one in value]
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, bytes | bytearray):
-        return f"data:application/octet-stream;base64,{base64.b64encode(value).decode()}"
+        if model:
+            return f"data:application/octet-stream;base64,{base64.b64encode(value).decode()}"
+        raise TypeError("bytes")
     if hasattr(value, "raw_item"):  # OpenAI Agents, whose item also holds its agent
-        return plain(value.raw_item)
+        return plain(value.raw_item, model=True)
     for name in ("model_dump", "to_dict"):
         if callable(dump := getattr(value, name, None)):
-            return plain(dump())
+            return plain(dump(), model=True)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {one.name: plain(getattr(value, one.name), model=True) for one in dataclasses.fields(value)}
     if isinstance(value, Iterable):
-        return [plain(one) for one in value]
+        return [plain(one, model=model) for one in value]
     if type(value).__str__ is not object.__str__:  # a time, a decimal number, an UUID
         return str(value)
     raise TypeError(type(value).__name__)

@@ -165,7 +165,7 @@ class _Wire:
             return
         answer = getattr(answer, "response", answer)  # the last event of a stream of the Responses interface
         block = getattr(answer, "content_block", None)
-        table: Any = plain(answer)
+        table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
         found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
         found = [{**row, "id": row.get("id") or table.get("id")} for row in found]

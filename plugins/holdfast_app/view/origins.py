@@ -124,8 +124,9 @@ def _bare(text: str) -> str:
 
 
 _PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8})")
-#: A fact's id or its beginning. Fewer digits are more often a word or a number.
-_FACT: Final = re.compile(r"(?:fact_)?(?P<digits>[0-9a-f]{4,8})")
+_FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
+#: The hex digits of a fact's id alone. Fewer digits are more often a word or a number.
+_DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
 _IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
 _MOST_TURNS: Final = 3
 _EXCERPT: Final = 160
@@ -187,7 +188,9 @@ def find(project: Project, wanted: str) -> list[Trace]:
     wanted = wanted.strip()
     if place := _PLACE.fullmatch(wanted):
         return [_line(project, *_named(project, place["name"], int(place["line"])))]
-    if (fact := _FACT.fullmatch(wanted)) and (known := _known(project, f"fact_{fact['digits']}")):
+    if _FACT.fullmatch(wanted):
+        return _facts(project, wanted)
+    if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
         return known
     found = list(_matches(project, wanted))
     found = [one for one in found if plain(one[1]) == plain(wanted)] or found
@@ -208,10 +211,11 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     shown = project.document(next((known for known in names if path.endswith(f"/{known}")), name))
     lines = shown.text.split("\n")
     text = lines[number - 1] if number <= len(lines) else ""
+    if not text and number in shown.withheld_lines:
+        why = f"Line {number} of {shown.name} is withheld, because this machine did not write it."
+        raise NotFound(why, next_step=provenance.NEXT_STEP)
     if not text.strip():
-        hidden = ", or it is withheld, because this machine did not write it" if shown.withheld else ""
-        step = provenance.NEXT_STEP if shown.withheld else f"See `holdfast show {shown.name}`."
-        raise NotFound(f"{shown.name} has nothing in line {number}{hidden}.", next_step=step)
+        raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
     return shown.name, number, text
 
 
@@ -261,6 +265,16 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
 
 
 # --- facts -----------------------------------------------------------------------------------------------------
+
+
+def _facts(project: Project, wanted: str) -> list[Trace]:
+    """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
+    if found := _known(project, wanted):
+        return found
+    if any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
+        why = f"The fact {wanted} is withheld, because this machine did not write it."
+        raise NotFound(why, next_step=provenance.NEXT_STEP)
+    raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
 
 
 def _known(project: Project, wanted: str) -> list[Trace]:

@@ -40,6 +40,7 @@ class Shown:
     name: str
     text: str
     withheld: int = 0
+    withheld_lines: frozenset[int] = frozenset()
 
 
 class Project:
@@ -129,8 +130,9 @@ class Project:
         if found is None:
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
         sifted = store.sifted(found)
+        hidden = frozenset(line for one in sifted.withheld for line in one.lines)
         text = self.services.shown(found._replace(text=sifted.text)).text
-        return Shown(name=name, text=text, withheld=len(sifted.withheld))
+        return Shown(name=name, text=text, withheld=len(sifted.withheld), withheld_lines=hidden)
 
     def standing(self, surface: Surface) -> Shown:
         """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""

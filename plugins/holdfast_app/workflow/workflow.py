@@ -15,11 +15,10 @@ import json
 import os
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Literal
 
 from attrs import evolve, frozen
 
-from holdfast.config.serde import stamp, unstructure
+from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import BadValue, Corrupt, Refused
 from holdfast.fs import durable, private
 from holdfast.storage import Document
@@ -36,14 +35,22 @@ _FOLDER = "workflows"
 
 @frozen(kw_only=True)
 class Record:
-    """The stored record of a workflow. Times are ISO-8601. ``key`` identifies the update that ended it."""
+    """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
+    that ended it. Raises: ValueError for an unknown state or an unreadable time, which a damaged record can have."""
 
     name: str
-    state: Literal["open", "ended"]
+    state: str
     started: str
     loaded: tuple[str, ...] = ()
     ended: str = ""
     key: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if self.state not in ("open", "ended"):
+            raise ValueError("the state is neither open nor ended")
+        moment(self.started)
+        if self.ended or self.state == "ended":
+            moment(self.ended)
 
 
 @frozen(kw_only=True)
@@ -154,9 +161,11 @@ def unfinished(services: Services) -> tuple[str, ...]:
 
 
 def _read(path: str, name: str) -> Record | None:
-    """Raises: Corrupt for a damaged record; Unavailable."""
+    """Raises: Corrupt for a damaged record, and for one of another workflow; Unavailable."""
     with suppress(Corrupt):
-        return json_file.load(path, Record)
+        record = json_file.load(path, Record)
+        if record is None or record.name == name:
+            return record
     raise Corrupt(
         f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
         next_step=f"Run `holdfast workflow start {name}` to replace the record.",

@@ -138,6 +138,14 @@ def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project)
     opened().session("two").add("user", "hello")
 
 
+def test_losses__journal_renamed__is_to_be_renamed_back_and_not_begun_anew(flushed, opened):
+    path = flushed / "state/sessions/two.jsonl"
+    path.rename(path.with_name("owt.jsonl"))
+    [loss] = data_loss.lost_journals(opened().services)
+    assert loss.next_step == "Rename owt.jsonl to two.jsonl."
+    assert not any(done.repaired for done in mending.mend(opened().services, [loss]))
+
+
 @pytest.mark.parametrize("deleted", [False, True])
 def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again(opened, payload, project, deleted):
     memory = opened()

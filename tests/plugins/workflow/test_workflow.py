@@ -287,7 +287,7 @@ def test_update__secret__reaches_neither_files_nor_private_state(memory, project
 RECORD = b'{"name": "build", "state": "open", "started": "2026-11-23T04:36:26Z"}'
 
 
-@pytest.mark.parametrize("body", [b"{", RECORD.replace(b"open", b"opened")])
+@pytest.mark.parametrize("body", [b"{", RECORD.replace(b"open", b"opened"), RECORD.replace(b"build", b"review")])
 def test_record__damaged__is_told_and_start_replaces_it(memory, project, body):
     opened = memory()
     opened.workflow("build").start()
