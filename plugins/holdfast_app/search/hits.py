@@ -127,7 +127,7 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
     for one, score in found:
         row = rows[one]
         if row.kind == records.TURN:
-            name = records.session_of(row.name, row.origin)
+            name = records.session_of(row.origin)
             where = f"session {name}, turn {row.place}"
         else:
             name = shown[row.name]

@@ -122,12 +122,9 @@ def origin(memory: Holdfast, source: Source) -> str:
     return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
 
 
-def session_of(name: str, origin: str) -> str:
-    """The session id of a source of turns; its name when that cannot be read."""
-    try:
-        return str(untrusted.from_json(origin.encode())["id"])
-    except (ValueError, KeyError, TypeError):
-        return name
+def session_of(origin: str) -> str:
+    """The session id of a source of turns."""
+    return str(untrusted.from_json(origin.encode())["id"])
 
 
 def _session(path: str) -> str | None:
