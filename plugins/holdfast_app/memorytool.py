@@ -137,8 +137,7 @@ class MemoryTool:
     def _view(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
         name = self._name(path)
-        self._check_provenance(path, name)
-        document = self._store.read(name) if self._is_file(name) else None
+        document = self._store.read(name) if self._is_readable(path, name) else None
         if document is None:
             return self._listing(path, name)
         lines = _lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
@@ -281,17 +280,19 @@ class MemoryTool:
         found = [name] if self._is_file(name) else self._below(name)
         if not found:
             raise MemoryToolError(f"Error: The path {path} does not exist")
-        for one in found:
-            self._check_provenance(path, one)
-        return found
+        return [one for one in found if self._is_readable(path, one)]
 
-    def _check_provenance(self, path: str, name: str) -> None:
-        """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
-        if self._is_file(name) and self._store.withheld_in(name):
+    def _is_readable(self, path: str, name: str) -> bool:
+        """Whether it is a file. Raises: MemoryToolError for one from a clone, which the model may neither read nor pass
+        on."""
+        if not self._is_file(name):
+            return False
+        if self._store.withheld_in(name):
             raise MemoryToolError(
                 f"Error: The file {path} is withheld because this machine did not write all of it. "
                 "`holdfast trust` shows it to the user and gives it to agents."
             )
+        return True
 
     def _size(self, name: str) -> int:
         try:
@@ -311,9 +312,8 @@ class MemoryTool:
             result = self._admitted(change(stored), path, name, stored)
             return result
 
-        if not self._is_file(name):
+        if not self._is_readable(path, name):
             raise MemoryToolError(missing)
-        self._check_provenance(path, name)
         self._store.change(_SURFACE, name, admitted)
         return result
 

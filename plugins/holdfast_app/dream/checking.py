@@ -188,7 +188,14 @@ class Check:
         """Record every line's outcome with its evidence, and the difference. Raises: NotApplied when too much would be
         lost without ``force``."""
         after = [item.text for item in memorytext.read(new).items]
-        lines = supported(self.before, after, self.sources)
+        lines = [
+            Supported(
+                text=found.text,
+                sources=[f"{support.document}:{support.line}" for support in found.supports],
+                kept=self.before.has(found.text),
+            )
+            for found in ground(after, self.sources)
+        ]
         self.run.note(
             lines=lines,
             kept=[line.text for line in lines if line.kept],
@@ -220,7 +227,7 @@ class Check:
                 day = f"{said[text].astimezone(self.services.config.tz):%Y-%m-%d}" if text in said else ""
                 found["replaced"].append(Gone(text=text, reason=f"now: {heir}", said=day))
             # An item that a model left out counts as merged when a new one has all its words, and proves it.
-            elif best and old.ok and _holds(line := there[best.line - 1].removeprefix("- "), text):
+            elif best and not old.inventions and _holds(line := there[best.line - 1].removeprefix("- "), text):
                 found["merged"].append(Gone(text=text, reason=f"now in: {line}"))
             else:
                 left_out = REASON if text in self.stale else "left out by the dream"
@@ -277,18 +284,6 @@ def filter_lines(
             return text, gone
         request = request._replace(text=text)
     raise refusal(request.surface, request.name, errors)
-
-
-def supported(before: consolidate.Before, after: Sequence[str], sources: Sequence[tuple[str, str]]) -> list[Supported]:
-    """The items ``after`` a dream with their evidence."""
-    return [
-        Supported(
-            text=found.text,
-            sources=[f"{support.document}:{support.line}" for support in found.supports],
-            kept=before.has(found.text),
-        )
-        for found in ground(after, sources)
-    ]
 
 
 def _holds(new: str, old: str) -> bool:

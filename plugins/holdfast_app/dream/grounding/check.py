@@ -52,11 +52,6 @@ class Grounded:
         """``supported``, ``invented``, or ``unproven``."""
         return "invented" if self.inventions else "supported" if self.is_quoted else "unproven"
 
-    @property
-    def ok(self) -> bool:
-        """Whether nothing in the line is an invention."""
-        return not self.inventions
-
 
 def ground(lines: Iterable[str], sources: Iterable[tuple[str, str]]) -> tuple[Grounded, ...]:
     """One result per line, in order, numbered from 1.

@@ -145,18 +145,12 @@ _SENTENCE: Final = re.compile(
 
 class Near(NamedTuple):
     """A source line like another: ``line`` is 1-based, ``score`` the other line's share of words in its block ``text``,
-    1 for word for word."""
+    1 for word for word, 0 for a block that was not compared."""
 
     document: str
     line: int
     score: float
     text: str = ""
-
-
-class _Block(NamedTuple):
-    document: str
-    line: int
-    text: str
 
 
 class Sources:
@@ -165,7 +159,7 @@ class Sources:
     def __init__(self, documents: tuple[tuple[str, str], ...]) -> None:
         self.names = [name for name, _ in documents]
         self.bodies = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in documents]
-        self._blocks: list[_Block] = []
+        self._blocks: list[Near] = []
         self._with: dict[str, array[int]] = {}
         rows = list(self._sentences(documents))
         self._flow = "".join(said for _, _, said in rows)
@@ -200,7 +194,7 @@ class Sources:
             block = self._blocks[at]
             said = [len(words(line) & wanted) for line in block.text.split("\n")]
             line = block.line + said.index(max(said))  # the block's line with most of the words
-            found.append(Near(block.document, line, round(shared[at] / total, 3), block.text))
+            found.append(block._replace(line=line, score=round(shared[at] / total, 3)))
         return found
 
     def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, int, str]]:
@@ -213,7 +207,7 @@ class Sources:
                 body = statement(said)
                 for word in words(body):
                     self._with.setdefault(word, array("I")).append(len(self._blocks))
-                self._blocks.append(_Block(document, number, body))
+                self._blocks.append(Near(document, number, 0.0, body))
                 yield document, number, _BREAK
                 counted = 0
                 for offset, sentence in sentences(body):
