@@ -42,28 +42,6 @@ SESSION_ACTIONS: Final = (
 #: English words in -ed that are not a past tense.
 NOT_PAST: Final = "need|feed|seed|speed|exceed|proceed|succeed|embed|bleed|breed|heed|weed|indeed|shed|agreed|based"
 
-#: Marks a leading date as part of the fact, not an entry's time.
-STANDING_DATE: Final = (
-    r"expir\w+|end[ -]of[ -](?:life|support|sale)|eol|sunset\w*|renew\w*|deadline|due|cut-?off|valid|freeze|holidays?"
-    r"|birthday|anniversary|(?:release|launch|start|end|expiry|due|go-live) date|go-live"
-)
-
-#: Marks a time of day as a schedule, not an entry's time.
-SCHEDULE: Final = (
-    r"daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
-    r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?"
-)
-
-#: After these words a hedge belongs to a condition or rule, not to the fact.
-CONDITIONS: Final = r"if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything"
-RELATIVES: Final = r"that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?"
-DUTIES: Final = r"must|never|always|do not|don't|should|so|avoid|only|forbidden|need|needs|cannot"
-
-#: Marks a hedging word as mentioned rather than used.
-MENTIONS: Final = (
-    r"words?|say|says|saying|write|writes|writing|avoid|phrases?|phrasing|types?|class|monad|called|named|like|no"
-    r"|without|answers?|label|labels|marked|tag|tagged|status|state"
-)
 
 #: Folders on one machine. Infrastructure such as /etc, /srv, /opt, /usr and /var/lib or /var/log is not among them.
 #: Each needs a path below it: "/tmp is a tmpfs" does not name a user's file.
@@ -75,21 +53,7 @@ WINDOWS_FOLDERS: Final = (
     r"users|documents and settings|temp|tmp|windows[\\/]+temp|dev|work|workspaces?|projects?|repos?|src|source|code|git"
 )
 
-#: Prefixes of topic branches, before the slash.
-TOPICS: Final = (
-    "feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
-    "|renovate|codex|claude|agent|users?"
-)
-#: Long-lived branches.
-LONG_LIVED: Final = (
-    "main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\\d.*"
-)
 
-#: First words of a fact about a person: "User: prefers tabs".
-STATES: Final = (
-    "always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
-    "|responds|runs|speaks|trusts|uses|values|wants|works|writes"
-)
 #: Words for the present hour.
 NOW: Final = (
     "right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
@@ -145,7 +109,6 @@ _DATE = (
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 _ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
 _NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
-_STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
 _PAST = rf"(?:(?!(?:{NOT_PAST})\b)\w{{2,}}ed|{ACTIONS}|{LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
 _WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
 _ADVERBS = r"(?:(?:have|has|had|also|then|just|already|finally|again|now)\s+|['’](?:ve|d)\s+)?"
@@ -153,12 +116,20 @@ _DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{ACTIONS}|{LOOSE_ACTION
 _SOMETHING_DID = rf"(?:{_DID}|(?:the|our|my|a|all)\s+(?:\S+\s+){{1,3}}?{_PAST}\b)"
 
 _DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{DAYS},?\s+)?(?:{_DATE}|(?:{MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
-_STAMP = _re(_STAMP_END)
-_STANDING_DATE = _re(rf"\b(?:{STANDING_DATE})\b")
+_STAMP = _re(r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)")
+#: Marks a leading date as part of the fact, not an entry's time.
+_STANDING_DATE = _re(
+    r"\b(?:expir\w+|end[ -]of[ -](?:life|support|sale)|eol|sunset\w*|renew\w*|deadline|due|cut-?off|valid|freeze"
+    r"|holidays?|birthday|anniversary|(?:release|launch|start|end|expiry|due|go-live) date|go-live)\b"
+)
 _NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
 _CLOCK_FIRST = _re(rf"(?:(?:session|log|update|entry|note)\s+)?(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
 _CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
-_SCHEDULE = _re(rf"\b(?:{SCHEDULE})\b")
+#: Marks a time of day as a schedule, not an entry's time.
+_SCHEDULE = _re(
+    r"\b(?:daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
+    r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?)\b"
+)
 _NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
 _WEEKDAY_FIRST = _re(
     rf"(?:on\s+)?(?:last\s+|this\s+)?{WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
@@ -210,7 +181,11 @@ DIARY_HEADING = _re(
 _SPEAKER = _re(r"(?:>\s*)?(?:user|human|assistant)\s*:\s*(?=\S)")
 _ROLE_TAG = _re(r"(?:\[(?:user|assistant|human|tool|system)\]|<(?:user|assistant|human)>|\{\s*\"(?:role|type)\"\s*:)")
 _BRACKETED_CLOCK = _re(rf"[\[(]{_CLOCK}{_ZONE}[\])]")
-_ABOUT_SPEAKER = _re(rf"(?:{STATES})\b|\w+/\w+$|\d+ years?\b")
+#: First words of a fact about a person: "User: prefers tabs".
+_ABOUT_SPEAKER = _re(
+    "(?:always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
+    r"|responds|runs|speaks|trusts|uses|values|wants|works|writes)\b|\w+/\w+$|\d+ years?\b"
+)
 _NAME = re.compile(r"(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}(?: \([^)]{1,60}\))?")
 
 
@@ -264,10 +239,15 @@ _UNSETTLED = _re(
 )
 _QUESTION_LAST = re.compile(r"[\w)…`\"'’]\?+\s*\)?$")
 _ASKED = _re(r"\b(?:asks?|asking|answers?|answering|questions?|checks?)\b")
-_CONDITION = _re(rf"\b(?:{CONDITIONS})\b")
-_RELATIVE = _re(rf"\b(?:{RELATIVES})\b")
-_RULE = _re(rf"\b(?:{DUTIES})\b")
-_MENTION = _re(rf"\b(?:{MENTIONS})\b(?:\W+\w+){{0,2}}\W*$")
+#: After these words a hedge belongs to a condition or rule, not to the fact.
+_CONDITION = _re(r"\b(?:if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything)\b")
+_RELATIVE = _re(r"\b(?:that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?)\b")
+_RULE = _re(r"\b(?:must|never|always|do not|don't|should|so|avoid|only|forbidden|need|needs|cannot)\b")
+#: Marks a hedging word as mentioned rather than used.
+_MENTION = _re(
+    r"\b(?:words?|say|says|saying|write|writes|writing|avoid|phrases?|phrasing|types?|class|monad|called|named|like|no"
+    r"|without|answers?|label|labels|marked|tag|tagged|status|state)\b(?:\W+\w+){0,2}\W*$"
+)
 
 
 def speculation(text: Text) -> str:
@@ -323,14 +303,21 @@ def machine_path(text: str) -> str:
 # --- branches -------------------------------------------------------------------------------------------------
 
 _REF = r"[`'\"]?(?P<ref>[A-Za-z0-9][\w./#-]*[\w#])[`'\"]?(?![\w<*{/])"
-_TOPIC = rf"(?:{TOPICS})/[\w.#-]"
+#: Prefixes of topic branches, before the slash.
+_TOPIC = (
+    "(?:feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
+    r"|renovate|codex|claude|agent|users?)/[\w.#-]"
+)
 _ON_BRANCH = _re(rf"\b(?:on|in|to|from|off|into|onto)\s+(?:the\s+|my\s+|our\s+|topic\s+|feature\s+)?branch\s+{_REF}")
 _WORKING_ON = _re(rf"\bwork(?:ing|ed)?\s+(?:continues\s+|goes on\s+)?(?:on|in)\s+(?=[`'\"]?{_TOPIC}){_REF}")
 _DID_BRANCH = _re(
     rf"\b(?:checked\s+out|switched\s+to|rebased|created|opened|pushed(?:\s+to)?|merged|deleted|cut|committed\s+to)\s+"
     rf"(?:(?:a|the|new|my|our|topic|feature)\s+)*(?:branch\s+|(?=[`'\"]?{_TOPIC})){_REF}"
 )
-_LONG_LIVED = _re(rf"(?:{LONG_LIVED})")
+#: Long-lived branches.
+_LONG_LIVED = _re(
+    r"(?:main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\d.*)"
+)
 _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|sql|cfg|ini)")
 
 
