@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -256,12 +257,9 @@ class MemoryTool:
 
     def _check_new(self, path: str, name: str) -> None:
         """Raises: MemoryToolError when a parent folder is a file, or the name holds a secret."""
-        above = name.rpartition("/")[0]
-        while len(above) > len(self._folder):
-            if self._is_file(above):
-                shown = above.removeprefix(self._folder)
-                raise MemoryToolError(f"Error: {ROOT}{shown} is a file, so {path} cannot be made")
-            above = above.rpartition("/")[0]
+        for above in map(str, PurePosixPath(name.removeprefix(f"{self._folder}/")).parents[:-1]):
+            if self._is_file(f"{self._folder}/{above}"):
+                raise MemoryToolError(f"Error: {ROOT}/{above} is a file, so {path} cannot be made")
         if self._services.gate.outgoing(name, surface=_SURFACE) != name:
             raise MemoryToolError("Error: The path holds a secret, which must not become a file name")
 

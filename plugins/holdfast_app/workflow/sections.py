@@ -190,7 +190,7 @@ def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
     """The document's outline. Raises: Corrupt for an error in its structure."""
     found, errors = _read(text, anchors, name)
     if errors:
-        told = ", ".join(f"line {one.line} {one.message}" if one.line else one.message for one in errors)
+        told = ", ".join(f"{one.message} (line {one.line})" if one.line else one.message for one in errors)
         raise Corrupt(f"{name} cannot be used: {told}.", next_step=errors[0].fix)
     return found
 
@@ -205,7 +205,8 @@ def check(request: ValidationRequest) -> tuple[Finding, ...]:
 
 
 def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[Finding]]:
-    """The document's outline, which is empty for one that is too long, and the errors in its structure."""
+    """The document's outline, which is empty for one that is too long, and the errors in its structure, the first to
+    be corrected first."""
 
     def error(rule: str, message: str, fix: str, line: int | None = None) -> Finding:
         return Finding(rule=f"anchors/{rule}", message=message, line=line, fix=fix, name=name)
@@ -213,20 +214,20 @@ def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[F
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
         return Outline(()), [error("size", message, "Move old entries out of it.")]
-    found, errors = outline(text), list[Finding]()
-    for anchor in anchors:
-        places = [h for h in found.headings if (h.level, h.text) == heading_of(anchor)]
-        if not places:
-            missing = f"The required anchor `{anchor}` is missing"
-            errors.append(error("missing", missing, "`holdfast init --three-files` adds it."))
-        for again in places[1:]:
-            message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
-            errors.append(error("duplicate", message, "Merge the two sections manually.", again.line))
+    found, errors, missing = outline(text), list[Finding](), list[Finding]()
     if found.unclosed:
         kind, line = found.unclosed
         message = f"opens {'fenced code' if kind == 'fence' else 'an HTML block or comment'} that never ends"
         errors.append(error("unclosed", message, "Close it.", line))
-    return found, errors
+    for anchor in anchors:
+        places = [h for h in found.headings if (h.level, h.text) == heading_of(anchor)]
+        if not places:
+            message = f"The required anchor `{anchor}` is missing"
+            missing.append(error("missing", message, "`holdfast init --three-files` adds it."))
+        for again in places[1:]:
+            message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
+            errors.append(error("duplicate", message, "Merge the two sections manually.", again.line))
+    return found, [*errors, *missing]
 
 
 def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
