@@ -8,11 +8,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
 from holdfast_app.capture import capture, stored_id
+from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
@@ -63,6 +66,7 @@ def add(call: Call) -> Answer | int:
 
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
+_CHUNK = 250
 
 
 @Command(
@@ -135,7 +139,11 @@ def _imported(call: Call) -> Session:
     """The session with the transcript's messages in it."""
     transcript = call.memory.read_transcript(call.args.transcript)
     session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
-    session = call.memory.import_transcript(transcript, session_id)
+    total = len(transcript.kept)
+    for start in range(0, max(total, 1), _CHUNK):
+        chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
+        session = call.memory.import_transcript(chunk, session_id)
+        report(min(start + _CHUNK, total), total, "messages journalled")
     cut = "; the file ends inside a row" if transcript.truncated else ""
     out = Term(sys.stderr) if call.json and cut else call.out
     out.note("ok", f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}")
