@@ -37,7 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
         code = _dispatch(words)
-        _flush()
+        from holdfast_cli.terminal import writing
+
+        with writing():
+            sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a bug is reported like any other error
         from holdfast_cli.problem import report
 
@@ -59,16 +62,6 @@ def _stand_in() -> None:
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, mode)
             setattr(sys, name, open(nowhere, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        from holdfast_cli.terminal import writing
-
-        with writing():
-            raise
 
 
 def _dispatch(words: list[str]) -> int:

@@ -6,6 +6,7 @@ Reporting never raises. When neither stream can be written, the exit code still 
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from holdfast.errors import HoldfastError, PluginLoadFailed
@@ -118,15 +119,10 @@ def caution(notices: Iterable[str]) -> None:
 
 def discard(stream: TextIO) -> None:
     """Discard the stream's buffered and later output, which the interpreter would otherwise fail to write at exit."""
-    try:
+    with suppress(OSError, ValueError):  # not a real file
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # not a real file; None is a closed stream
-        if stream is sys.stdout:
-            sys.stdout = None
-        elif stream is sys.stderr:
-            sys.stderr = None
 
 
 def _next_step(error: HoldfastError) -> str:

@@ -120,8 +120,8 @@ class Repo:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
         self.get("/issues", state="all", type="issues", page=1, limit=1)
 
-    def whoami(self, number: int) -> str:
-        """Ask for the token's user; empty when the server does not show it. Afterwards it is in :attr:`user`.
+    def whoami(self, number: int) -> None:
+        """Ask for the token's user, which is in :attr:`user` afterwards, unless the server does not show it.
 
         A token with `write:issue` alone may not ask directly. Its reaction to issue ``number`` shows the user: adding
         the same one again changes nothing, and it sends no mail.
@@ -133,9 +133,8 @@ class Repo:
                 path, send = f"/issues/{number}/reactions", {"content": "eyes"}
                 user = self.transport.patiently(lambda: self._once("POST", path, send)).data["user"]
             except (Absent, Closed, TypeError, KeyError):
-                return self.user
+                return
         self._learn_user(user)
-        return self.user
 
     def outside(self, path: str) -> Answer:
         """Read something outside of this repository, without the token if that lacks the scope. ``path`` begins after

@@ -43,7 +43,7 @@ class Part(ABC):
         return False
 
     def left_alone(self, text: str) -> tuple[str, ...]:
-        """Names of the entries that are not holdfast's and stay unchanged."""
+        """Names of the entries that are not holdfast's and stay unchanged, in a text that takes the part."""
         return ()
 
 
@@ -81,10 +81,7 @@ class Values(Part):
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         """The members, as ``a.b``, that are not holdfast's. :meth:`put` and :meth:`take` leave them unchanged."""
-        try:
-            settings = untrusted.from_json(text) if text.strip() else {}
-        except ValueError:
-            return ()
+        settings = jsontext.read(text, "") if text.strip() else {}
         return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
 
     def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
@@ -197,10 +194,7 @@ class Section(Part):
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         """The table, when the file has its own and it differs from holdfast's."""
-        try:
-            own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
-        except ConfigError:
-            return ()
+        own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
         return (".".join(self.table),) if isinstance(own, dict) and not is_server(own) else ()
 
     def take(self, text: str, name: str) -> str:

@@ -339,10 +339,8 @@ class Walk:
         places = (*transforms.files(self.services.state), *self.store_files(), *filter(None, [settings_file]))
         for path in progress.each(list(dict.fromkeys(places)), "Searching every file"):
             files += 1
-            try:
+            with suppress(OSError):  # removed meanwhile
                 size += os.path.getsize(path)
-            except OSError:
-                continue  # removed meanwhile
             shown = self._shown(path)
             if any(needle.in_text(shown) for needle in needles) or transforms.in_file(path, needles):
                 found.append(shown)

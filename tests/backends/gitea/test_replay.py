@@ -9,7 +9,8 @@ from holdfast_gitea import marker
 
 @given(text=st.one_of(strategies.documents(), st.text("`\n <>details/ab", max_size=60)), folded=st.booleans())
 def test_framed__any_text__comes_back_and_is_intact(text, folded):
-    body = marker.frame(marker.readable(text), text, id="r1", kind="blk", base="", **({"fold": 1} if folded else {}))
+    note, more = (marker.readable(text), {"fold": 1}) if folded else ("Note.", {})
+    body = marker.frame(note, text, id="r1", kind="blk", base="", **more)
     found = marker.framed(body)
     assert (found.text, found.intact, found.fields["id"]) == (text, True, "r1")
     assert "base" not in found.fields
