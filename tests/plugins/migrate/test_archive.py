@@ -103,6 +103,15 @@ def test_import__damaged_or_unknown_archive__is_refused_and_nothing_is_written(t
     assert contents(other) == before
 
 
+def test_import__archive_cut_anywhere__is_refused(tmp_path, packed):
+    data = packed.read_bytes()
+    other = project(tmp_path / "two")
+    for end in range(0, len(data), len(data) // 7):
+        packed.write_bytes(data[:end])
+        with pytest.raises(ConfigError):
+            imported(other, packed)
+
+
 @pytest.mark.parametrize("kind", ["link", "device", "lying size", "huge", "one long line"])
 def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path, packed, kind):
     other = project(tmp_path / "two")
