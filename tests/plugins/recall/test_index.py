@@ -1,18 +1,20 @@
 """The index: derived, brought up to date by what is new, made again when it is damaged, and without what was purged."""
 
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
 from tests.support import processes
+from tests.support.dying import dies
 from tests.support.forget import holding
 
 from holdfast import Holdfast
@@ -78,16 +80,23 @@ with Holdfast.open(sys.argv[1]) as memory:
 """
 
 
-def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project):
+def test_index__rebuild_killed_and_two_processes_at_once__goes_on_and_all_is_found(memory, project, monkeypatch):
     said = datetime(2026, 11, 20, tzinfo=UTC)
     memory.session("long").extend(Message(role="user", text=f"plum {n}", id=f"l{n}", at=said) for n in range(3_000))
     memory.close()
-    path = project / FILE
-    killed = subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"])
-    while killed.poll() is None and not (path.exists() and path.stat().st_size > 100_000):
-        time.sleep(0.001)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=60)
+    path, add, steps = project / FILE, index._add, count()
+
+    def step(*given) -> None:
+        if next(steps) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        add(*given)
+
+    def killed() -> None:
+        monkeypatch.setattr(index, "_add", step)
+        with Holdfast.open(project) as other:
+            other.search("apples topic7")
+
+    assert dies(0, killed)
     before = _entries(path)
     running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "1"]) for _ in range(2)]
     assert [one.wait(timeout=120) for one in running] == [0, 0]
