@@ -1,6 +1,7 @@
 """Curated memory at its limit: nothing newer is refused, the least confirmed lines are in the archive."""
 
 from datetime import UTC, datetime, timedelta
+from unittest.mock import DEFAULT, Mock, patch
 
 import pytest
 from tests.support.trusting import seen
@@ -9,6 +10,7 @@ from holdfast import Holdfast
 from holdfast.config.values import PluginConfig
 from holdfast.flush import curated
 from holdfast.flush.curated import bullets
+from holdfast_app.config import Config
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.facts.rejected import key_of
@@ -19,7 +21,6 @@ DAY = datetime(2026, 11, 1, tzinfo=UTC)
 @pytest.fixture
 def full(project, payload):
     """``full(n)``: a project with the default plugins and n lines in MEMORY.md; line 7 was confirmed last."""
-    from holdfast_app.config import Config
 
     def make(count: int, surface: str = "MEMORY.md", most: int = 200) -> Holdfast:
         folder = project / ".holdfast"
@@ -69,30 +70,14 @@ def test_flush__line_was_archived_since__is_not_written_again(full, payload):
     assert memory.session("old").flush().repeated
 
 
-def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, monkeypatch, project):
+def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, project):
     memory = full(200)
-    with monkeypatch.context() as patched:
-        patched.setattr("holdfast.flush.curated.apply", _dies_on_the_second_call())
-        with pytest.raises(KeyboardInterrupt):
-            memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
+    dying = Mock(wraps=curated.apply, side_effect=[DEFAULT, KeyboardInterrupt])  # at its second call
+    with patch("holdfast.flush.curated.apply", dying), pytest.raises(KeyboardInterrupt):
+        memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
     memory.close()
-    from holdfast_app.config import Config
-
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()
     archive = again.store.read(again.services.archive)
     kept = [*bullets((project / ".holdfast/MEMORY.md").read_text())]
     assert archive.text.count("which was full)") + len(kept) == 201
-
-
-def _dies_on_the_second_call():
-
-    apply, calls = curated.apply, []
-
-    def dying(*args):
-        calls.append(1)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return apply(*args)
-
-    return dying

@@ -4,12 +4,21 @@ import json
 import os
 from pathlib import Path
 
+import keyring.core
+import pytest
 from keyring.backend import KeyringBackend
 from keyring.compat import properties
 from keyring.errors import PasswordDeleteError
 
 #: The variable that names the file.
 VARIABLE = "TEST_KEYRING_FILE"
+
+
+def chosen(monkeypatch: pytest.MonkeyPatch, path: Path) -> "FileKeyring":
+    """An empty keyring in ``path``, which the library uses until the test ends."""
+    monkeypatch.setenv(VARIABLE, str(path))
+    monkeypatch.setattr(keyring.core, "_keyring_backend", FileKeyring())
+    return FileKeyring()
 
 
 class FileKeyring(KeyringBackend):

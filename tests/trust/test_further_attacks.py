@@ -222,18 +222,3 @@ def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_
     everything = b"".join(victim.inside().values()).decode(errors="replace")
     assert "b3BlbnNzaC1rZXktdjEA" not in everything
     assert "made-up-gitea-token" not in everything
-
-
-def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
-    pytest.importorskip("mcp")
-    victim.clone(lambda project: None)
-    before = victim.outside()
-    calls = [
-        {"name": name, "arguments": dict.fromkeys(texts, value)}
-        for name, texts in (("flush", ("session", "objective", "next_step")), ("remember", ("content",)),
-                            ("search_facts", ("query",)), ("open", ("name", "place")), ("work", ("id", "because")))
-        for value in ("../../../.bashrc", "/etc/passwd", "a\n# forged\x00")
-    ]  # fmt: skip
-    said = victim.mcp(*(("tools/call", call) for call in calls))
-    assert victim.outside() == before
-    assert "root:x:0" not in said

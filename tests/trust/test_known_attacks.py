@@ -152,15 +152,6 @@ def test_a_clone__with_settings_that_would_refuse_every_compaction__is_compacted
     assert "8443" in notes
 
 
-@pytest.mark.parametrize("text", ["not toml at all [", "[storage]\nbacked = 3\n"], ids=["broken", "unknown-key"])
-def test_a_clone__whose_settings_may_move_memory__blocks_with_a_next_step_and_keeps_what_was_said(text, victim):
-    victim.clone(lambda project: settings(project, text))
-    blocked = victim.work("Remember: the port is 8443.")
-    assert blocked.code == 2
-    assert "holdfast.toml" in blocked.err
-    assert b"the port is 8443" in b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
-
-
 def test_a_parent_folder__with_settings_of_another_user__is_not_obeyed(victim, recorder):
     if os.getuid() != 0:
         pytest.skip("only root can give a file to another user")

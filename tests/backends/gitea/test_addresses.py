@@ -1,8 +1,5 @@
 """Where the token goes: the real client between servers on loopback that record what reaches them."""
 
-from collections.abc import Iterator
-
-import keyring
 import pytest
 from tests.support import file_keyring
 from tests.support.gitea.fake_server import FakeServer
@@ -21,15 +18,11 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
+def nothing_set(monkeypatch, tmp_path) -> None:
     """No token and no proxy in the environment; an empty keyring in a file."""
     for variable in (*secrets.variables("gitea"), *PROXIES, "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(variable, raising=False)
-    before = keyring.get_keyring()
-    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
-    keyring.set_keyring(file_keyring.FileKeyring())
-    yield
-    keyring.set_keyring(before)
+    file_keyring.chosen(monkeypatch, tmp_path / "keyring.json")
 
 
 @pytest.mark.parametrize("status", [302, 308])

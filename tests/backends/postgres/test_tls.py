@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, PASSWORD, USER, Cluster
-from tests.support.file_keyring import VARIABLE, FileKeyring
+from tests.support import file_keyring
 
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.models import Outcome
@@ -111,15 +111,10 @@ def test_tls__server_on_another_machine_has_none__nothing_is_sent():
 
 
 def test_password__each_place__found_in_its_order_and_never_shown(encrypted, tmp_path, monkeypatch):
-    import keyring
 
     cluster, _ = encrypted
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "keyring"))
-    monkeypatch.setattr(keyring, "get_keyring", FileKeyring)
-    monkeypatch.setattr(keyring, "get_password", FileKeyring().get_password)
-    monkeypatch.setattr(keyring, "set_password", FileKeyring().set_password)
-    monkeypatch.setattr(keyring, "delete_password", FileKeyring().delete_password)
+    file_keyring.chosen(monkeypatch, tmp_path / "keyring")
     for name in ("PGPASSWORD", "PGPASSFILE", "HOLDFAST_POSTGRES_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
     options = {"server": f"postgresql://{USER}@localhost:{cluster.port}/{DATABASE}", "namespace": "tls"}

@@ -21,11 +21,7 @@ def kept(monkeypatch, tmp_path):
     for names in secrets.USUAL_VARIABLES.values():
         for name in names:
             monkeypatch.delenv(name, raising=False)
-    before, ours = keyring.get_keyring(), file_keyring.FileKeyring()  # without the variable, so that it is not ours
-    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
-    keyring.set_keyring(ours)
-    yield ours
-    keyring.set_keyring(before)
+    return file_keyring.chosen(monkeypatch, tmp_path / "keyring.json")
 
 
 OWN = "https://api.openai.com"

@@ -113,12 +113,6 @@ def test_purge__unknown_session__is_an_error_that_names_the_nearest(said, given,
     assert f"There is no session '{given}'. next: Did you mean `{near}`?" in " ".join(result.err.split())
 
 
-def test_purge__name_that_begins_another_one__leaves_the_other(said):
-    assert said("add", "user", "Fix it", "--session", "fix-login-2").code == 0
-    assert said("purge", "--session", "fix-login", "--yes").code == 1
-    assert [one["id"] for one in said("sessions", "--json").json["sessions"]] == ["fix-login-2", "s1"]
-
-
 @pytest.mark.req("R245")
 def test_purge__documents_in_git__names_the_history_and_the_commands(said, project):
     git(project, "init", "-q")

@@ -191,6 +191,7 @@ def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_perso
     assert "Do not assume that it is empty" in started.context
     assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
     assert "holdfast.toml" in client.hook("SessionEnd", reason="other").stderr
+    assert ("user", "hello") in client.said()
 
 
 @pytest.mark.req("R083", "R127")

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import keyring
 import pytest
 from tests.support import file_keyring
 from tests.support.model_server import ModelServer, Reply
@@ -23,18 +22,14 @@ Ask = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch, tmp_path) -> Iterator[None]:
+def nothing_set(monkeypatch, tmp_path) -> None:
     """No key, no address and no proxy in the environment; an empty keyring in a file."""
     for name in PROVIDERS:
         for variable in (*secrets.variables(name), f"{name.upper()}_BASE_URL", f"{name.upper()}_CUSTOM_HEADERS"):
             monkeypatch.delenv(variable, raising=False)
     for variable in (*PROXIES, "NO_PROXY", "no_proxy", "ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID"):
         monkeypatch.delenv(variable, raising=False)
-    before = keyring.get_keyring()
-    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
-    keyring.set_keyring(file_keyring.FileKeyring())
-    yield
-    keyring.set_keyring(before)
+    file_keyring.chosen(monkeypatch, tmp_path / "keyring.json")
 
 
 @pytest.fixture
