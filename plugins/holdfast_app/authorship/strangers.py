@@ -16,6 +16,7 @@ from holdfast.models import Message, Turn
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.message_formats.leaves import is_outside
+from holdfast_app.records import recalled
 from holdfast_app.sentences import linear
 
 #: Fewest different words of a sentence that can be a stranger's.
@@ -128,7 +129,9 @@ class Heard:
 
     @cached_property
     def plain(self) -> str:
-        return plain_of(self.message.text, self.message.role == "tool")
+        is_clients = self.message.role == "system" and not self.message.tool  # a hook's context comes with the brief
+        text = recalled.strip(self.message.text) if is_clients else self.message.text
+        return plain_of(text, self.message.role == "tool")
 
     @cached_property
     def is_outside(self) -> bool:

@@ -130,7 +130,8 @@ def _text(
     ruled = {f"- {rule}" for rule in brief.rules}  # they are at the top; a purge leaves headings without text
     memory = _EMPTY_IN_MEMORY.sub("", "\n".join(line for line in brief.memory.split("\n") if line not in ruled))
     commits = _commits(days, next((one.flush for one in (*work, closed) if one), ""))
-    first, shown = resume(services, brief, closed, commits, facts.lines, session=session, max_chars=max_chars)
+    stored = {duplicate_key(fact.content) for fact in reading.facts}
+    first, shown = resume(services, brief, closed, commits, stored, session=session, max_chars=max_chars)
     lacks = ""
     has_facts = reading.facts or brief.withheld
     if not has_facts and not (session and Journal(services.state, session).exists()):  # once, at a session's start

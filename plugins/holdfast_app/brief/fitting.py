@@ -76,7 +76,7 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
     texts = [_framed([*shown, *([_left_out(out)] if out else [])]), _framed(shown)]
     listed = recalled.heading(recalled.FACTS) + bodies[recalled.FACTS]
     if max_chars is not None and facts.others and listed in shown:  # not cut
-        more = _body(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0])), is_own)
+        more = _body(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0]), texts[0]), is_own)
         texts.insert(0, texts[0].replace(listed, recalled.heading(recalled.FACTS) + more, 1))
     return next((text for text in texts if max_chars is None or len(text) <= max_chars), "")
 

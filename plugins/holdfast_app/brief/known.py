@@ -62,12 +62,13 @@ class Known(NamedTuple):
     others: dict[str, str]
     more: int
 
-    def text(self, elsewhere: str = "", spare: int = 0) -> str:
-        """The section, without facts that are a line in ``elsewhere``; of :attr:`others` as many as fit into ``spare``
-        characters. Empty without facts."""
+    def text(self, elsewhere: str = "", spare: int = 0, shown: str = "") -> str:
+        """The section, without facts that are a line in ``elsewhere``; of :attr:`others` those that ``shown`` lacks, as
+        many as fit into ``spare`` characters. Empty without facts."""
         said = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
         lines = [line for key, line in self.lines.items() if key not in said]
-        added = [line for line in self.others.values() if (spare := spare - len(line) - 1) >= 0]
+        others = (line for line in self.others.values() if line.removeprefix("- ") not in shown)
+        added = [line for line in others if (spare := spare - len(line) - 1) >= 0]
         more = self.more - len(added)
         return "\n".join([*lines, *added, *([_MORE.format(count=more)] if more else [])])
 

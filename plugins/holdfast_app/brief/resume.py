@@ -11,6 +11,7 @@ from holdfast.flush import handoff
 from holdfast.journal.safety import Marker
 from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
+from holdfast_app.authorship import hostile
 from holdfast_app.base import Services
 from holdfast_app.data_loss import Loss
 from holdfast_app.journal import journal
@@ -88,9 +89,9 @@ def resume(
     session: str,
     max_chars: int | None,
 ) -> tuple[str, frozenset[str]]:
-    """The resume point, and the flushes whose entries it shows in full, without the ``facts`` that have a section of
-    the brief. ``closed`` is the newest entry, if its work is closed: what is open may have ended with it. ``commits``
-    are those of the first open entry, or of ``closed`` where none is open. ``session`` is the reader's session."""
+    """The resume point, and the flushes whose entries it shows in full, without the stored ``facts``, which have a
+    section of the brief. ``closed`` is the newest entry, if its work is closed: what is open may have ended with it.
+    ``commits`` are those of the first open entry, or of ``closed`` where none is open. ``session`` is the reader's."""
     lines = [TITLE]
     notices = [*services.notices, f"{brief.withheld} {provenance.NEXT_STEP}" if brief.withheld else "", brief.spooled]
     notices += [f"**UNSAFE:** session {one.session}: {one.error} {one.next_step}" for one in brief.unsafe]
@@ -136,10 +137,12 @@ def resume(
 
 
 def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:
-    """One entry in full. An objective that is the title or the next action is not repeated."""
+    """One entry in full. What the title says of the next action, and an objective that is either, is not repeated."""
     how = "" if work.status in (handoff.FINISHED, "open") else f" ({work.status})"
     title = work.active_task or work.objective
-    lines = ["", f"## {one_line(title)}", "", f"- Work is {work.state}{how}."]
+    words, _, answer = title.partition(hostile.ANSWERED)
+    head = words if answer and work.next_action.startswith(answer.rstrip("….)")) else title
+    lines = ["", f"## {one_line(head)}", "", f"- Work is {work.state}{how}."]
     if own:
         lines.append("- This is this session's own work.")
     elif named:

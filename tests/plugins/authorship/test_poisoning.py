@@ -13,6 +13,7 @@ from tests.support import processes
 from holdfast import Holdfast
 from holdfast.models import Message, Turn
 from holdfast_app.authorship import strangers
+from holdfast_app.authorship.witness import Witness
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 TOOLS = ("WebFetch", "Read", "mcp__forge__get_issue", "Bash", "Task")
@@ -295,6 +296,14 @@ def test_rule__that_holdfast_s_brief_shows__stays_the_user_s(project, tmp_path):
         one.add("user", "Go on")
         one.flush({"objective": "x", "curated": {"memory": [rule]}, "next_step": "Go on"})
         assert rule in memory.store.read("MEMORY.md").text
+
+
+def test_objective__that_a_client_shows_with_holdfast_s_brief__is_no_strangers(project):
+    objective = "The design doc for webhooks is still in draft. (after: Fix JUDGE-004 first.)"
+    shown = f"<recalled-memory>\n## {objective}\n</recalled-memory>"
+    brief = Message(role="system", text=shown, at=datetime(2026, 11, 21, tzinfo=UTC), id="brief")
+    with Holdfast.open(project) as memory:
+        assert not Witness(memory.services, [Turn(messages=[brief])]).is_hostile(objective)
 
 
 @pytest.mark.parametrize("way", ["transcript", "hook", "sub-agent", "sub-agent-without-hooks", "sub-agent-in-rows"])
