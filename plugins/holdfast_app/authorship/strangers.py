@@ -71,7 +71,7 @@ _COMMON: Final = Lazy(
     r"|every|before|after|only|so|but|here|again(?:st)?|during|off|out|up|down|over|under|through"
     r"|between|within|per|via|wh(?:ich|o|at)|how|also|now|let|us|use|make|sure|please)\Z"
 )
-_SENTENCE: Final = Lazy(r"(?<=[.!?;])\s+|[\n<>]+")
+_SENTENCE: Final = Lazy(r"(?<=[.!?;])\s+|(?<=[。！？；])|[\n<>]+")
 #: Words that name a duty, a permission or another's will, and an imperative verb at the beginning.
 _ORDERS: Final = Lazy(
     r"\b(?:always|never|must|should|shall|ought|need(?:s|ed)? to|ha(?:s|ve) to|supposed to|required?|mandatory"

@@ -100,14 +100,16 @@ class Witness:
         found = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
         return strangers.named(found) if found else otherwise
 
-    def marked(self, text: str, otherwise: str = strangers.AGENT) -> str:
+    def marked(self, text: str, otherwise: str = strangers.AGENT, *, is_report: bool = False) -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
-        which a stranger's sentence directs its reader. The user's own lines stay."""
+        which a stranger's sentence directs its reader. The user's own lines stay. In a model's report, which tells what
+        others said in words like theirs, such a sentence needs a known source."""
         text = hostile.marked(text, lambda line: self.source_of(line, otherwise))
         lines = []
         for line in text.split("\n"):
             body = hostile.body_of(line)
-            found = map(self.source_of, filter(self.is_hostile, _directing(body)))
+            unknown = "" if is_report else strangers.AGENT
+            found = (self.source_of(one, unknown) for one in _directing(body) if self.is_hostile(one))
             if not hostile.is_marked(body) and not is_filler(line) and (source := next(filter(None, found), "")):
                 line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)

@@ -215,7 +215,7 @@ def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
     """A plugin's summary as it may be stored, with the decisions and the rejected approaches; lines that instruct
     an agent are marked with their source. Empty when a validator refuses it."""
     text = "\n\n".join(filter(None, (extraction.summary, blocks.late(extraction.draft))))
-    text = paths.rewrite(heard.marked(text), services.root).strip()
+    text = paths.rewrite(heard.marked(text, is_report=True), services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
     except Refused as refused:
