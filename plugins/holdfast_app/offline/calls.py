@@ -28,6 +28,12 @@ _PATCHED: Final = Lazy(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$",
 _UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
 _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+)$", re.MULTILINE)
 _NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+)$", re.MULTILINE)
+#: A file that a shell command writes itself, from its own text.
+_WRITTEN: Final = Lazy(
+    r"\bcat\s*>{1,2}\s*(\S{1,300}[^\s/])\s*<<|\bcat\s*<<-?\s*\S{1,40}\s*>{1,2}\s*(\S{1,300}[^\s/])"
+    r"|\btee\s+(?:-a\s+)?([^\s|<>]{1,300}[^\s|<>/])[^\n<]{0,40}<<"
+    r"|\bopen\(\s*['\"]([^'\"\n]{1,300})['\"],\s*(?:mode=)?['\"][wax]"
+)
 _LOOKS: Final = ("view", "undo_edit")
 #: At a line's start. The bracket comes first, so the search can skip to it.
 _COMMIT: Final = Lazy(r"\[(?<!.\[)[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
@@ -127,6 +133,8 @@ def _edited(tool: str, text: str) -> Iterator[str]:
             yield named[1]
         elif head:
             yield head
+    elif "<<" in text or "open(" in text:
+        yield from ("".join(found) for found in _WRITTEN.findall(text))
 
 
 def _shown(path: str) -> str:

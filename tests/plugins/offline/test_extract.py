@@ -327,6 +327,9 @@ def test_changes__edited_files__have_the_folders_that_tell_them_apart_and_none_i
     assert found.files[:3] == ["a/b.py", "x/c/d.py", "~/.claude/plans/p.md"]
     assert found.files[3:] == ["src/e.py", "src/cart.py", "src/a.py", "docs/b.md"]
     assert found.commits == ["1a2b3c4 Add d"]
+    shell = ("cat > docs/c.md <<'EOF'\nText\nEOF", "python3 - <<E\nopen('d.json', 'w').write(x)\nE", "cat e.md > f.md")
+    found = changes(messages(*(("assistant", f"bash: {command}", "bash") for command in shell)))
+    assert found.files == ["docs/c.md", "d.json"]  # the texts that the agent wrote itself
     edited = (
         r"C:\Users\dev\work\apps\shop\Lib\a.ts",
         r"c:\users\Dev\Work\apps\shop\web\ui\nav\b.ts",
