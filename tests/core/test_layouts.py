@@ -43,8 +43,7 @@ handoff = "{home}/next.md"
 def test_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(
     project, clock, payload, settings, config, home, note, handoff
 ):
-    (project / "holdfast.toml").write_text(f'zone = "UTC"\n[layout]\npreset = "timmy"\n{settings}\n{NO_PLUGINS}')
-    trusted(project)
+    trusted(project, f'zone = "UTC"\n[layout]\npreset = "timmy"\n{settings}\n{NO_PLUGINS}')
     with Holdfast.open(project, clock=clock) as memory:
         memory.session("s").flush(payload(curated=CURATED_DECISION))
         assert documents(project) == {

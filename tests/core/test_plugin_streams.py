@@ -27,8 +27,7 @@ def installed(project: Path, source: str) -> dict[str, str]:
     """The environment with the distribution ``odd``, whose plugin is enabled in the project."""
     site = project / "site"
     distributions.install(site, "odd", "[holdfast.plugins]\nodd = odd_streams:Odd\n", odd_streams=source)
-    (project / "holdfast.toml").write_text("[plugins.odd]\n")
-    trusted(project)
+    trusted(project, "[plugins.odd]\n")
     return {**os.environ, "PYTHONPATH": str(site)}
 
 
@@ -96,8 +95,7 @@ def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission
 def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project):
     source = VALIDATOR.format(start="pass", call="import time; time.sleep(600)")
     environ = installed(project, source)
-    (project / "holdfast.toml").write_text("[plugins.odd]\ndeadline_s = 0.2\n")
-    trusted(project)
+    trusted(project, "[plugins.odd]\ndeadline_s = 0.2\n")
     done = holdfast("remember", "Staging runs Postgres", "--json", project=project, environ=environ)
     assert json.loads(done.stdout)["ok"] is False
     assert "took longer than 0.2 s" in done.stderr

@@ -99,8 +99,7 @@ def kernel(root, tmp_path_factory) -> Environment:
 def core_alone(kernel, project) -> Environment:
     """The kernel, and a project that enables no plugin."""
     settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
-    (project / "holdfast.toml").write_text(settings, encoding="utf-8")
-    trusted(project)
+    trusted(project, settings)
     return kernel
 
 

@@ -40,8 +40,7 @@ def installed(wheel: Path, acme_wheel: Path, tmp_path_factory: pytest.TempPathFa
 def configure(project: Path, *plugins: str) -> None:
     tables = {"acme": 'codenames = ["Bluebird"]\n'}
     text = "".join(f"[plugins.{name}]\n{tables.get(name, '')}" for name in plugins)
-    (project / "holdfast.toml").write_text(text, encoding="utf-8")
-    trusted(project)
+    trusted(project, text)
 
 
 def flush(made: Environment, project: Path, **changes: object) -> subprocess.CompletedProcess[str]:

@@ -9,8 +9,10 @@ from holdfast_app.trust import trusting
 from holdfast_cli.commands.trust import Withheld
 
 
-def trusted(project: Path) -> Path:
-    """Trust the project's settings as they are now, and its memory; returns the project."""
+def trusted(project: Path, text: str | None = None) -> Path:
+    """Trust the project's settings as they are now, or are with ``text``, and its memory; returns the project."""
+    if text is not None:
+        (project / "holdfast.toml").write_text(text, encoding="utf-8")
     settings = resolved.portable(str(project))
     found = resolved.resolve(str(project))
     trusting.record(str(project), {**settings, **found.withheld, **found.trusted})

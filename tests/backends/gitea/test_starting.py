@@ -2,12 +2,10 @@
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.backends.gitea import test_spool as spool
 from tests.plugins.agents.hooking import Answered
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 
 REPO = "agent/memory"
@@ -16,10 +14,6 @@ NEXT = "Run migrations/0042_invoices.sql on staging"
 
 class Away(spool.Away):
     """A project whose store is behind a proxy, without a spool, with one flush in it."""
-
-    def __init__(self, project: Path, gitea: FakeServer, proxy: FaultProxy) -> None:
-        super().__init__(project, gitea, proxy)
-        self.settings(spool=False)
 
     def start(self, native: str = "now") -> Answered:
         return self.hook("SessionStart", native, source="startup")
@@ -35,6 +29,7 @@ def away(project, gitea, monkeypatch) -> Iterator[Away]:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     with FaultProxy(gitea.url) as proxy:
         made = Away(project, gitea, proxy)
+        made.settings(spool=False)
         made.flush("before")
         yield made
 

@@ -21,8 +21,7 @@ def spooling(project: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(spool, "PATIENCE_S", 1.0)
     proxy = Proxy(shared().port)
     lines = ["[storage]", 'backend = "postgres"', f'server = "{shared().url(port=proxy.port)}"', "spool = true"]
-    (project / "holdfast.toml").write_text("\n".join([*lines, f'namespace = "{namespace}"\n']))
-    trusted(project)
+    trusted(project, "\n".join([*lines, f'namespace = "{namespace}"\n']))
     return proxy
 
 

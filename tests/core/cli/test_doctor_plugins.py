@@ -34,8 +34,7 @@ def checks(memory):
 
 def test_doctor__check_with_an_outcome_as_a_string__is_shown(run, project, bring):
     bring("acme", CHECK.format("'ok'"))
-    (project / "holdfast.toml").write_text("[plugins.acme]\n")
-    trusted(project)
+    trusted(project, "[plugins.acme]\n")
     assert "fine" in run("doctor").out
     assert of(run("doctor", "--json"), "acme")[0]["outcome"] == "ok"
 
@@ -52,8 +51,7 @@ def test_doctor__check_with_an_outcome_as_a_string__is_shown(run, project, bring
 )
 def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(run, project, bring, source, told):
     bring("acme", source)
-    (project / "holdfast.toml").write_text(f"[plugins.acme]\ndeadline_s = {0.3 if 'sleep' in source else 30}\n")
-    trusted(project)
+    trusted(project, f"[plugins.acme]\ndeadline_s = {0.3 if 'sleep' in source else 30}\n")
     result = run("doctor", "--json")
     (check,) = of(result, "acme")
     assert check["outcome"] == "fail"
@@ -82,8 +80,7 @@ def test_doctor__validator_that_is_broken__is_named_once_and_the_other_checks_ar
     assert run("remember", "The deploy day is Tuesday").code == 0
     with open(sys.path[0] + "/acme_plugin.py", "w") as file:
         file.write(BROKEN.replace("BODY", body))
-    (project / "holdfast.toml").write_text(f"[plugins.acme]\ndeadline_s = {0.3 if 'sleep' in body else 30}\n")
-    trusted(project)
+    trusted(project, f"[plugins.acme]\ndeadline_s = {0.3 if 'sleep' in body else 30}\n")
     result = run("doctor", "--json")
     (check,) = of(result, "validators")
     assert check["outcome"] == "fail"

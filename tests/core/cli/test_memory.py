@@ -16,8 +16,7 @@ def ids(run):
 
 
 def use(project, backend, more=""):
-    (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n{more}")
-    trusted(project)
+    trusted(project, f"[storage]\nbackend = '{backend}'\n{more}")
 
 
 @pytest.mark.req("R042", "R043", "R045", "R046", "R048", "R049", "R051", "R053")
@@ -48,8 +47,7 @@ def test_facts__remembered_known_edited_and_forgotten__each_is_told(run, project
 
 @pytest.mark.req("R060")
 def test_remember__store_full__evicted_ids_told(run, project):
-    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
-    trusted(project)
+    trusted(project, "[facts]\nmax_facts = 1\n")
     run("remember", "first")
     first = ids(run)[0]
     assert f"Evicted: {first}" in run("remember", "second").out

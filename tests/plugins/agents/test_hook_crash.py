@@ -25,8 +25,7 @@ STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 
 
 def enable(project: Path) -> None:
-    (project / "holdfast.toml").write_text("[plugins.sleeper]\ndeadline_s = 300\n", encoding="utf-8")
-    trusted(project)
+    trusted(project, "[plugins.sleeper]\ndeadline_s = 300\n")
 
 
 def install(tmp_path: Path, act: str) -> dict[str, str]:

@@ -86,8 +86,7 @@ def test_new__all_kinds__pass_mypy_strict(made, tmp_path):
 
 
 def test_new__feature__adds_a_method_a_command_and_a_check(made, tmp_path):
-    (tmp_path / "holdfast.toml").write_text('[plugins.qz_feature]\nwords = ["soon"]\n', encoding="utf-8")
-    trusted(tmp_path)
+    trusted(tmp_path, '[plugins.qz_feature]\nwords = ["soon"]\n')
     script = "import sys; from holdfast_cli import main; [main(words.split(',')) for words in sys.argv[1:]]"
     script += "; import holdfast; print(holdfast.Holdfast.open().qz_feature())"
     environ = {**os.environ, "PYTHONPATH": str(made[1])}
@@ -99,8 +98,7 @@ def test_new__feature__adds_a_method_a_command_and_a_check(made, tmp_path):
 
 @pytest.mark.req("R087")
 def test_new__backend__chosen_by_its_name_keeps_everything_in_its_file(made, tmp_path):
-    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "qz_backend"\n', encoding="utf-8")
-    trusted(tmp_path)
+    trusted(tmp_path, '[storage]\nbackend = "qz_backend"\n')
     payload = json.dumps(done("Fix the login", facts=["The login needs a token"]))
     assert run("holdfast", "flush", "--payload", "-", cwd=tmp_path, path=made[1], text=payload).returncode == 0
     assert run("holdfast", "remember", "prefers tabs", cwd=tmp_path, path=made[1]).returncode == 0

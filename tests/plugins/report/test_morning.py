@@ -227,8 +227,7 @@ def stored(repo: Path) -> list[Path]:
 
 
 def test_start__reports_are_daily__the_first_of_a_day_stores_it_once(repo):
-    (repo / "holdfast.toml").write_text('[report]\nwhen = "daily"\n[dream]\nwhen = "manual"\n', encoding="utf-8")
-    trusted(repo)
+    trusted(repo, '[report]\nwhen = "daily"\n[dream]\nwhen = "manual"\n')
     start(repo, "one")
     until = time.monotonic() + 90
     while not stored(repo) and time.monotonic() < until:
