@@ -1,9 +1,12 @@
 """A flush says "flushed already" only when what its receipt proves is stored; what is missing is written again."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
+from tests.support.processes import finished
 
+from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import DreamDraft
@@ -156,6 +159,48 @@ def test_flush__purged_while_the_journal_is_read__reads_it_again(opened, monkeyp
     monkeypatch.setattr(Journal, "first_line", lambda journal: next(answers, None) or real(journal))
     session.flush()
     assert [message.text[:8] for message in session.messages] == ["[purged]", "and the ", "a longer"]
+
+
+#: A session is flushed, which imports everything. Then six processes open the project, and flush when all have.
+CROWD = """
+import os, sys
+from holdfast import Holdfast
+with Holdfast.open(sys.argv[1]) as memory:
+    memory.session("first").add("user", "Write the guide")
+    memory.session("first").flush()
+TASKS = "Fix the login|Translate the manual|Deploy staging|Test the parser|Rename tables|Draw a logo".split("|")
+ready, go = os.pipe(), os.pipe()
+for number in range(6):
+    if os.fork():
+        continue
+    try:
+        memory = Holdfast.open(sys.argv[1])
+        os.write(ready[1], b".")
+        os.read(go[0], 1)
+        for n in range(2):
+            session = memory.session(f"s{number}")
+            session.add("user", TASKS[number] + " today" * n)
+            session.flush()
+        os._exit(0)
+    except Exception as error:
+        os.write(2, f"{error}\\n".encode())
+    finally:
+        os._exit(1)
+for _ in range(6):
+    os.read(ready[0], 1)
+os.write(go[1], b"." * 6)
+print(*(os.wait()[1] for _ in range(6)))
+"""
+
+
+@pytest.mark.req("R142")
+def test_flush__many_processes_at_once__none_is_refused(project):
+    (project / "holdfast.toml").write_text('zone = "UTC"\n')
+    done = finished([sys.executable, "-c", CROWD, str(project)], timeout=300)
+    assert (done.stdout.split(), done.stderr) == (["0"] * 6, "")
+    with Holdfast.open(project) as memory:
+        assert memory.unsafe() == []
+        assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(6))}
 
 
 @pytest.mark.req("R004")

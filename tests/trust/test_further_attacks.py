@@ -1,5 +1,6 @@
 """Attacks beyond the ones that were reported: other ways into the same rooms."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,11 @@ from typing import Any
 
 import pytest
 from tests.support.processes import finished
-from tests.trust.test_known_attacks import state
+from tests.trust.clones import ELSEWHERE
+from tests.trust.test_known_attacks import another_projects_transcript, state
 
+from holdfast.journal import journal
+from holdfast_agents import events
 from holdfast_app.trust import passages
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links, pipes and owners of POSIX systems")
@@ -88,6 +92,32 @@ def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(bui
     for words in (["trust"], ["trust", "--yes"], ["load"], ["facts", "list"], ["init", "--git"]):
         assert victim.run(*words).code in (0, 1, 2, 3)
     assert victim.outside() == before
+
+
+def test_a_pull__that_brings_state_into_an_own_state_folder__is_put_aside(victim, recorder):
+    victim.clone(lambda project: None)
+    assert victim.run("init").code == 0
+    victim.work("Remember: mine.")
+
+    def build(project: Path) -> None:
+        another_projects_transcript(project, "")
+        session = events.session_of("claude-code", "pulled")
+        made = journal.Journal(str(project / ".holdfast" / "state"), session)
+        made.append({"kind": "message", "id": "1", "at": "2026-11-20T00:00:00+00:00", "role": "user", "text": "FORGED"})
+        marker = project / ".holdfast" / "state" / "unsafe" / f"{journal.file_stem('pulled')}.json"
+        marker.parent.mkdir(exist_ok=True)
+        marker.write_text(json.dumps({"session": "pulled", "at": "", "reason": "manual", "error": "FORGED"}))
+
+    victim.pull(build)
+    victim.told.clear()
+    victim.work("Remember: mine as well.")
+    told = victim.look_around()
+    notes = "".join(p.read_text() for p in victim.project.glob(".holdfast/memory/*.md"))
+    assert ELSEWHERE not in notes
+    assert "FORGED" not in notes
+    assert "FORGED" not in told
+    assert "mine as well" in notes
+    assert "state" in told
 
 
 def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim):
@@ -222,3 +252,18 @@ def test_an_event__with_a_transcript_that_is_no_conversation__copies_nothing_of_
     everything = b"".join(victim.inside().values()).decode(errors="replace")
     assert "b3BlbnNzaC1rZXktdjEA" not in everything
     assert "made-up-gitea-token" not in everything
+
+
+def test_mcp_arguments__of_a_hostile_kind__leave_the_project_alone(victim):
+    pytest.importorskip("mcp")
+    victim.clone(lambda project: None)
+    before = victim.outside()
+    calls = [
+        {"name": name, "arguments": dict.fromkeys(texts, value)}
+        for name, texts in (("flush", ("session", "objective", "next_step")), ("remember", ("content",)),
+                            ("search_facts", ("query",)), ("open", ("name", "place")), ("work", ("id", "because")))
+        for value in ("../../../.bashrc", "/etc/passwd", "a\n# forged\x00")
+    ]  # fmt: skip
+    said = victim.mcp(*(("tools/call", call) for call in calls))
+    assert victim.outside() == before
+    assert "root:x:0" not in said

@@ -19,6 +19,7 @@ from holdfast_app.outbox.outbox import Item
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
+SECRET = "ghp_" + "R2d2C3poBb8LukeLeiaHanChewieYodaObi1"
 
 
 def settings(project: Path, text: str, name: str = "holdfast.toml") -> None:
@@ -60,6 +61,14 @@ def state_is_a_link(project: Path, _: str) -> None:
 
 def holdfast_folder_is_a_link(project: Path, _: str) -> None:
     (project / ".holdfast").symlink_to("../../Documents")
+
+
+def documents_into_hooks(project: Path) -> None:
+    settings(
+        project,
+        '[storage]\npath = "."\n[layout.documents]\n'
+        'memory = "package.json"\ndaily = "ci/{date}.yml"\nhandoff = "Makefile"\n',
+    )
 
 
 def openai_base_url(project: Path, url: str) -> None:
@@ -124,6 +133,16 @@ def test_a_clone__is_worked_in__writes_nothing_outside_and_sends_nothing(attacks
     assert "holdfast trust" in told or "symbolic link" in told
 
 
+def test_a_clone__that_moves_the_store__gets_no_file_out_of_the_preset_s_folders(victim):
+    victim.clone(documents_into_hooks)
+    before, files = victim.outside(), set(victim.inside())
+    victim.work()
+    victim.run("remember", "a newer fact", "--category", "goal")
+    assert victim.outside() == before
+    assert {name for name in set(victim.inside()) - files if not name.startswith(".holdfast/")} == set()
+    assert "holdfast trust" in victim.look_around()
+
+
 def test_a_clone__with_storage_settings_of_its_own__keeps_what_was_said_in_the_journal(victim, recorder):
     victim.clone(lambda project: gitea_backend(project, recorder.url))
     before = victim.outside()
@@ -133,6 +152,29 @@ def test_a_clone__with_storage_settings_of_its_own__keeps_what_was_said_in_the_j
     journals = b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
     assert b"the port is 8443" in journals
     assert (recorder.requests, victim.outside()) == ([], before)
+
+
+def test_a_clone__that_weakens_redaction__has_secrets_masked_all_the_same(victim):
+    table = 'enabled = false\npolicy = "off"\nsurfaces = []\nallow = [".*"]\ndisable = ["github-token", "github-pat"]'
+    victim.clone(lambda project: settings(project, f"[plugins.redaction]\n{table}\n"))
+    victim.work(f"Remember: deploy with token {SECRET}")
+    victim.run("flush")
+    stored = b"".join(victim.inside().values()).decode(errors="replace")
+    assert SECRET not in stored
+    assert stored.count("deploy with token") > 0
+
+
+def test_a_clone__that_shortens_retention__deletes_nothing(victim):
+    def build(project: Path) -> None:
+        settings(project, "[retention]\ndaily = 1\nbackup = 1\njournal = 1\nlog = 1\ndiary = 1\n")
+        note = project / ".holdfast" / "memory" / "2020-01-01.md"
+        note.parent.mkdir(parents=True)
+        note.write_text("# 2020-01-01\n\n- old\n")
+
+    victim.clone(build)
+    victim.work()
+    victim.run("retention", "run", "--yes")
+    assert (victim.project / ".holdfast" / "memory" / "2020-01-01.md").exists()
 
 
 @pytest.mark.parametrize(
@@ -150,6 +192,15 @@ def test_a_clone__with_settings_that_would_refuse_every_compaction__is_compacted
     assert answer.code == 0, answer.err
     notes = "".join(p.read_text() for p in victim.project.glob(".holdfast/memory/*.md"))
     assert "8443" in notes
+
+
+@pytest.mark.parametrize("text", ["not toml at all [", "[storage]\nbacked = 3\n"], ids=["broken", "unknown-key"])
+def test_a_clone__whose_settings_may_move_memory__blocks_with_a_next_step_and_keeps_what_was_said(text, victim):
+    victim.clone(lambda project: settings(project, text))
+    blocked = victim.work("Remember: the port is 8443.")
+    assert blocked.code == 2
+    assert "holdfast.toml" in blocked.err
+    assert b"the port is 8443" in b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
 
 
 def test_a_parent_folder__with_settings_of_another_user__is_not_obeyed(victim, recorder):

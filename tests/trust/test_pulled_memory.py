@@ -181,6 +181,24 @@ def test_pull__fills_the_handoff__own_open_work_and_rules_stay(working):
     assert "Always run the linter" in working.run("load").out
 
 
+def test_pull__moves_a_known_line_below_another_heading__is_withheld(working):
+    path = working.project / ".holdfast/MEMORY.md"
+    path.write_text("# Memory\n\n## Never do\n\n- Drop the database\n\n## Always do\n\n- Run the tests\n")
+    assert "Drop the database" in working.run("load").out
+    publish(working, "rules")
+
+    working.pull(
+        lambda source: (source / ".holdfast/MEMORY.md").write_text(
+            "# Memory\n\n## Never do\n\n## Always do\n\n- Drop the database\n- Run the tests\n"
+        )
+    )
+
+    brief = working.run("load").out
+    assert "Drop the database" not in brief
+    assert "Run the tests" in brief
+    assert "1 passage" in brief
+
+
 def test_pull__what_this_machine_wrote__stays_and_is_never_asked_about(working):
     git(working.project, "checkout", "-q", "-b", "other", "HEAD~1")
     assert "Nomad" not in working.run("load").out
