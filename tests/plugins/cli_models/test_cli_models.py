@@ -19,7 +19,7 @@ from tests.support import processes
 from holdfast import Holdfast
 from holdfast.errors import ModelFailed
 from holdfast.fs import userdir
-from holdfast.models import Message, Outcome, Turn
+from holdfast.models import Message, Outcome, Payload, Turn
 from holdfast_app.checkup.examine import examine
 from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin
@@ -73,7 +73,7 @@ def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_i
     for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "HOLDFAST_ROOT"):
         monkeypatch.setenv(name, "of the session outside")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "login")
-    model(program, project, model="small").on_extract(turns(), ())
+    model(program, project, model="small").on_extract(turns(), (), Payload())
     (run,) = standin.seen(bin_folder)
     assert SAID in run["stdin"]
     assert not any(SAID in word for word in run["argv"])
@@ -92,7 +92,7 @@ def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_i
 
 def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(bin_folder, project):
     standin.make(bin_folder, "claude")
-    model("claude", project).on_extract(turns(), ())
+    model("claude", project).on_extract(turns(), (), Payload())
     words = standin.seen(bin_folder)[0]["argv"]
     assert {"-p", "--safe-mode", "--strict-mcp-config", "--no-session-persistence"} <= set(words)
     assert words[words.index("--tools") + 1] == ""
@@ -104,7 +104,7 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
     (tmp_path / "config.toml").write_text('[mcp_servers.notes]\ncommand = "x"\n[mcp_servers."a b"]\ncommand = "y"\n')
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     standin.make(bin_folder, "codex")
-    model("codex", project).on_extract(turns(), ())
+    model("codex", project).on_extract(turns(), (), Payload())
     (run,) = standin.seen(bin_folder)
     assert {"mcp_servers.notes.enabled=false", 'mcp_servers."a b".enabled=false', "features.hooks=false"} <= set(
         run["argv"]
@@ -115,7 +115,7 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
 
 def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder, project):
     standin.make(bin_folder, "opencode")
-    model("opencode", project).on_extract(turns(), ())
+    model("opencode", project).on_extract(turns(), (), Payload())
     (run,) = standin.seen(bin_folder)
     settings = json.loads(run["env"]["OPENCODE_CONFIG_CONTENT"])
     (agent,) = settings["agent"].values()
@@ -135,7 +135,7 @@ def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is
     standin.set_mode(bin_folder / "real", "good")
     path.write_text(f'#!/bin/sh\n{keep}\nexec "{bin_folder}/real/gemini" "$@"\n')
     path.chmod(0o755)
-    model("gemini", project).on_extract(turns(), ())
+    model("gemini", project).on_extract(turns(), (), Payload())
     (run,) = standin.seen(bin_folder / "real")
     settings = json.loads(run["files"][".gemini/settings.json"])
     assert settings["hooksConfig"] == {"enabled": False}
@@ -159,7 +159,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 ):
     standin.make(bin_folder, program, mode)
     with pytest.raises(ModelFailed) as caught:
-        model(program, project).on_extract(turns(), ())
+        model(program, project).on_extract(turns(), (), Payload())
     error = caught.value
     assert error.retryable is retryable
     assert status in (None, error.status)
@@ -174,7 +174,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 def test_extract__program_hangs__it_and_its_children_are_killed(program, bin_folder, project):
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
-        model(program, project, timeout_s=2.0).on_extract(turns(), ())
+        model(program, project, timeout_s=2.0).on_extract(turns(), (), Payload())
     assert caught.value.retryable
     status = Path("/proc", (bin_folder / "child").read_text(), "status")
     until(lambda: not status.exists() or "State:\tZ" in status.read_text())
@@ -190,7 +190,7 @@ def test_extract__program_inside_the_project__is_never_run(way, bin_folder, proj
     monkeypatch.setenv("PATH", f"{entry.get(way, bin_folder)}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(project)
     with pytest.raises(ModelFailed, match="not found on PATH"):
-        model("claude", project).on_extract(turns(), ())
+        model("claude", project).on_extract(turns(), (), Payload())
     assert standin.seen(project / "tools") == []
 
 
