@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -74,10 +75,11 @@ work: how the conversation ends, for whoever takes over, in the user's language.
   objective: the last real piece of work: what the user wants, in one sentence that names its subject. A short last
     request ("yes", "go on", "now push it") is a step of the work before it, so name that work and the step.
   pending: what whoever takes over has to go on with: a request of the user, or a step that the assistant announced,
-    that was not carried out, failed, was interrupted, or waits for an answer that it needs. Look also for one that an
-    aside at the end left standing, and in the summary of the conversation's earlier part. Not pending: offers and
-    suggestions; what the assistant reports as finished, though nobody has tried, tested or committed it; what the user
-    let drop, such as an earlier question that the talk moved on from.
+    that was not carried out, failed, was interrupted, or waits for an answer that it needs; and what the assistant says
+    it did without a call of a tool that could do it. Look also for one that an aside at the end left standing, and in
+    the summary of the conversation's earlier part. Not pending: offers and suggestions; what the assistant reports as
+    finished, though nobody has tried, tested or committed it; what the user let drop, such as an earlier question that
+    the talk moved on from.
   state: "open" when something is pending, otherwise "done".
   next_step: of what is pending the one thing to do first, with its command or file, or the question that the user has
     to answer. What the last exchanges were about comes before what is older. Empty when done.
@@ -97,30 +99,42 @@ CUT_OFF: Final = ("length", "max_tokens", "model_context_window_exceeded")
 #: A single long message is shortened in its middle. Of a long conversation the oldest messages are left out.
 MAX_MESSAGE_CHARS: Final = 8_000
 MAX_CHARS: Final = 120_000
-#: Of how many of the last messages the calls are shown, and characters of each call.
+#: Of how many of the last messages the calls are shown, characters of each call, and how many tools are named.
 _CALLS: Final = 60
 _CALL_CHARS: Final = 200
+_NAMES: Final = 6
 
 
 def conversation(turns: Sequence[Turn]) -> str:
-    """The messages of user and assistant, in order, without results of tools. The last turn's calls are there with
-    their first line, because a conversation may end in the middle of work."""
+    """The messages of user and assistant, in order. Of tools it has the calls' number, and of the last turn, because a
+    conversation may end in the middle of work, each call's first line and how each error begins."""
     parts: list[str] = []
     room = MAX_CHARS
-    said = [m for turn in turns for m in turn.messages if m.role in ("user", "assistant")]
-    newest = turns[-1].messages[-_CALLS:] if turns else ()
-    for message in reversed(said):
-        text = _shortened(message.text.strip())
-        if not text or (message.tool and message not in newest):
-            continue
-        if message.tool:
-            text = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}"
+    for text in reversed([*_said(turns)]):
         room -= len(text)
         if room < 0:
             logger.warning("a span of conversation is too long for one request, so its beginning is left out")
             break
-        parts.append(f"{message.role.capitalize()}: {text}")
+        parts.append(text)
     return "\n\n".join(reversed(parts))
+
+
+def _said(turns: Sequence[Turn]) -> Iterator[str]:
+    newest = turns[-1].messages[-_CALLS:] if turns else ()
+    calls = Counter[str]()
+    for message in (message for turn in turns for message in turn.messages if message.tool != "thinking"):
+        text = _shortened(message.text.strip())
+        if message.tool and message not in newest:
+            calls.update([message.tool] if message.role == "assistant" else [])
+        elif text and message.role in ("user", "assistant", "tool"):
+            if calls:
+                yield f"(calls tools: {', '.join(f'{name} {number}' for name, number in calls.most_common(_NAMES))})"
+                calls.clear()
+            if message.failed:
+                yield f"(the call failed) {' '.join(text.split())[:_CALL_CHARS]}"
+            elif message.role != "tool":
+                said = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}" if message.tool else text
+                yield f"{message.role.capitalize()}: {said}"
 
 
 def stored(known: Sequence[Fact]) -> str:

@@ -13,6 +13,7 @@ from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
 from holdfast.models import AddOutcome
 from holdfast_app.config import Config, ExtractConfig
+from holdfast_models.base import conversation
 
 GOOD = json.dumps(
     {
@@ -200,6 +201,28 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
         f"{provider}: The server at the {provider} endpoint does not speak its API. Check `base_url`;"
     )
     assert (len(server.requests), result.queued) == (1, 1)
+
+
+def test_conversation__calls_of_tools__are_counted_and_those_at_the_end_shown_with_their_errors():
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    rows = (
+        [("user", "Write both.", ""), ("assistant", "Hm.", "thinking")]
+        + [row for _ in range(2) for row in (("assistant", "Write: a.md", "Write"), ("tool", "written", "Write"))]
+        + [("assistant", "Both are written.", "")],
+        [("user", "Push.", ""), ("assistant", "Bash: git push\nx", "Bash"), ("tool", "no route\nx", "Bash")],
+    )
+    turns = [
+        Turn(
+            messages=[
+                Message(role=r, text=t, tool=tool, at=at, id=f"{n}", failed="no" in t) for n, (r, t, tool) in said
+            ]
+        )
+        for said in (enumerate(one) for one in rows)
+    ]
+    assert conversation(turns).split("\n\n") == [
+        "User: Write both.", "(calls tools: Write 2)", "Assistant: Both are written.", "User: Push.",
+        "Assistant: (calls a tool) Bash: git push", "(the call failed) no route x",
+    ]  # fmt: skip
 
 
 @pytest.mark.req("R033")
