@@ -93,7 +93,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     work, closed = _open_and_closed(entries, days, session)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
-    facts = known.chosen(services, reading.facts, max_chars)
+    facts = known.chosen(services, reading.facts, max_chars, work[0].facts if work else ())
     read = [name for name, text in ((handoff_name, held), (memory_name, memory), (user_name, user)) if text]
     brief = Brief(
         work=work,

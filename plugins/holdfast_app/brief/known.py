@@ -1,5 +1,6 @@
-"""A brief's rules, newest first; its facts, corrections first, then the most confident, of equals the newest; the
-session's newest messages, its last one if no note quotes it; and questions for a search."""
+"""A brief's rules, newest first; its facts, corrections first, then those that the open work changed, then the most
+confident, of equals the newest; the session's newest messages, its last one if no note quotes it; and questions for a
+search."""
 
 import re
 import sys
@@ -73,15 +74,21 @@ class Known(NamedTuple):
         return "\n".join([*lines, *added, *([_MORE.format(count=more)] if more else [])])
 
 
-def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) -> Known:
+def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None, changed: Iterable[str]) -> Known:
     """The facts that fit into their share of ``max_chars``, and the others that fit into a second one, masked.
-    ``stored`` are all facts in order of insertion. Raises: PluginError."""
+    ``stored`` are all facts in order of insertion, ``changed`` the contents of those that the open work changed.
+    Raises: PluginError."""
     if not stored:
         return Known(lines={}, others={}, more=0)
     from holdfast_app.facts import prompt
 
+    first = {*map(duplicate_key, changed)}
+
+    def rank(fact: Fact) -> tuple[bool, bool, float]:
+        return fact.category != Category.CORRECTION, duplicate_key(fact.content) not in first, -fact.confidence
+
     newest_first = list(stored)[::-1]
-    ordered = sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence))
+    ordered = sorted(newest_first, key=rank)
     fit = _fitting(ordered, _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE))
     left = [fact for fact in ordered if fact not in fit]
     facts = [*fit, *_fitting(left, int(SHARE * (max_chars or 0)))]

@@ -451,7 +451,7 @@ def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others
 
 def test_load__remembered_and_stated_facts__are_a_section_corrections_first(opened, payload):
     memory = opened()
-    memory.facts.remember("Prefers tabs", category="preference")
+    memory.facts.remember("Prefers tabs", category="preference", confidence=0.99)
     memory.facts.remember("The staging host is stage-2, not stage-1", category="correction", confidence=0.5)
     memory.session("s").flush(payload(facts=["The port is 8080"]))
     brief = opened().load(max_chars=9000)
