@@ -324,10 +324,11 @@ class History:
             at = next(at for at in range(len(before) + 1) if sum(one.tokens for one in before[at:]) <= 6 * keep)
             while 0 < at < len(before) and before[at].role == "tool":
                 at += 1
-        waits = {one.token for one in self._all() if one.kind == "add" and one.was == REFUSED}
-        if waits:  # what was refused may be there all the same, and is then the last
-            before, kept = ([m for m in many if m.text.split()[0] not in waits] for many in (before, kept))
-            at = len(before) - len(kept)
+        refused = {one.token for one in self._all() if one.kind == "add" and one.was == REFUSED}
+        extra = [one for one in kept if one not in before and one.text.split()[0] in refused]
+        if extra:  # its line stayed on the disk, and counts among those to keep
+            kept = [one for one in kept if one not in extra]
+            at = max(at, len(before) - len(kept))
         self._expect(self.world.switching > 0 or kept == before[at:], f"{op} keeps {kept} of {before}")
 
     # what must be true

@@ -159,7 +159,7 @@ def test_extract__trouble_that_passes__asked_again_and_facts_stored(memory, serv
     is_slow = first.delay_s > 0  # the short limit may also end the next try on a busy machine
     opened = memory(max_retries=4 if is_slow else 1, timeout_s=0.3 if is_slow else 5.0)
     assert opened.extract(turn("a", "b")).failures == ()
-    assert len(server.requests) == 2 or is_slow
+    assert 2 <= len(server.requests) <= (5 if is_slow else 2)
     assert len(contents(opened)) == 2
 
 
