@@ -129,7 +129,7 @@ class Heard:
 
     @cached_property
     def plain(self) -> str:
-        is_clients = self.message.role == "system" and not self.message.tool  # a hook's context comes with the brief
+        is_clients = self.message.role == "system" and not self.message.tool  # a hook's context holds the brief
         text = recalled.strip(self.message.text) if is_clients else self.message.text
         return plain_of(text, self.message.role == "tool")
 

@@ -87,28 +87,22 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None, ch
     def rank(fact: Fact) -> tuple[bool, bool, float]:
         return fact.category != Category.CORRECTION, duplicate_key(fact.content) not in first, -fact.confidence
 
+    room, spare = _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE), int(SHARE * (max_chars or 0))
+    fit, others = list[Fact](), list[Fact]()
     newest_first = list(stored)[::-1]
-    ordered = sorted(newest_first, key=rank)
-    fit = _fitting(ordered, _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE))
-    left = [fact for fact in ordered if fact not in fit]
-    facts = [*fit, *_fitting(left, int(SHARE * (max_chars or 0)))]
-    lines = services.gate.outgoing_all(prompt.stated(facts), surface=Surface.FACT) if facts else []
-    keyed = [(duplicate_key(f.content), _KIND.sub("- ", line)) for f, line in zip(facts, lines, strict=True) if line]
-    shown = len([line for line in lines[: len(fit)] if line])
-    return Known(lines=dict(keyed[:shown]), others=dict(keyed[shown:]), more=len(stored) - len(fit))
-
-
-def _fitting(facts: Iterable[Fact], room: int) -> list[Fact]:
-    """Those of ``facts`` whose lines fit into ``room`` characters. A long one is left out, not those after it."""
-    from holdfast_app.facts import prompt
-
-    fit: list[Fact] = []
-    for fact in facts:
+    for fact in sorted(newest_first, key=rank):
         size = len(_KIND.sub("- ", prompt.fact_line(fact))) + 1
         if size <= room:
             room -= size
             fit.append(fact)
-    return fit
+        elif size <= spare:
+            spare -= size
+            others.append(fact)
+    facts = [*fit, *others]
+    lines = services.gate.outgoing_all(prompt.stated(facts), surface=Surface.FACT) if facts else []
+    keyed = [(duplicate_key(f.content), _KIND.sub("- ", line)) for f, line in zip(facts, lines, strict=True) if line]
+    shown = len([line for line in lines[: len(fit)] if line])
+    return Known(lines=dict(keyed[:shown]), others=dict(keyed[shown:]), more=len(stored) - len(fit))
 
 
 #: A decision's beginning, up to its reason.

@@ -34,7 +34,8 @@ _AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
 
 
 def merge(base: str, ours: str, theirs: str, name: str) -> str:
-    """The merged text of the file ``name``, whose end decides the kind, from two sides without :func:`damage`."""
+    """The merged text of the file ``name``, whose extension decides the kind. :func:`damage` has found neither side
+    damaged."""
     if damage("", base, name):
         base = ""  # both sides have been repaired since, so both are kept
     if ours == theirs or theirs == base:

@@ -42,7 +42,6 @@ SESSION_ACTIONS: Final = (
 #: English words in -ed that are not a past tense.
 NOT_PAST: Final = "need|feed|seed|speed|exceed|proceed|succeed|embed|bleed|breed|heed|weed|indeed|shed|agreed|based"
 
-
 #: Folders on one machine. Infrastructure such as /etc, /srv, /opt, /usr and /var/lib or /var/log is not among them.
 #: Each needs a path below it: "/tmp is a tmpfs" does not name a user's file.
 UNIX_FOLDERS: Final = (
@@ -52,7 +51,6 @@ UNIX_FOLDERS: Final = (
 WINDOWS_FOLDERS: Final = (
     r"users|documents and settings|temp|tmp|windows[\\/]+temp|dev|work|workspaces?|projects?|repos?|src|source|code|git"
 )
-
 
 #: Words for the present hour.
 NOW: Final = (
