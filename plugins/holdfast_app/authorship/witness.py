@@ -46,6 +46,9 @@ _UNSAID: Final = 4.0
 _LASTING: Final = 0.15
 #: Share that the user said of what is theirs, whoever said as much.
 _OF_USER_ALONE: Final = 0.8
+#: Least share of the shorter sentence's stems, and the fewest, that make one of two a rewording of the other.
+_REWORDED: Final = 0.6
+_FEWEST_STEMS: Final = 3
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
@@ -68,6 +71,12 @@ class Witness:
         self._journals = _Journals(services.state, said, services.recordings)
         self._sources: dict[tuple[str, bool], Message | None] = {}
         self._weights: dict[str, weighing.Weight] = {}
+        self._suspected: list[frozenset[str]] = []
+
+    def suspect(self, texts: Iterable[str]) -> bool:
+        """From here on, a rewording of one of ``texts``, found to be planted, is hostile, too. False without any."""
+        self._suspected += (stems for text in texts for stems in _rewordable(text))
+        return bool(self._suspected)
 
     def is_hostile(self, text: str, *, is_rule: bool = False, is_users: bool = False) -> bool:
         """Whether ``text``, or a sentence of it, instructs an agent or is a stranger's (for a rule, any tool's), and is
@@ -77,6 +86,8 @@ class Witness:
         others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
         if not others:
             return False
+        if self._rewords(text):
+            return True
         weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
             any(self._stranger(form, is_rule=is_rule) for form in others)
@@ -114,6 +125,19 @@ class Witness:
                 line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
         return "\n".join(lines)
+
+    def _rewords(self, text: str) -> bool:
+        """Whether a sentence of ``text`` has most stems of something planted, or the other way round, and the user did
+        not say as much."""
+        known = [*self._suspected, *(stems for m in self._recalled.messages for stems in _rewordable(m.text))]
+        found = known and [
+            stems
+            for stems in _rewordable(text)
+            for other in known
+            if len(stems & other) >= max(_REWORDED * min(len(stems), len(other)), _FEWEST_STEMS)
+            and max(len(stems), len(other)) <= 2 * min(len(stems), len(other)) + 1
+        ]
+        return bool(found) and self._weight(text).by_user < _OF_USER_ALONE
 
     def _weight(self, text: str) -> weighing.Weight:
         if text not in self._weights:
@@ -213,6 +237,12 @@ def _forms(text: str) -> list[str]:
     label, _, rest = text.partition(": ")
     is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
     return [text, rest] if is_label and rest.strip() else [text]
+
+
+def _rewordable(text: str) -> list[frozenset[str]]:
+    """The stems of each sentence of ``text`` that has enough of them to be recognised."""
+    found = (strangers.Sentence(one, is_rule=False).stems for one in strangers.sentences(text))
+    return [stems for stems in found if len(stems) >= _FEWEST_STEMS]
 
 
 def _directing(text: str) -> list[str]:
@@ -331,12 +361,21 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
 def attributed(
     services: Services, payload: Payload, summary: str, said: Iterable[Message]
 ) -> tuple[Payload, str, list[str]]:
-    """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known. Such curated
-    lines and stated rules become facts of the note."""
+    """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known, and so is a
+    rewording of it. Such curated lines and stated rules become facts of the note."""
+    witness = Witness(services, [Turn(messages=tuple(said))])
+    changed, withheld, marked = _attributed(payload, witness)
+    if witness.suspect((*withheld, *marked)):
+        changed, withheld, _ = _attributed(payload, witness)
+    warnings = [f"A line was not put into lasting memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
+    return changed, witness.marked(summary), warnings
+
+
+def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str], list[str]]:
+    """The same for a payload: what became of it, the curated lines and rules withheld, and the other texts marked."""
     from holdfast.flush import contract  # a brief uses this module and needs no payload
     from holdfast.models import CuratedDecision
 
-    witness = Witness(services, [Turn(messages=tuple(said))])
     withheld = [
         rule
         for rule in payload.rules or ()
@@ -375,8 +414,7 @@ def attributed(
     if changed:
         strings = contract.strings_of(payload)
         payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
-    warnings = [f"A line was not put into lasting memory and is in the note: {REASON}. {NEXT_STEP}" for _ in withheld]
-    return payload, witness.marked(summary), warnings
+    return payload, withheld, list(changed)
 
 
 def _curated(
