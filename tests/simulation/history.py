@@ -23,7 +23,7 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, Message
 from holdfast.plugin import discovery
-from holdfast_app.authorship import witness
+from holdfast_app.authorship import sessions
 from holdfast_app.base import Plugins
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
@@ -671,7 +671,7 @@ class History:
 
 
 def _opened(world: World) -> Holdfast:
-    witness._messages.cache_clear()
+    sessions._messages.cache_clear()
     return Holdfast.open(ROOT, config=CONFIG, clock=world.now)
 
 

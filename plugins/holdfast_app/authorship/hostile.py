@@ -169,7 +169,7 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis; a
     shortened text by its parts. A client's blocks in the user's message, and what the user quotes, are not the user's
     words."""
-    from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
+    from holdfast_app.authorship.ownwords import spoken
 
     missing = set(filter(None, map(_words, _JOINTS.split(text))))
     if not missing:
@@ -177,7 +177,7 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     for said in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
         whole = _words(said)
         if held := {part for part in missing if part in whole}:
-            own = _words("\n".join(own_lines(without_reported(own_words(said)))))
+            own = _words(spoken(said))
             missing -= {part for part in held if part in own}
         if not missing:
             return True

@@ -5,6 +5,7 @@ Applied when a message is judged, not when it is journalled, so the journal keep
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from holdfast.text.lazy import Lazy
@@ -112,13 +113,27 @@ _LOGGED: Final = Lazy(
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
 
+_SPEAKS: Final = (
+    r"\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
+    r"|schrieb|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse)\b"
+)
 #: Several sentences in quotation marks after a word for speaking: someone else's.
 _REPORTED: Final = Lazy(
-    r"(\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
-    r"|dice|dit|diz)\b[^\"“„«\n]{0,40})"
+    rf"({_SPEAKS}[^\"“„«\n]{{0,40}})"
     r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]{1,2000}\"|“[^”\n]{1,2000}[.!?] [^”\n]{1,2000}”"
     r"|„[^“”\n]{1,2000}[.!?] [^“”\n]{1,2000}[“”])",
     re.IGNORECASE,
+)
+#: The same without quotation marks: what follows a request to translate, explain or sum up, a question about what
+#: someone sent, or the paragraph below a line that says who speaks.
+_BELOW: Final = Lazy(
+    r"(^[^\n.!?]{0,80}(?:\b(?:translate|explain|summari[sz]e|sum up|proofread|what (?:does|do) [^\n.!?:]{1,30} mean"
+    r"|übersetz\w*|erklär\w*|fasse|traduce\w*|explica\w*|resum[ea]\w*|tradui[st]\w*|expliqu\w*|résume\w*|traduz\w*"
+    r"|перев[её]\w+|объясн\w+)\b|翻[译譯訳]|번역)[^\n.!?:：]{0,80}[:：])(?=\s*\S).*\Z"
+    rf"|(^[^\n]{{0,120}}(?:(?<!\bi )(?<!\bwe )(?<!\bich )(?<!\bwir )(?<!\bje )(?:{_SPEAKS}|\bsent\b)"
+    r"|\b(?:got|received) (?:this|an?|the)\b)[^\n]{0,80}[:?])"
+    r"(?:(?<=\?)[ \t]*\n.*\Z|(?<=:)[ \t]*\n\s*(?:[^\n]+(?:\n|\Z))+)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 
 
@@ -205,9 +220,16 @@ def outside(text: str) -> Iterator[str]:
         yield text[start:]
 
 
+@lru_cache(1_000)  # a user's message is compared with each sentence that an agent states
+def spoken(text: str) -> str:
+    """The lines of a message in which the user speaks: without what clients add, and without what others said."""
+    return "\n".join(own_lines(without_reported(own_words(text))))
+
+
 def without_reported(text: str) -> str:
     """``text`` without the sentences of others that it quotes."""
-    return _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
+    text = _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
+    return _BELOW.sub(r"\1\2…\n", text)
 
 
 def before_mail(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast_app.authorship import hostile, strangers
-from holdfast_app.authorship.ownwords import own_lines, own_words, without_reported
+from holdfast_app.authorship.ownwords import spoken
 from holdfast_app.sentences import linear
 
 #: Weights of the shares, chosen by hand on invented attacks and on answers of public sessions.
@@ -84,4 +84,4 @@ def _planted(text: str) -> float:
 @lru_cache(5_000)  # messages
 def own_text(text: str) -> str:
     """The user's own words in a message, as they are compared."""
-    return strangers.plain_of("\n".join(own_lines(without_reported(own_words(text)))), is_result=False)
+    return strangers.plain_of(spoken(text), is_result=False)

@@ -6,34 +6,27 @@ only in the agent's. This machine's journals are the evidence.
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
-from holdfast.fs import records
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
 from holdfast_app.authorship import hostile, strangers, weighing
+from holdfast_app.authorship.sessions import Journals
 from holdfast_app.base import Services
-from holdfast_app.journal.journal import opened
-from holdfast_app.message_formats.leaves import MAX_RESULT_CHARS
-from holdfast_app.records import journals, lastbrief
+from holdfast_app.records import lastbrief
 from holdfast_app.records.ownlines import is_filler
 from holdfast_app.sentences import lasting
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload
 
-#: Limits for the searched journals, newest first. Short sessions must not hide a long one.
-_JOURNALS: Final = 300
-_BYTES: Final = 16_000_000
+#: Limits.
 _MOST_SENTENCES: Final = 2_000
 _MOST_PARTS: Final = 40  # sentences of a text
 _MOST_LABEL: Final = 3  # words
@@ -51,13 +44,6 @@ _REWORDED: Final = 0.6
 _FEWEST_STEMS: Final = 3
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
-_AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
-_RESULT: Final = re.compile(rb'"(?:tool_result|function_call_output)"')
-_SIDE: Final = b'"isSidechain":true'
-_CALL: Final = re.compile(rb'"id": ?"([^"]{1,80})", ?"name": ?"([^"]{1,80})", ?("input": ?\{[^\n]{0,2000})')
-_CALLED: Final = re.compile(rb'"tool_use_id": ?"([^"]{1,80})"')
-_MESSAGE: Final = records.beginning("message")
-_ID: Final = re.compile(rb'"id":"([^"]*)"')
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
 NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
@@ -68,7 +54,7 @@ class Witness:
     def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
         self._services = services
         self.said = said
-        self._journals = _Journals(services.state, said, services.recordings)
+        self._journals = Journals(services.state, said, services.recordings)
         self._sources: dict[tuple[str, bool], Message | None] = {}
         self._weights: dict[str, weighing.Weight] = {}
         self._suspected: list[frozenset[str]] = []
@@ -177,8 +163,9 @@ class Witness:
 
     @cached_property
     def _recalled(self) -> Turn:
-        """The handoff's marked passages, as results of their tools, because each brief shows them to an agent. For a
-        store on a server, those of the brief that this machine read last, so nothing is requested."""
+        """The marked passages of the handoff, because each brief shows them to an agent, and of this machine's last
+        flushes, as results of their tools. For a store on a server, those of the brief that this machine read last, so
+        nothing is requested."""
         text = ""
         with suppress(OSError, HoldfastError):
             if self._services.is_remote:
@@ -188,39 +175,15 @@ class Witness:
                 text = handoff.text
         made = (
             Message(role="tool", text=found, at=_FIRST, id="", tool=source.removeprefix("a result of "))
-            for source, found in dict.fromkeys(hostile.quoted(text))
+            for source, found in dict.fromkeys((*hostile.quoted(text), *self._journals.quoted))
         )
         return Turn(messages=tuple(made))
-
-
-class _Journals:
-    """The newest journals, read on demand, without the messages of ``said``, and the long results of the client's
-    ``recordings``, which a journal cuts."""
-
-    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Iterable[str] = ()) -> None:
-        self._state, self._recordings = state, recordings
-        self._said = {message.id.encode() for turn in said for message in turn.messages}
-        self._found: dict[tuple[bytes, ...], list[Turn]] = {}
-        self._messages: dict[tuple[int, int], Message] = {}
-
-    @cached_property
-    def read(self) -> list[tuple[bytes, bytes]]:
-        results = _recorded(self._recordings)
-        return [*_newest(self._state), *((data.lower(), data) for data in results)]
-
-    def holding(self, text: str) -> list[Turn]:
-        """The messages with the longest words of ``text``. Only lines with these words are parsed."""
-        keys = tuple(word.encode() for word in strangers.longest(text))
-        if keys not in self._found:
-            parts = (_holding(*one, keys, self._said, self._messages) for one in self.read if keys)
-            self._found[keys] = [Turn(messages=found) for found in parts if found]
-        return self._found[keys]
 
 
 def repeating(state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
-    journals, left, found = _Journals(state), _MOST_SENTENCES, set[str]()
+    journals, left, found = Journals(state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (hostile.body_of(line) for line in text.split("\n"))
         forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
@@ -248,106 +211,6 @@ def _rewordable(text: str) -> list[frozenset[str]]:
 def _directing(text: str) -> list[str]:
     """The sentences of ``text`` that may direct their reader or have a label."""
     return [one for one in strangers.sentences(text) if strangers.directs(one) or len(_forms(one)) > 1]
-
-
-def _newest(state: str) -> list[tuple[bytes, bytes]]:
-    """The message lines of the newest journals, in lower case and as they are, oldest first; unreadable ones are
-    skipped."""
-    found: list[tuple[bytes, bytes]] = []
-    left = _BYTES
-    for path in reversed(journals.by_age(state)[-_JOURNALS:]):
-        with suppress(OSError, HoldfastError):
-            status = os.stat(path) if os.path.exists(path) else None  # another process has just packed it
-            left -= status.st_size if status else 0
-            if left < 0:
-                break
-            found.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
-    return found[::-1]
-
-
-@lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
-def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, bytes]:
-    """Raises: OSError; HoldfastError, for one from elsewhere, too."""
-    with opened(path) as file:
-        begins = records.decode(file.readline().rstrip(b"\n")) or {}
-        is_intact = begins.get("kind") == "session"
-        data = b"".join(line for line in file if line.startswith(_MESSAGE)) if is_intact else b""
-    return data.lower(), data
-
-
-def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
-    """Rows of clients' recordings that a journal cuts, or has not: long results, and those of sub-agents. Each follows
-    its tool's name."""
-    left = _BYTES
-    for path in paths:
-        folder = os.path.join(path.rpartition(".")[0], "subagents")
-        names: list[str] = []
-        with suppress(OSError):
-            names = sorted(os.listdir(folder))
-        for name in (path, *(os.path.join(folder, one) for one in names if one.endswith(".jsonl"))):
-            calls: dict[bytes, list[bytes]] = {}
-            rows = []
-            with suppress(OSError), open(name, "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - left))
-                left = max(0, left - size)
-                for row in file:
-                    for call, *told in _CALL.findall(row):
-                        calls[call] = told
-                    if (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row) and _RESULT.search(row):
-                        called = _CALLED.search(row)
-                        tool, given = calls.get(called[1] if called else b"", [b"", b""])
-                        is_fetched = strangers.FETCHES.search(given.decode("utf-8", "replace"))
-                        if not strangers.is_own(tool.decode()):
-                            rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
-            yield b"".join(rows)
-
-
-def _holding(
-    lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
-) -> list[Message]:
-    """The messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
-    ``known`` are those read before, by journal and offset."""
-    found = []
-    for start, end in _lines(lower, keys):
-        named = _ID.search(data, start, end)
-        if not named or named[1] not in said:
-            place = (id(data), start)
-            if place not in known:
-                line = data[start:end]
-                record, at = records.decode(line), _AT.search(line)
-                with suppress(KeyError, TypeError, ValueError):
-                    if record is not None:
-                        known[place] = message(record)
-                    elif at:
-                        tool, _, text = line.decode("utf-8", "replace").partition("\t")
-                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="", tool=tool)
-            if place in known:
-                found.append(known[place])
-    return found
-
-
-def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Where the whole lines with all ``keys`` begin and end."""
-    at = lower.find(keys[0]) if keys else -1
-    while at >= 0:
-        start, end = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at)
-        if end < 0:
-            return
-        if all(lower.find(key, start, end) >= 0 for key in keys[1:]):
-            yield start, end
-        at = lower.find(keys[0], end)
-
-
-def message(record: Mapping[str, object]) -> Message:
-    """A journal's message. Raises: KeyError, ValueError for a damaged record."""
-    return Message(
-        role=str(record["role"]),
-        text=str(record["text"]),
-        at=moment(str(record["at"])),
-        id=str(record["id"]),
-        tool=str(record.get("tool", "")),
-    )
 
 
 def check(services: Services, strings: Iterable[str], name: str) -> None:

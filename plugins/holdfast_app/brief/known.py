@@ -15,8 +15,8 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import one_line
 from holdfast.text.stored import duplicate_key
 from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.authorship.sessions import message
 from holdfast_app.authorship.sources import plain, short_id
-from holdfast_app.authorship.witness import message
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal.journal import Journal
