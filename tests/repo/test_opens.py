@@ -32,7 +32,7 @@ ELSEWHERE = {
     "plugins/holdfast_redaction/rules/loader.py": "a rules file that the user names",
     "plugins/holdfast_redaction/rules/table.py": "installed rules",
     "plugins/holdfast_app/settings/project.py": "the project's settings",
-    "plugins/holdfast_app/authorship/witness.py": "a client's recording",
+    "plugins/holdfast_app/authorship/sessions.py": "a client's recording",
     "plugins/holdfast_app/history/sessions.py": "a client's recording",
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
     "plugins/holdfast_app/sentences/linear.py": "installed weights",
