@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -108,9 +109,14 @@ def bare(text: str) -> str:
 class _Group:
     """A sentence's places, with the hit that shows it."""
 
-    def __init__(self, hit: SearchHit, key: str, share: float, at: int) -> None:
-        self.hit, self.key, self.share, self.at = hit, key, share, at
-        self.others: list[SearchHit] = []
+    def __init__(self, hit: SearchHit, content: str, at: int, is_of_kind: bool) -> None:
+        self.hit, self.at, self.key, self.others = hit, at, same_key(bare(hit.text)), list[SearchHit]()
+        self._share = partial(words.share, content, self.key) if content else partial(float, is_of_kind)
+
+    @cached_property
+    def share(self) -> float:
+        """The share of the question's words in its first hit."""
+        return self._share()
 
     @property
     def holds(self) -> bool:
@@ -127,16 +133,14 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
     """At most ``limit`` of ``hits``, each sentence once. The first ``found_by_kind`` were found by their kind."""
     groups: list[_Group] = []
     for at, hit in enumerate(hits):
-        key = same_key(bare(hit.text))
-        share = words.share(wanted.content, key) if wanted.content else float(at < found_by_kind)
-        new = _Group(hit, key, share, at)
+        new = _Group(hit, wanted.content, at, at < found_by_kind)
         for old in groups:
             if _repeats(new, old):
                 old.others.append(hit)
                 # A statement that holds is shown, else the turn.
                 if not old.holds and (new.holds or hit.kind == records.TURN != old.hit.kind):
                     old.others.append(old.hit)
-                    old.hit, old.key = hit, key
+                    old.hit, old.key = hit, new.key
                 break
         else:
             groups.append(new)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -85,10 +86,10 @@ def moment(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tuple[Span | None, str]:
+def narrowed(question: str, now: datetime, latest: Callable[[], datetime] | None = None) -> tuple[Span | None, str]:
     """The days that ``question`` names, seen from ``now``, and its other words. Several dates are one span.
 
-    None without a past day. A month without a year is the latest that had started at ``latest`` (``now``). A month or
+    None without a past day. A month without a year is the latest that had started at ``latest()`` (``now``). A month or
     weekday alone ("May I push?"), and a day to come, are words.
     """
     text = _GERMAN_WORD.sub(lambda word: _GERMAN[word[0].lower()], question)
@@ -96,7 +97,7 @@ def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tu
     found, rest, at = [], [], 0
     for match in _DATE.finditer(text):
         try:
-            span = _span(match, now, latest or now)
+            span = _span(match, now, latest or (lambda: now))
         except (ValueError, OverflowError):
             continue
         if span is None or span.start >= tomorrow:
@@ -113,17 +114,18 @@ def narrowed(question: str, now: datetime, latest: datetime | None = None) -> tu
     return Span(min(found).start, max(span.end for span in found)), " ".join([*rest, text[at:]]).strip()
 
 
-def _span(match: re.Match[str], now: datetime, latest: datetime) -> Span | None:
+def _span(match: re.Match[str], now: datetime, latest: Callable[[], datetime]) -> Span | None:
     if match["iso"]:
         return _days(now, int(match["iso"]), int(match["iso_month"]), int(match["iso_day"] or 0))
     if match["month"]:
         month, day = _MONTH[match["month"].lower()], int(match["day"] or match["day2"] or 0)
         if not (day or match["year"] or match["lead"]):
             return None
-        started = (month, day or 1) <= (latest.month, latest.day)
+        newest = latest()
+        started = (month, day or 1) <= (newest.month, newest.day)
         if day and not (started or match["year"]):
             return None
-        return _days(now, int(match["year"] or 0) or (latest.year if started else latest.year - 1), month, day)
+        return _days(now, int(match["year"] or 0) or (newest.year if started else newest.year - 1), month, day)
     today = _start(now, now.year, now.month, now.day)
     if match["named"]:
         start = today - timedelta(days=match["named"].lower() != "today")

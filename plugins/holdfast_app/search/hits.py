@@ -120,18 +120,17 @@ def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) ->
     """The entries as hits without excerpts, each with its whole text, which is not masked yet."""
     rows = index.entries(db, [one.id for one in found])
     bodies = index.bodies(db, rows)
-    files = list({row.name for row in rows.values() if row.kind != records.TURN})
-    shown = dict(zip(files, memory.services.gate.outgoing_all(files, surface="daily"), strict=True))
+    sources = index.listed({one >> index.SOURCE for one in rows})
+    origins = db.execute(f"SELECT id, name, origin FROM source WHERE id IN ({sources})").fetchall()  # noqa: S608
+    files = {one: name for one, name, origin in origins if not origin}
+    names = {one: records.session_of(origin) for one, _, origin in origins if origin}
+    names |= zip(files, memory.services.gate.outgoing_all([*files.values()], surface="daily"), strict=True)
 
     hits = []
     for one, score in found:
-        row = rows[one]
-        if row.kind == records.TURN:
-            name = records.session_of(row.origin)
-            where = f"session {name}, turn {row.place}"
-        else:
-            name = shown[row.name]
-            where = f"{name}:{row.place}" if name else row.place
+        row, name = rows[one], names[one >> index.SOURCE]
+        line = f"{name}:{row.place}" if name else row.place
+        where = f"session {name}, turn {row.place}" if row.kind == records.TURN else line
         at = datetime.fromtimestamp(row.at, UTC).astimezone(memory.config.tz) if row.at else None
         hits.append(SearchHit(row.kind, name, row.place, where, at, row.role, round(score, 4), "", bodies[one]))
     return hits

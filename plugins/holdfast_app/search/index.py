@@ -101,11 +101,9 @@ def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
     folder = os.path.join(memory.services.state, private.DERIVED)
     most = MOST
     if os.path.isdir(folder):
-        try:
-            with private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
-                pass
-        except Unavailable:
-            most = _PART
+        most = _PART
+        with suppress(Unavailable), private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
+            most = MOST
     return _opened(memory, found, most)
 
 
@@ -183,7 +181,7 @@ def size(db: sqlite3.Connection) -> int:
 
 
 class Entry(NamedTuple):
-    """An indexed entry, with its source's name and origin."""
+    """An indexed entry."""
 
     id: int
     kind: str
@@ -195,17 +193,12 @@ class Entry(NamedTuple):
     rule: int
     dated: int
     speaker: str
-    name: str
-    origin: str
 
 
 def entries(db: sqlite3.Connection, ids: Iterable[int], where: str = "") -> dict[int, Entry]:
     """The existing ones of these entries, by id, under a condition of ours."""
-    rows = db.execute(
-        f"SELECT entry.*, source.name, origin FROM entry JOIN source ON source.id = entry.id >> {SOURCE} "  # noqa: S608
-        f"WHERE entry.id IN ({listed(ids)}) {f'AND ({where})' if where else ''}"
-    )
-    return {row[0]: Entry(*row) for row in rows}
+    rows = db.execute(f"SELECT * FROM entry WHERE id IN ({listed(ids)}) AND {where or 1}")  # noqa: S608
+    return {row[0]: Entry._make(row) for row in rows}
 
 
 def listed(ids: Iterable[int]) -> str:

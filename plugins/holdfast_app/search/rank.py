@@ -12,7 +12,6 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from heapq import nlargest
 from itertools import islice
 from operator import mul
 from typing import Final, NamedTuple
@@ -39,7 +38,7 @@ class Features(NamedTuple):
     answers: float  # BM25 of the turn before, when that asks something
     around: float  # mean BM25 of the second before and the second after
     reply: float  # BM25 of the answer to this user's turn
-    source: float  # best BM25 of the session or document
+    source: float  # BM25 of the session's or document's entry whose worst matching passage is the best
     topic: float  # share of the question's words in the session's or document's matches
     length: float  # logarithm of the length
     asks: float  # is a question itself
@@ -68,41 +67,42 @@ NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
 class Matches:
-    """Of the best matching entries the BM25 score of their best passage, as a share of the best one's. The matches of a
-    hundred thousand turns are scored and counted in SQLite, and few become Python objects."""
+    """Of the best matching entries the BM25 score of their best passage, as a share of the best one's, in the order of
+    their worst ones. SQLite scores and counts the matches of a hundred thousand turns; few become Python objects."""
 
     def __init__(self, db: sqlite3.Connection, question: str, where: str = "") -> None:
         self._db, self.asked = db, words.asked(question)
         self.advice, self.when = words.advice(question), words.WHEN.search(question) is not None
-        self._where = f"AND rowid >> {PASSAGE} IN (SELECT id FROM entry WHERE {where})" if where else ""  # noqa: S608
+        entry = f"SELECT 1 FROM entry WHERE id = text.rowid >> {PASSAGE} AND {where}"  # noqa: S608
+        self._where = f"AND EXISTS ({entry})" if where else ""
         rows = db.execute(
             "SELECT rowid, -bm25(text) AS score FROM text WHERE text MATCH ? "  # noqa: S608
             f"{self._where} ORDER BY score DESC LIMIT {_MATCHES}",
             (" OR ".join(map(words.quoted, self.asked)),),
         ).fetchall()
-        top = rows[0][1] if rows else 1.0
         self._best = {passage >> PASSAGE: passage for passage, _ in reversed(rows)}
-        self.score = {passage >> PASSAGE: score / top for passage, score in reversed(rows)}
+        self.score = {passage >> PASSAGE: score / rows[0][1] for passage, score in reversed(rows)}
 
-    def shares(self, ids: Iterable[int]) -> Callable[..., float]:
-        """A function from some of the entries ``ids``, or their sources, to the share of the question's words in the
-        entries' best passages, or in the sources, the rare words counting more."""
+    def shares(self, ids: Iterable[int]) -> tuple[Mapping[int, int], Callable[[int], float]]:
+        """Of the entries ``ids`` and their sources, which of the question's words are in the entry's best passage, or
+        in the source, as bits; and a function from such bits to their share, the rare words counting more."""
         passages = {self._best[one] for one in ids if one in self._best}
-        sources = {passage >> SOURCE + PASSAGE for passage in passages}
+        sources = listed({passage >> SOURCE + PASSAGE for passage in passages})
         read = (
-            f"SELECT count(*), group_concat(CASE WHEN rowid IN ({listed(passages)}) THEN rowid >> {PASSAGE} END), "  # noqa: S608
-            f"group_concat(DISTINCT CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({listed(sources)}) "
-            f"THEN rowid >> {SOURCE + PASSAGE} END) FROM text WHERE text MATCH ? {self._where}"
+            f"SELECT count(*), group_concat(CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({sources}) THEN rowid END) "  # noqa: S608
+            f"FROM text WHERE text MATCH ? {self._where}"
         )
         total, weights = size(self._db), []
-        held: dict[int, set[int]] = defaultdict(set)
+        held: dict[int, int] = defaultdict(int)
         for number, word in enumerate(self.asked):
-            count, of_entries, of_sources = self._db.execute(read, (words.quoted(word),)).fetchone()
+            count, found = self._db.execute(read, (words.quoted(word),)).fetchone()
             weights.append(math.log((total + 1) / (count + 0.5)))
-            for one in filter(None, f"{of_entries or ''},{of_sources or ''}".split(",")):
-                held[int(one)].add(number)
+            for passage in map(int, found.split(",") if found else ()):
+                held[passage >> SOURCE + PASSAGE] |= 1 << number
+                if passage in passages:
+                    held[passage >> PASSAGE] |= 1 << number
         whole = sum(weights) or 1.0
-        return lambda *given: sum(weights[n] for n in set().union(*(held.get(one, ()) for one in given))) / whole
+        return held, cache(lambda bits: sum(one for n, one in enumerate(weights) if bits >> n & 1) / whole)
 
 
 def rank(
@@ -123,42 +123,43 @@ def rank(
         return []
     found = []
     for row, values in candidates(db, matches, where, similar):
-        weights, near = _weights()[row.kind], similar.of.get(row.id, 0.0)
+        (weights, most), near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A speaker's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and
         # the hit next to it shows it.
         if (row.kind == records.TURN and row.role != "tool") or row.id in matches.score or near:
             score = sum(map(mul, weights, values)) + similar.weight * near
-            most = sum(weight for weight in weights if weight > 0) + similar.weight
-            found.append((-score / most, -row.at, row.place, row.id))
+            found.append((-score / (most + similar.weight), -row.at, row.place, row.id))
     return [Ranked(one, -worse) for worse, _, _, one in sorted(found)]
 
 
 @cache
-def _weights() -> dict[str, Features]:
-    """Of each kind the features' weights."""
+def _weights() -> dict[str, tuple[Features, float]]:
+    """Of each kind the features' weights, and the sum of the positive ones."""
     with open(os.path.join(os.path.dirname(__file__), "weights.json"), encoding="utf-8") as file:  # costs no import
         table = json.load(file)
     none = dict.fromkeys(Features._fields, 0.0)
-    return {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in KINDS}
+    of_kind = {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in KINDS}
+    return {kind: (weights, sum(one for one in weights if one > 0)) for kind, weights in of_kind.items()}
 
 
 def candidates(
     db: sqlite3.Connection, matches: Matches, where: str = "", similar: Similar = NOTHING_SIMILAR
 ) -> Iterator[tuple[Entry, Features]]:
     """The best matches and their neighbours, and the best rules for advice, with their features."""
-    best = nlargest(_CANDIDATES, matches.score, key=matches.score.__getitem__)
-    wanted = {one + offset for one in (*best, *islice(similar.of, _NEAREST)) for offset in range(-_AROUND, _AROUND + 1)}
+    best = sorted(matches.score, key=matches.score.__getitem__, reverse=True)
+    near = (*best[:_CANDIDATES], *islice(similar.of, _NEAREST))
+    wanted = {one + offset for one in near for offset in range(-_AROUND, _AROUND + 1)}
     if matches.advice:
-        rules = (one for (one,) in db.execute("SELECT id FROM entry WHERE rule") if one in matches.score)
-        wanted.update(nlargest(_CANDIDATES, rules, key=matches.score.__getitem__))
-    return _features(entries(db, wanted, where), matches, matches.shares(wanted))
+        rules = {one for (one,) in db.execute("SELECT id FROM entry WHERE rule")}
+        wanted.update([one for one in best if one in rules][:_CANDIDATES])
+    return _features(entries(db, wanted, where), matches, *matches.shares(wanted))
 
 
 def _features(
-    rows: Mapping[int, Entry], matches: Matches, share: Callable[..., float]
+    rows: Mapping[int, Entry], matches: Matches, held: Mapping[int, int], share: Callable[[int], float]
 ) -> Iterator[tuple[Entry, Features]]:
-    own = matches.score.get
-    best = {one >> SOURCE: score for one, score in matches.score.items()}  # the best is the last
+    own, bits = matches.score.get, held.get
+    best = {one >> SOURCE: score for one, score in matches.score.items()}
     roles = Counter(source for source, _ in {(one >> SOURCE, row.role) for one, row in rows.items()})
     user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
     other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
@@ -173,16 +174,16 @@ def _features(
         if row.kind != records.TURN or roles[source] > 1:
             previous, following = own(one - 1, 0.0), own(one + 1, 0.0)
             near = (
-                fading * share(one - 1, one, one + 1),
+                fading * share(bits(one - 1, 0) | bits(one, 0) | bits(one + 1, 0)),
                 fading * previous if previous and one - 1 in rows and rows[one - 1].asks else 0.0,
                 fading * (own(one - 2, 0.0) + own(one + 2, 0.0)) / 2,
                 lectures * following if row.role == "user" else 0.0,
                 best.get(source, 0.0),
-                share(source),
+                share(bits(source, 0)),
             )
         features = (
             here,
-            share(one),
+            share(bits(one, 0)),
             *near,
             fading * math.log1p(length) / 7,
             fading * row.asks,

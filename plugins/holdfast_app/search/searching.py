@@ -63,8 +63,11 @@ def search(
 
     def found(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
-        newest = datetime.fromtimestamp(open_index.db.execute("SELECT max(at) FROM entry").fetchone()[0] or 0.0, UTC)
-        latest = min(now, newest.astimezone(now.tzinfo))
+
+        def latest() -> datetime:
+            (newest,) = open_index.db.execute("SELECT max(at) FROM entry").fetchone()
+            return min(now, datetime.fromtimestamp(newest or 0.0, UTC).astimezone(now.tzinfo))
+
         span, rest = (None, asked) if first or end else dates.narrowed(asked, now, latest)
         hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
         outside = span is not None and not hits

@@ -142,20 +142,19 @@ def stems(text: str) -> set[str]:
 
 def pattern(question: str) -> re.Pattern[str]:
     """Matches each of the question's words in content."""
-    return re.compile("|".join(one.pattern for one in _patterns(question)) or "(?!)", re.IGNORECASE)
+    return re.compile("|".join(_patterns(question)) or "(?!)", re.IGNORECASE)
 
 
 def share(question: str, text: str) -> float:
     """The share of the question's words that ``text`` has, 0 without a word."""
-    found = [one.search(text) is not None for one in _patterns(question)]
+    found = [re.search(one, text, re.IGNORECASE) is not None for one in _patterns(question)]
     return sum(found) / max(1, len(found))
 
 
 @functools.lru_cache(8)  # asked about each hit
-def _patterns(question: str) -> list[re.Pattern[str]]:
+def _patterns(question: str) -> list[str]:
     """For each word of the question an expression for its forms, by their first letters."""
-    found = ("|".join(map(_matching, _forms().get(word, [word]))) for word in asked(question))
-    return [re.compile(one, re.IGNORECASE) for one in dict.fromkeys(found)]
+    return list(dict.fromkeys("|".join(map(_matching, _forms().get(word, [word]))) for word in asked(question)))
 
 
 def _matching(form: str) -> str:
