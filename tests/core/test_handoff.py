@@ -51,6 +51,8 @@ def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from
     assert "older work, from the journals" in receipt.warnings[-1]
     [oldest] = [work for work in memory.work.list(everything=True) if work.session == "s0"]
     assert (oldest.is_open, oldest.objective) == (True, "Objective 0")
+    memory.session("done").flush(payload(work_open=False, handoff=None))
+    assert len(memory.work.list()) == 10, "closed work takes no open work's place"
     session = memory.session("s0")
     assert session.flush().repeated
     session.add("user", "go on")

@@ -197,7 +197,7 @@ def put(
     shortened, like closed markers, and beyond :data:`MAX_OPEN` left out. Of the others' rules those that are
     ``standing`` after the ones of ``new``, and those ``said`` in its flush, stay."""
     found = [new]
-    number, left = 1, MAX_RULES - len(new.rules)
+    number, left = int(new.is_open), MAX_RULES - len(new.rules)
     for work in (w for w in entries if w.session != new.session):
         kept = standing(work.rules, (*said, *new.rules))[-left:] if left > 0 else ()
         left -= len(kept)
