@@ -196,10 +196,10 @@ def make(attempt: Attempt) -> Plan | None:
         plan = None  # a power cut took back the flush that these messages were in
     if plan is not None:  # the note's heading has the reason, so it stays the same, too
         attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
-        later = refused_payloads.others(marker, attempt.stated)
-        attempt.settled -= {
-            one.digest for one in later if refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
-        }
+        for one in refused_payloads.others(marker, attempt.stated):
+            beyond = refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
+            if not {*beyond} <= {*plan.before} or (beyond and moment(one.at) > plan.at):
+                attempt.settled.discard(one.digest)  # stated since
         attempt.documents.is_later, attempt.documents.given_up = True, plan.instead
         return plan
     if attempt.given is None and not (attempt.messages or session.messages):

@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 NOT_KEPT = "Not kept"
 
 
-def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> str:
-    """Record in the marker that a flush could not begin, and its payload; returns the message. Raises: Unavailable."""
+def not_begun(state: str, marker: Marker, stated: Iterable[Stated], error: HoldfastError, root: str) -> None:
+    """Record in the marker that a flush could not begin, and its payload. Raises: Unavailable."""
     marker = evolve(marker, stated=joined(marker.stated, *stated))
     message = f"The flush could not begin: {paths.rewrite(error.message, root)} Context is kept."
     safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
-    return message
 
 
 def form(payload: Payload) -> dict[str, Any]:

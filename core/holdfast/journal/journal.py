@@ -323,9 +323,7 @@ def _whole_length(file: BinaryIO, size: int) -> int:
     if file.read(1) == b"\n":
         start = _line_start(file, size - 1)
         file.seek(start)
-        if decode(file.read(size - 1 - start)) is not None:
-            return size
-        return start
+        return size if decode(file.read(size - 1 - start)) is not None else start
     return _line_start(file, size)
 
 

@@ -122,12 +122,23 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False,
             _write(state, marker, flush=flush, copy=copy)
     except Unavailable:
         with suppress(Unavailable):
-            emergency_log.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
+            emergency_log.add(state, file_stem(marker.session), marker.at, stated=not _holds_all(state, marker))
         raise
     with suppress(Unavailable):  # a marker exists, so the note and space for the next one can wait
         emergency_log.clear(state, file_stem(marker.session))
         emergency_log.make(state)
     return marker
+
+
+def _holds_all(state: str, marker: Marker) -> bool:
+    """Whether an earlier marker holds these payloads, too, and outlives a power cut."""
+    path = path_of(state, marker.session)
+    with suppress(Unavailable):
+        there = _parsed(private.read(path) or b"")
+        if there is not None and {one.digest for one in marker.stated} <= {one.digest for one in there.stated}:
+            durable.sync(path)
+            return True
+    return not marker.stated
 
 
 def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True) -> None:
