@@ -123,17 +123,6 @@ def test_flush__other_sessions_wrote_the_handoff_and_shortened_the_entry__is_flu
     assert "first" in found[0].message
 
 
-@pytest.mark.parametrize("ends", [True, False], ids=["closed", "reopened"])
-def test_flush__its_work_was_closed_or_reopened_by_command_since__stays_so(opened, payload, ends):
-    session = opened().session("s")
-    session.flush(payload() if ends else payload(work_open=False, handoff=None))
-    (opened().work.close if ends else opened().work.reopen)("s", "decided by a person")
-    receipt = session.flush()
-    assert (receipt.repeated, receipt.warnings) == (True, ())
-    [work] = opened().work.list(everything=True)
-    assert work.is_open is not ends
-
-
 def test_flush__purged_since__what_was_purged_does_not_come_back(opened, payload, note, clock):
     memory = opened()
     session = memory.session("s")

@@ -139,18 +139,6 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     assert session.state is State.SAFE
 
 
-@pytest.mark.req("R085", "R093")
-def test_hand_over__everything_is_flushed_already__still_names_the_other_agent(opened, payload, note):
-    session = opened().session("s")
-    talk(session, "hello")
-    session.flush(payload())
-    session.hand_over("ezra")
-    assert opened().load().work[0].agent == "ezra"
-    assert note().count("<!-- holdfast:block id=") == 1
-    session.hand_over("allegro", payload())
-    assert opened().load().work[0].agent == "allegro"
-
-
 @pytest.mark.req("R071", "R184")
 @pytest.mark.parametrize("way", ["compact", "trim", "end", "switch_provider", "hand_over"])
 def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, project, way):

@@ -39,7 +39,15 @@ KINDS = {
     "add": 8, "flush": 2, "state": 6, "lack": 1, "compact": 2, "end": 2, "fact": 2, "forget": 1, "override": 1,
     "reopen": 1, "purge": 0.3,
 }  # fmt: skip
-MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2}
+MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2, "close": 1, "open": 1, "age": 0.2}
+#: Of a session's work, by command.
+DECIDES = ("close", "open")
+#: What a process may do instead, one after the other, because chance alone hardly does it.
+SCENES = (
+    ("flush", "end"), ("lack", "override", "flush"), ("lack", "state", "lack"),
+    ("add", "state", "close", "flush", "open", "flush"), ("add", "flush", "add", "compact", "add", "trim", "end"),
+    ("fact", "state", "forget", "update", "fact"), ("add", "state", "hand"),
+)  # fmt: skip
 DROPS = ("compact", "trim", "end")
 SAVES = ("flush", "state", "hand")
 FLUSHES = (*SAVES, "lack", "switch", *DROPS)
@@ -119,20 +127,33 @@ class History:
         self.lied = self.faulted = self.gone_on = False
         self.purged: list[Op] = []
         self.repeated: list[Op] = []
+        self.between = set[str]()  # sessions in which a payload was refused before the repeats
         self._again, self._once, self._later = again, once or again, Random(f"later {seed}")
         self._count = 10 * len(self.ops)
+        self._told: dict[str, tuple[str, ...]] = {}
         if not work:
             self._plan()
             lived_in = self.chance.random() < 0.7
-        if lived_in:
-            self.world.disk.restore(lived_in_disk())
+        self.is_full = not self.plain and seed % 128 == 12
+        if lived_in or self.is_full:
+            self.world.disk.restore(lived_in_disk(40) if self.is_full else lived_in_disk())
+        if lived_in and not self.plain and seed % 8 == 3:
+            self._open_to_others()
         cost = {"add": 12, "fact": 12, "forget": 12, "override": 8, "reopen": 1}
         changes = sum((cost.get(op.kind, 60) for op in self._all()), 5 if self.world.disk.find(ROOT).names else 45)
         way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
         at = at or self.chance.randrange(1, changes)
+        at = at if self.plain or seed % 8 != 6 else 1 + at % 40  # before a first flush is through
         at_sync = not work and self.chance.random() < 0.5
         self.world.break_at(at // 3 + 1 if at_sync else at, way, at_sync=at_sync)
         self.log.append(f"seed {seed}: {len(self.ops)} processes, {way} at {'sync' if at_sync else 'change'} {at}")
+
+    def _open_to_others(self) -> None:
+        """As a copy with another program leaves the private folder, or a pull its list for git."""
+        state = self.world.disk.find(f"{ROOT}/.holdfast/state")
+        for folder in (state, state.names["sessions"]):
+            folder.mode = folder.disk_mode = folder.mode | 0o55
+        state.names[".gitignore"].data[:] = state.names[".gitignore"].disk = b"!*\n"
 
     # what is done
 
@@ -147,6 +168,8 @@ class History:
                     pass
                 if self.seed % 8 == 1 and not (self.plain or self.lied):
                     self._edit()
+                if self.is_full and not self.lied:
+                    self._check_oldest()
             except Broken:
                 raise
             except Exception as error:
@@ -158,15 +181,18 @@ class History:
         shared = chance.random() < 0.7
         for number in range(processes):
             session = ("s" if shared else f"s{number}") + ("" if self.plain or self.seed % 4 else "/Ü")
-            self.ops.append([self._op(session) for _ in range(chance.randrange(2, 6 if processes == 1 else 4))])
+            kinds = [""] * chance.randrange(2, 6 if processes == 1 else 4)
+            if not self.plain and self._later.random() < 0.25:
+                kinds[:] = self._later.choice(SCENES)
+            self.ops.append([self._op(session, kind) for kind in kinds])
 
     def _new(self, letter: str) -> str:
         self._count += 1
         return f"{letter}{self._count}q"
 
-    def _op(self, session: str) -> Op:
+    def _op(self, session: str, kind: str) -> Op:
         kinds = KINDS if self.plain else KINDS | MORE
-        kind = self.chance.choices([*kinds], [*kinds.values()])[0]
+        kind = kind or self.chance.choices([*kinds], [*kinds.values()])[0]
         op = Op(kind, session)
         if kind == "add":
             op.token, op.size = self._new("m"), self.chance.choice((0, 0, 0, 700, 3000))
@@ -202,7 +228,6 @@ class History:
                 op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
             ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
-        self.lasted = world.lasting
         self.was_cut = not (world.kills or world.fault_at > 0) or chance.random() < 0.5
         world.mend()
         if self.was_cut:
@@ -242,22 +267,41 @@ class History:
             if op.kind == "reopen":
                 memory.close()
                 memory = _opened(self.world)
-            elif op.kind not in ("fact", "forget", "update", "purge"):
+            elif op.kind in ("add", "override", *FLUSHES):
                 session = memory.session(op.session)
                 let_go = session.override_reason if op.kind in DROPS and not self.world.switching else ""
-            op.answer = self._call(memory, session, op) or ""
+            if op.token.endswith("9q") and session and not self.plain:
+                with _opened(self.world) as other:  # another process goes on with the session that this one has open
+                    op.answer = self._call(other, other.session(op.session), op) or ""
+                memory.reread()
+            else:
+                op.answer = self._call(memory, session, op) or ""
             op.was = DONE
         except NothingToFlush:
             op.was, op.payload, op.answer = DONE, None, ""
         except HoldfastError as error:
             if self.world.is_over:
                 raise Dead from error
-            self._expect(not (let_go and isinstance(error, FlushRefused)), f"{op} is refused after an override")
+            if isinstance(error, FlushRefused):
+                self._expect(not let_go, f"{op} is refused after an override")
+                self._check_refused(memory, op, error)
             op.was, op.faulted = REFUSED, self.world.faulted
             op.answer = f"({type(error).__name__})"
             if not (op.faulted or self.world.lying or self._may_refuse(op, error)):
                 raise (Lost if isinstance(error, Corrupt) else Broken)(f"{op} failed: {error}") from error
+        is_saved = op.kind == "state" or (op.kind in SAVES and not self.world.hit)
+        if op.was == DONE and is_saved and self._is_alone and not (session.unmarked or op.session in self.between):
+            self._expect(session.state is State.SAFE, f"{op.session} is {session.state} after {op}", is_loss=False)
         return memory
+
+    def _check_refused(self, memory: Holdfast, op: Op, error: FlushRefused) -> None:
+        """The session is UNSAFE at once, for the reason that was told, and in no other state for other processes."""
+        self._expect("failed at the step" not in str(error), f"{op} failed: {error}", is_loss=False)
+        if self._is_alone and not self.world.lasting:
+            self._expect(memory.session(op.session).unsafe, f"{op} is refused, and not UNSAFE")
+        if self._is_alone and not self.world.faulted:
+            told = [one.target for one in memory.unsafe() if one.session == op.session and one.error in str(error)]
+            self._expect(told == [error.target], f"{op}: {error} {memory.unsafe()}", is_loss=False)
 
     def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
         told: list[str] = []
@@ -283,6 +327,8 @@ class History:
                 op.token = ""  # another process forgot it
         elif op.kind == "override" and session.unsafe:
             session.override("an operator said so")
+        elif op.kind in (*DECIDES, "age"):
+            return self._tend(memory, op)
         elif op.kind == "purge":
             op.warned = bool(memory.purge(session=op.session).left)
         if receipt is None:
@@ -294,7 +340,22 @@ class History:
         purges = any(one.kind == "purge" and one.was != WAITING for one in self._all())
         self._expect(not strange or purges or self.world.lying, f"{op} warns: {strange}", is_loss=False)
         op.warned = any("facts could not" in one for one in receipt.warnings)
+        before = self._told.get(receipt.flush_id, receipt.warnings) if self._is_alone else receipt.warnings
+        self._expect(not receipt.repeated or receipt.warnings == before, f"{op} repeats {receipt}", is_loss=False)
+        self._told[receipt.flush_id] = receipt.warnings
         return str(receipt.flush_id)
+
+    def _tend(self, memory: Holdfast, op: Op) -> str:
+        """Close or reopen the session's work, if it has any. Or remove what is old, which nothing is."""
+        if op.kind != "age":
+            with suppress(NotFound):
+                work = memory.work.close(op.session) if op.kind == "close" else memory.work.reopen(op.session)
+                self._expect(work.is_open is (op.kind == "open"), f"{op}: {work}")
+                return op.kind
+        elif self._is_alone:  # to a clock ahead, temporary files of others look old
+            gone = [one for one in memory.retention().removed if not one.name.endswith(".tmp")]
+            self._expect(not gone, f"nothing is old, and {gone} went")
+        return ""
 
     def _flush(self, session: Any, op: Op, tell: Callable[[str], None]) -> Any:
         if op.kind == "end":
@@ -364,7 +425,8 @@ class History:
         old = [fact for token, fact in found if token in changed and fact.confidence != 0.75]
         self._expect(not old or any(op.kind == "forget" for op in self._all()), f"changed, and as before: {old}")
         stated = {op.token: self._payload(op) for op in self._all() if op.token.startswith("d")}
-        reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")})
+        decided = {op.session for op in self._all() if op.kind in DECIDES and op.was != WAITING}
+        reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")}, decided)
         blocks_of = {name: reader.blocks.get(one["flush"]) for name, one in reader.work.items()}
         work = {name: reader.token(block[0]) for name, block in blocks_of.items() if block}
         self._expect("d0q" in work.values() or "d0q" not in notes, "the handoff lacks the work from before")
@@ -381,7 +443,7 @@ class History:
             if name not in purged:
                 self._check_session(session, found, in_notes)
                 self._check_messages(session, records, [op for op in self._all() if op.session == name])
-                self._check_last(session, work)
+                self._check_last(session, work, reader)
         blocks = re.findall(r"holdfast:block id=(\S+)", notes)
         edited = [block for block in blocks if "-" in block]  # as an override after an unfinished flush makes it
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
@@ -441,36 +503,45 @@ class History:
                     self._expect(known == stored, f"{name}.{field} is {known} for one that stays, not {stored}")
 
     def _check_private(self, memory: Holdfast) -> None:
-        """Others cannot open what is private, and only sessions that are UNSAFE have markers."""
-        for path in (f"{ROOT}/.holdfast/state", f"{ROOT}/home"):
-            with suppress(FileNotFoundError):
-                opened = [
-                    f"{one} {node.mode:o}" for one, node in below(path, self.world.disk.find(path)) if node.mode & 0o77
-                ]
-                self._expect(not opened, f"open to others: {opened}")
+        """Others cannot open what is private, git leaves it, and only sessions that are UNSAFE have markers."""
+        there = dict(below("", self.world.disk.find(ROOT)))
+        added = any(op.kind == "add" and op.was == DONE for op in self._all())
+        private = {path for path in there if path.startswith(("/home", "/.holdfast/state"))}
+        private -= set() if added else {"/.holdfast/state/sessions"}
+        opened = [f"{path} {there[path].mode:o}" for path in sorted(private) if there[path].mode & 0o77]
+        self._expect(not opened, f"open to others: {opened}")
+        ignored = [node.data for path, node in there.items() if path == "/.holdfast/state/.gitignore"]
+        self._expect("/.holdfast/state/owner" not in there or ignored == [b"*\n"], "git would take the private folder")
         marked = {marker.session for marker in memory.unsafe()}
         for name in {op.session for op in self._all()}:
-            is_unsafe = memory.session(name).state is State.UNSAFE
-            self._expect(
-                is_unsafe == bool(marked & {name, file_stem(name)}), f"{name} is unsafe: {is_unsafe}, not {marked}"
-            )
+            state = memory.session(name).state
+            noted = [path for path in there if path.startswith("/home") and path.endswith(f".{file_stem(name)}")]
+            may_stay = state is not State.SAFE or self.was_cut or self.faulted
+            self._expect(may_stay or not noted, f"{name} is SAFE, and a note stays: {noted}", is_loss=False)
+            is_marked = bool(marked & {name, file_stem(name)})
+            self._expect((state is State.UNSAFE) == is_marked, f"{name} is {state}, and marked are {marked}")
 
     def _documents(self, memory: Holdfast) -> dict[str, str]:
         found = {name: memory.store.read(name) for name in memory.store.names()}
         self._expect(None not in found.values(), f"listed and missing: {found}")
         return {name: document.text for name, document in found.items() if document}
 
-    def _check_last(self, session: Any, work: dict[str, str]) -> None:
+    def _check_last(self, session: Any, work: dict[str, str], reader: Reader) -> None:
         """What the next session goes on with is the last flush that was answered; an ended session stays so."""
-        mine = [op for op in self.ops[-1] if op.session == session.id and op.kind in (*FLUSHES, "add")]
-        if not mine or mine[-1].was != DONE or not (len(self.ops) == 1 or self.gone_on):
+        mine = [op for op in self.ops[-1] if op.session == session.id and op.kind in (*FLUSHES, *DECIDES, "add")]
+        if not mine or mine[-1].was != DONE or not self._is_alone:
             return
+        state = reader.work.get(session.id, {}).get("state", "closed")
+        self._expect(mine[-1].answer not in DECIDES or state.startswith(mine[-1].answer), f"{mine[-1]}: {state} work")
+        if mine[-1].kind == "hand" and mine[-1].answer and state == "open":
+            self._expect(reader.work[session.id].get("agent") == self._tag(mine[-1]), f"{mine[-1]}: no agent")
         self._expect(
             session.ended or not (mine[-1].kind == "end" and mine[-1].payload), f"{session.id} is open", is_loss=False
         )
         last = next(op for op in reversed(mine) if op.kind == "add" or op.payload or op is mine[0])
-        if last.was == DONE and last.payload and not (self.world.hit and self._overridden(session.id)):
-            told, is_open = work.get(session.id, ""), "handoff" in last.payload
+        is_old = last.kind == "lack" and session.id in self.between  # what was repeated came after it
+        if last.was == DONE and last.payload and not (is_old or (self.world.hit and self._overridden(session.id))):
+            told, is_open = work.get(session.id, ""), "handoff" in last.payload and session.id not in reader.decided
             self._expect(told == last.token or not (told or is_open), f"{last}: the handoff has {told}")
 
     def _check_messages(self, session: Any, records: list[dict[str, Any]], ops: list[Op]) -> None:
@@ -502,7 +573,7 @@ class History:
         a flush without a payload took it up, together with what was added. An override makes it another block, too."""
         mine = [o for o in self._all() if o.session == op.session and o.was != WAITING and o is not op]
         bare = any(o.kind in FLUSHES and not o.payload for o in mine) and any(o.kind == "add" for o in mine)
-        again = int(op.again or self._overridden(op.session)) + max(0, op.left - 1)
+        again = int(op.again) + int(self._overridden(op.session)) + max(0, op.left - 1)
         refused = [o for o in mine if o.payload and (o.was != DONE or o.left)]  # in between, or with its lines
         again += int(bool(refused) and (op in self.repeated or op.token in self._carried))
         return again + int(bare and (op.was != DONE or op.again))
@@ -528,16 +599,6 @@ class History:
             provider = self._tag(switches[-1])
             self._expect(session.provider == provider, f"{session.id} is {session.provider!r}'s, not {provider}'s")
         last = mine[-1] if mine and len(self.ops) == 1 else None
-        stays = not self.was_cut  # a power cut may bring a marker back, or take it
-        if (
-            last
-            and stays
-            and last.was == DONE
-            and (last.kind == "state" or (last.kind in SAVES and not self.world.hit))
-        ):
-            self._expect(session.state is State.SAFE, f"{session.id} is {session.state} after {last}", is_loss=False)
-        if last and stays and last.answer == "(FlushRefused)" and last.was == REFUSED and not self.lasted:
-            self._expect(session.state is State.UNSAFE, f"{session.id} is {session.state} after {last}")
         if last and last.kind == "add" and last.was == DONE:
             self._expect(session.state is not State.SAFE, f"{session.id} is SAFE after {last}")
         if last and last.was == BEGUN and last.payload and in_notes[last.token]:
@@ -547,10 +608,17 @@ class History:
         if dropped and not session.messages:
             self._expect(not missing or self._overridden(session.id), f"{missing} left context and are in no note")
 
+    @property
+    def _is_alone(self) -> bool:
+        """Whether no other process runs."""
+        return len(self.ops) == 1 or self.gone_on
+
     def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
         """Whether a payload was stated that lacks a field or whose process was killed, which must be completed, or a
         purge interfered."""
         unwritten = any(one.faulted and one.payload for one in self._all() if one.session == op.session)
+        if isinstance(error, FlushRefused) and not (error.missing or "could not be kept" in error.message):
+            return False
         if isinstance(error, FlushRefused) and (unwritten or any(one.dead for one in self.world.processes)):
             return True
         if op.kind == "purge" and sum(one.kind == "purge" for one in self._all()) > 1:
@@ -558,6 +626,8 @@ class History:
         if op.kind == "override" and isinstance(error, BadValue):
             return len(self.ops) > 1  # another process's flush made the session safe after this one looked
         kind = "lack" if isinstance(error, FlushRefused) else "purge" if isinstance(error, Conflict) else ""
+        if kind == "purge" and op.kind in DECIDES and not self._is_alone:
+            return True  # its session wrote an entry meanwhile
         return any(one.kind == kind and one.session == op.session and one.was != WAITING for one in self._all())
 
     def _may_warn(self, session: str, text: str) -> bool:
@@ -567,8 +637,12 @@ class History:
         if text.startswith("Dropped by an override although it was not saved"):
             return self.world.faulted and self._overridden(session)
         if text == "Data of the last flush was no longer stored and was written again: continuity/active.md.":
-            # The same payload's next flush had begun to write its entry when the power was cut again.
-            return any(op.left > 1 and op.payload for op in self._all() if op.session == session)
+            # The same payload's next flush had begun to write its entry when the power was cut again, or reopening it.
+            mine = [op for op in self._all() if op.session == session and op.was != WAITING]
+            may_reopen = self.world.hit or not self._is_alone
+            return any((op.kind == "open" and may_reopen) or (op.left > 1 and op.payload) for op in mine)
+        if text.startswith("The handoff has open work of more than 8 sessions"):
+            return self.is_full
         if text == "MEMORY.md has no line 'Know c2' to replace, so the new line was added.":
             return not self.plain
         return text.startswith((*ANY_TIME, *(AFTER_A_FAULT if self.world.hit else ())))
@@ -579,6 +653,14 @@ class History:
     def _expect(self, holds: bool, what: str, *, is_loss: bool = True) -> None:
         if not holds:
             raise (Lost if is_loss else Broken)(what)
+
+    def _check_oldest(self) -> None:
+        """Work is no loss that left a full handoff for newer."""
+        with _opened(self.world) as memory:
+            text = self._documents(memory)["continuity/active.md"]
+            is_right = '"before"' in text or text.count('state = "open"') >= 40
+            receipt = memory.session("before").flush()
+            self._expect(receipt.repeated is is_right, f"old work, of a handoff that was full: {receipt} {text}")
 
     # a person edits
 
@@ -639,6 +721,9 @@ class History:
                 )
                 more.append(op)
         self.repeated += more
+        if more and not self.plain and self._later.random() < 0.2:  # refused in between
+            more.insert(0, self._op(more[0].session, "lack"))
+            self.between.add(more[0].session)
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
             more.append(Op("add", session, self._new("m")))
@@ -657,7 +742,6 @@ class History:
         self.world.run([(process, self._job(process, more))], 0)
         breaks, self.faulted = self.world.is_over or self.world.faulted, self.world.faulted
         self.log.append(f"then: {'; '.join(map(str, more))}{f' ({self.world.hit})' if breaks else ''}")
-        self.lasted = self.world.lasting
         self.world.mend()
         self.was_cut = not breaks or way == "cut" or self._later.random() < 0.5
         if self.was_cut:
@@ -685,12 +769,13 @@ def plugins() -> Plugins:
 
 
 @cache
-def lived_in_disk() -> Node:
-    """The disk of a project in which a session was flushed."""
+def lived_in_disk(sessions: int = 1) -> Node:
+    """The disk of a project in which sessions were flushed."""
     world = World(Random("lived in"), plugins())
     with world.installed(), _opened(world) as memory:
-        session = memory.session("before")
-        session.add("user", "m0q")
-        session.end(payload("d0q", "f0q"))
+        for number in range(sessions):
+            session = memory.session(f"before{number or ''}")
+            session.add("user", "m0q")
+            session.end(payload("d0q", "f0q"))
         world.disk.cut_power(world.chance, kind="kept")
     return world.disk.top

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -39,6 +39,7 @@ AFTER = re.compile(
 #: Lists of an entry in the handoff, those that closed work has not, and what people read of open work.
 LISTS = ("facts", "artifacts", "rejected", "blockers", "follow_ups", "needs_operator")
 OF_OPEN = {"next_action", "blocker", "blockers", "follow_ups", "needs_operator"}
+OF_DECISIONS = {*OF_OPEN, "state", "ended", "because", "derived"}
 SHOWN = ("objective", "next_action", "branch", "blocker", "facts", "rejected", "artifacts", "follow_ups", "rules")
 
 
@@ -115,10 +116,12 @@ def entry(stated: Mapping[str, Any], block: re.Match[str], note: str) -> dict[st
 
 @frozen(slots=False)
 class Reader:
-    """``documents`` by name; ``stated`` are all payloads by the token of their decision."""
+    """``documents`` by name; ``stated`` are all payloads by the token of their decision; ``decided`` are sessions whose
+    work was closed or reopened by command."""
 
     documents: Mapping[str, str]
     stated: Mapping[str, Mapping[str, Any]]
+    decided: Collection[str] = ()
 
     @cached_property
     def blocks(self) -> dict[str, tuple[re.Match[str], str]]:
@@ -185,10 +188,11 @@ class Reader:
             if block is None:
                 yield f"the block of {one} is not in the notes"
             elif "facts" in (stated := self.stated.get(self.token(block), {})):
-                mine = {name: value for name, value in one.items() if name not in ("agent", "rules", "short")}
-                wanted = entry(stated, block, note)
+                free = {"agent", "rules", "short", *(OF_DECISIONS if one["session"] in self.decided else ())}
+                mine = {name: value for name, value in one.items() if name not in free}
+                wanted = {name: value for name, value in entry(stated, block, note).items() if name not in free}
                 wanted = {name: wanted[name] for name in wanted if name in mine or "short" not in one}
-                handed_over = block["reason"] == "handoff" and wanted["state"] == "open"
+                handed_over = block["reason"] == "handoff" and "handoff" in stated
                 if mine != wanted or (handed_over and not one.get("agent")) or not {*stated["rules"]} <= rules:
                     yield f"the handoff differs from what was stated: {one} {rules} {stated}"
             shown = [one.get(name) or [] for name in SHOWN if one["state"] == "open" or name == "rules"]

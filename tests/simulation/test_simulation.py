@@ -27,22 +27,11 @@ KEPT = (427, 571, 895, 1410, 3751, 3919, 4038, 5192, 5259, 7678, 12525, 1010167,
 #: back; a block that was purged before its flush read it back; a journal begun while a purge walked; a failed append
 #: that cut another's line; a first line read after a purge; warnings that a forgotten fact or an override explains.
 BROKEN_AGAIN = (
-    5388,
-    9530,
-    9695,
-    11386,
-    15720,
-    16869,
-    17816,
-    19266,
-    19810,
-    20876,
-    1015626,
-    1033818,
-    20001043,
-    20030981,
-    20045426,
-)
+    5388, 9530, 9695, 11386, 15720, 16869, 17816, 19266, 19810, 20876, 1015626,
+    1033818, 20001043, 20030981, 20045426,
+)  # fmt: skip
+#: Not plain: sessions that stayed UNSAFE after a flush was completed, for a payload that its block names as not kept.
+UNSAFE = (20033, 21152)
 #: The numbers of histories that find a planted fault, where it takes more than sixty.
 FOUND: dict[str, int] = {
     "zeros in a torn line are damage": 3004,
@@ -53,13 +42,12 @@ FOUND: dict[str, int] = {
     "a purged marker comes back": 4103,
     "a refused payload is forgotten": 3482,
     "a finished flush's marker counts after a power cut": 3187,
-    "a torn block stays": 8020,
-    "an append has no intent": 112,
-    "a whole append is not flushed again": 10612,
+    "a torn block stays": 617,
+    "an append has no intent": 617,
+    "a whole append is not flushed again": 3354,
     "a journal's failed flush is repeated": 11516,
-    "a fact's failed flush is repeated": 13196,
-    "a fact's torn line stays": 3123,
-    "an old block is taken for durable": 850,
+    "a fact's failed flush is repeated": 10212,
+    "an old block is taken for durable": 1370,
 }
 
 
@@ -68,7 +56,7 @@ def work() -> list[Op]:
 
 
 @pytest.mark.req("R070", "R087", "R088", "R096", "R127", "R142", "R143", "R159", "R166", "R167", "R184")
-@pytest.mark.parametrize("seeds", [KEPT, (*range(1, 201), *BROKEN_AGAIN)], ids=["kept", "first"])
+@pytest.mark.parametrize("seeds", [KEPT, (*range(1, 201), *UNSAFE, *BROKEN_AGAIN)], ids=["kept", "first"])
 def test_histories__of_seeds__keep_every_promise(seeds: tuple[int, ...]) -> None:
     for seed in seeds:
         History(seed, once=seeds is KEPT, plain=seed in BROKEN_AGAIN).play()

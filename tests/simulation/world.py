@@ -23,6 +23,7 @@ from holdfast.journal import emergency_log, journal
 from holdfast.plugin import calls
 from holdfast_app import base
 from holdfast_app.authorship import hostile, strangers, witness
+from holdfast_app.trust import provenance
 from holdfast_file import facts
 
 ROOT = "/simulated"
@@ -36,6 +37,7 @@ _PURE = [
     for name in names.split()
 ]  # fmt: skip
 _decoded = functools.lru_cache(10_000)(records.decode)
+_passages = functools.lru_cache(10_000)(lambda text, split=provenance._passages: (*split(text),))
 START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir", "rename")
@@ -230,6 +232,7 @@ class World:
             (functools.cached_property, "__get__", _without_lock),
             (calls._Call, "wait", lambda call, limit_s: call.run()),
             (witness.Witness, "_is_foisted", lambda *_, **__: False),  # no message says the rules
+            (provenance, "_passages", _passages),
             *_PURE,
         ]
         _forget()
