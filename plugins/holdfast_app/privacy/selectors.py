@@ -231,8 +231,7 @@ class Before(Edit):
         if record["kind"] == "work" and self._old_text(record.get("at")):
             return {**record, "because": "", "work": None}
         if receipt and self._old_text(receipt.get("at")):
-            said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": [], "flush": None}
-            return {**record, **said, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}
+            return {**record, "flush": None, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}
         return record
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:

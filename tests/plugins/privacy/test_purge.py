@@ -211,6 +211,7 @@ def test_purge__before_a_day__what_is_older_goes_what_bears_no_date_stays(opened
     memory.store.backend.add_fact(fact(1, "an old fact", clock() - timedelta(days=1)), 500)
     both = memory.session("both")
     both.add("user", "an old start")
+    both.flush(payload(objective="an old aim"))
     clock.tick(days=3)
     both.add("user", "a new start")
     new = memory.session("new")
