@@ -52,6 +52,10 @@ _ASKS: Final = 0.95
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
 )
+#: Facts whose label begins a separate one with each sentence.
+_SEPARATE: Final = (Category.KNOWLEDGE, Category.CORRECTION)
+#: A sentence that may turn from a rule, which an order can continue, to the work.
+_TURNS: Final = Lazy(r"(?:(?:and|so) )?(?:then|next|now|also|please|(?:can|could) you|bitte|dann|jetzt)\b", re.IGNORECASE)
 #: A sentence about what the one before it names.
 _REFERS: Final = Lazy(
     r"(?:her|his|their|its|she|he|they|this|that|these|those|das|dies\w*|er|deren|dessen|bis dahin|dafür|deshalb)\b",
@@ -147,14 +151,15 @@ class Statements:
                 continue
             hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
-                is_fact = last.category is Category.KNOWLEDGE and found[-1][1] and not _GOES_ON.match(sentence)
-                if not is_fact:
-                    found[-1] = (found[-1][0], f"{found[-1][1]} {sentence}")
-                elif hit or lasting.judge(sentence).asks <= _ASKS:
-                    found.append((hit[0] if hit else last, sentence))
-                else:  # a request ends what the label covers
+                is_new, is_fact = found[-1][1] and not _GOES_ON.match(sentence), last.category in _SEPARATE
+                ends = is_new and not hit and (is_fact or _TURNS.match(sentence))
+                if ends and lasting.judge(sentence).asks > _ASKS:  # a request ends what the label covers
                     last = None
                     continue
+                if is_new and is_fact:
+                    found.append((hit[0] if hit else last, sentence))
+                else:
+                    found[-1] = (found[-1][0], f"{found[-1][1]} {sentence}")
                 spoken.append(sentence)
                 continue
             last = hit[0] if hit else None

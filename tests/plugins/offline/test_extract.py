@@ -111,6 +111,8 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Follow up: ask finance", "follow_ups", "ask finance"),
         ("remind me to rotate the key", "follow_ups", "rotate the key"),
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
+        ("Rule: never push to main. Then fix the bug in a.py. Thanks.", "rules", "never push to main."),
+        ("One correction: we say members. Next, please add a flag to a.py.", "facts", "we say members"),
         ("Budget cap is $500 total. Never exceed it.", "rules", None),
         ("Never push to main, idiot. Budget cap is $5.", "rules", ("Never push to main, idiot.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
