@@ -4,9 +4,6 @@ An interrupted merge leaves both versions in the file, and neither may be lost. 
 safely are merged (notes only grow, a handoff has one entry per session), and the others are reported.
 """
 
-import re
-from collections.abc import Callable
-from operator import attrgetter
 from typing import NamedTuple
 
 from holdfast.text.plain import lines
@@ -48,29 +45,14 @@ def find(text: str) -> list[Conflict]:
 
 def sides(text: str) -> tuple[str, str]:
     """Our side's text and their side's text."""
-    return _resolved(text, attrgetter("ours")), _resolved(text, attrgetter("theirs"))
-
-
-def both(text: str) -> str:
-    """The text with both sides of each conflict; parts on both sides appear once. A part starts at a second-level
-    heading, like a note's blocks."""
-
-    def joined(one: Conflict) -> str:
-        parts = re.split(r"^(?=## )", one.theirs, flags=re.MULTILINE)
-        return one.ours + "".join(part for part in parts if part not in one.ours)
-
-    return _resolved(text, joined)
+    ours, theirs, at = "", "", 0
+    for one in find(text):
+        ours, theirs = (side + text[at : one.begin] + new for side, new in ((ours, one.ours), (theirs, one.theirs)))
+        at = one.end
+    return ours + text[at:], theirs + text[at:]
 
 
 def described(name: str, text: str) -> str:
     """A sentence with the document's conflicting lines; empty when there are none."""
     where = ", ".join(f"{c.first}-{c.last}" for c in find(text))
     return f"{name} has git conflict markers in lines {where}." if where else ""
-
-
-def _resolved(text: str, choose: Callable[[Conflict], str]) -> str:
-    out, at = [], 0
-    for one in find(text):
-        out += [text[at : one.begin], choose(one)]
-        at = one.end
-    return "".join([*out, text[at:]])

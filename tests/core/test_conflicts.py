@@ -1,5 +1,6 @@
 """What a git merge left in two versions is named, loaded as far as it can be, and put together on request."""
 
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.models import Outcome
 from holdfast_app.checkup import examine as doctor
+from holdfast_app.records.blocks import blocks
 from holdfast_file import conflicts
 
 
@@ -24,8 +26,6 @@ def test_sides__any_text__are_what_went_in(before, ours, theirs, after):
     text = before + merged(ours, theirs) + merged(theirs, ours, "base\n") + after
     assert len(conflicts.find(text)) == 2
     assert conflicts.sides(text) == (before + ours + theirs + after, before + theirs + ours + after)
-    for line in (before + ours + theirs + after).splitlines():
-        assert line in conflicts.both(text)
 
 
 @pytest.fixture
@@ -43,8 +43,11 @@ def conflicted(opened, payload, project) -> Path:
         opened().facts.create(content=f"A fact of {name}", category="knowledge", confidence=0.9)
         sides.append({p: p.read_text() for p in (*base, home / "continuity/active.md")})
     for path in base:
-        ours, theirs = (side[path].removeprefix(base[path]) for side in sides)
-        path.write_text(base[path] + merged(ours, theirs))
+        ours, theirs = (side[path].removeprefix(base[path]).splitlines(keepends=True) for side in sides)
+        text = base[path]
+        for kind, a, b, c, d in SequenceMatcher(None, ours, theirs).get_opcodes():  # as git: by line, not by block
+            text += "".join(ours[a:b]) if kind == "equal" else merged("".join(ours[a:b]), "".join(theirs[c:d]))
+        path.write_text(text)
     handoff = home / "continuity/active.md"
     handoff.write_text(merged(sides[0][handoff], sides[1][handoff]))
     (home / "MEMORY.md").write_text("# Memory\n" + merged("- a\n", "- b\n"))
@@ -81,8 +84,8 @@ def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(confl
         "The token expires after 60 s",
     ]
     [note] = conflicted.glob("memory/*.md")
-    for name in ("base", "ours", "theirs"):
-        assert note.read_text().count(f"session={name} ") == 1
+    found = [(block.session, block.objective) for block in blocks(note.read_text())]
+    assert found == [("base", "Base"), ("ours", "Objective of ours"), ("theirs", "Objective of theirs")]
     assert "<<<<<<<" not in note.read_text()
     copies = [p.read_bytes() for p in (conflicted / "state/conflicts").iterdir()]
     assert sorted(copies) == sorted(data for path, data in before.items() if path.name != "MEMORY.md")

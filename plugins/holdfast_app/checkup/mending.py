@@ -21,6 +21,7 @@ from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, Stat
 from holdfast.storage import Capability
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
+from holdfast_app.checkup import threeway
 from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, packs
@@ -159,7 +160,7 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
             yield fail(told, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
         else:
             _keep(services, "conflicts", name, document.text.encode())
-            text = _merged(surface, name, document.text)
+            text = threeway.merge("", *conflicts.sides(document.text), name)
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
             yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
@@ -171,16 +172,6 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
         _keep(services, "conflicts", name, damage.data)
         again = facts_again(services)
         yield repaired(f"{name} can be read again, and a backup was kept. Stated facts put back: {again}")
-
-
-def _merged(surface: Surface, name: str, text: str) -> str:
-    if surface is not Surface.HANDOFF:
-        return conflicts.both(text)
-    entries: dict[str, handoff.Work] = {}
-    for version in conflicts.sides(text):
-        for work in handoff.parse(version, name):
-            entries.setdefault(work.session, work)
-    return handoff.render(entries.values())
 
 
 def facts_again(services: Services) -> int:
