@@ -208,7 +208,7 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
 
     def check(self, *, thorough: bool = False) -> Condition:
         damage = repair.damage(self._place) if thorough else None
-        return Condition(lost=0 if damage else self._facts.lost(), damage=damage)
+        return Condition(lost=repair.lost(self._place) if damage else self._facts.lost(), damage=damage)
 
     def repair(self) -> None:
         with self._place.lock:

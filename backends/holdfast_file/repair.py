@@ -1,12 +1,13 @@
 """Damage to ``facts.jsonl`` that a program can repair: both sides of a git merge, or an end that was cut off."""
 
 import os
+from contextlib import suppress
 
 from holdfast.fs import durable
 from holdfast.storage import Damage
 from holdfast_file import conflicts
 from holdfast_file import mark as marks
-from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
+from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
 #: The next step for a damaged file of facts.
@@ -38,10 +39,28 @@ def damage(place: Place) -> Damage | None:
     return None
 
 
+def lost(place: Place) -> int:
+    """How many facts of a damaged file are in none of its whole lines."""
+    index = FactIndex()
+    for line in _whole(place):
+        with suppress(ValueError):
+            index.follow(decode(line))
+    return max(0, marks.read(os.path.join(place.state, marks.FILE)).facts - len(index))
+
+
 def repair(place: Place) -> None:
-    """Write the file with every whole line. The lock is held. Raises: ValueError for a line that cannot be read."""
-    path = place.inside(place.facts)
-    data = read_bytes(path, place.facts) or b""
+    """Write the file with every whole line. The lock is held."""
+    path, lines = place.inside(place.facts), _whole(place)
+    marks.lower(os.path.join(place.state, marks.FILE), 0)
+    if lines:
+        durable.replace(path, b"\n".join(lines) + b"\n")
+    else:
+        durable.remove(path)
+
+
+def _whole(place: Place) -> list[bytes]:
+    """The whole lines of the file, of a conflict those of both sides."""
+    data = read_bytes(place.inside(place.facts), place.facts) or b""
     text = data.decode("utf-8", "replace")
     ours, theirs = (side.encode() for side in conflicts.sides(text)) if conflicts.find(text) else (data, b"")
     lines = [line for line in ours.split(b"\n") if line.strip() and not _is_bad(line)]
@@ -61,11 +80,7 @@ def repair(place: Place) -> None:
         if fact:
             ids.add(fact.id)
         lines.append(line)
-    marks.lower(os.path.join(place.state, marks.FILE), 0)
-    if lines:
-        durable.replace(path, b"\n".join(lines) + b"\n")
-    else:
-        durable.remove(path)
+    return lines
 
 
 def _is_bad(line: bytes) -> bool:

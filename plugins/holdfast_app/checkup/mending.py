@@ -18,7 +18,7 @@ from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, StateMutation
-from holdfast.storage import Capability
+from holdfast.storage import Capability, Condition
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
 from holdfast_app.checkup import threeway
@@ -164,14 +164,16 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
             yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
-    damage = None if services.is_remote else services.store.backend.check(thorough=True).damage
+    found = Condition() if services.is_remote else services.store.backend.check(thorough=True)
+    damage = found.damage
     if damage is not None and not repair:
         yield fail(damage.message, damage.next_step)
     elif damage is not None:
         name = services.config.storage.facts
         _keep(services, "conflicts", name, damage.data)
         again = facts_again(services)
-        yield repaired(f"{name} can be read again, and a backup was kept. Stated facts put back: {again}")
+        what = f"{name} can be read again, and a backup was kept. Stated facts put back: {again}"
+        yield _in_part(f"{what}. Gone: {found.lost - again}") if found.lost > again else repaired(what)
 
 
 def facts_again(services: Services) -> int:

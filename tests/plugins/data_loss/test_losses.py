@@ -128,6 +128,12 @@ def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opene
     assert data_loss.newest(opened().services) == []
 
 
+def test_losses__facts_emptied__repair_says_how_many_are_gone(flushed, opened):
+    os.truncate(flushed / "facts.jsonl", 0)
+    [done] = mending.unmerged(opened().services, repair=True)
+    assert (done.repaired, done.message.partition("put back: ")[2]) == (False, "1. Gone: 2.")
+
+
 def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project):
     (flushed / "state/sessions/two.jsonl").unlink()
     assert ".holdfast/state/sessions/two.jsonl is missing." in messages(data_loss.newest(opened().services))
