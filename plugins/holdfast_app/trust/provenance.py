@@ -243,7 +243,7 @@ class Provenance(Trusting):
         typed = {d: text for d, numbers, text in rows if d not in own and d not in before and here.issuperset(numbers)}
         strange = self._repeating(typed.values()) if typed else set()
         own.update(digest for digest, text in typed.items() if text not in strange)
-        self._seen.add(OWN, sorted(own), flush=False)
+        self._seen.add(OWN, [*sorted(own), *map(self._typed_digest, sorted(own))], flush=False)
         foreign = (self._foreign_digest(digest) for digest, _, _ in rows if digest not in own)
         self._seen.add(FOREIGN, foreign, flush=False)
         return own
@@ -265,6 +265,10 @@ class Provenance(Trusting):
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
+
+    def _typed_digest(self, digest: str) -> str:
+        """By which a passage from an editor or a commit is known, although it is the user's own."""
+        return self._seen.digest("typed", digest)
 
     def _whole(self, name: str, text: str) -> str:
         """A whole document's digest when nothing of it is withheld, so that its passages are not judged again."""
@@ -290,7 +294,8 @@ class Provenance(Trusting):
         own = self._seen.listed(OWN, TRUSTED)
         if self._whole(name, text) in own:
             return []
-        return [one for digest, one in self._digests(name, text).items() if digest not in own]
+        found = self._digests(name, text).items()
+        return [one for digest, one in found if digest not in own or self._typed_digest(digest) in own]
 
     def unrecorded_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """The facts with a field that neither holdfast wrote here nor the user accepted."""

@@ -110,6 +110,7 @@ def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(ru
     row = {**json.loads(store.read_text(encoding="utf-8").splitlines()[-1]), "content": "The cache is Valkey."}
     row.pop("crc", None)
     store.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    run("status")  # from then on agents may have it, but holdfast still did not write it
     code, findings = found(run)
     assert code == 0, findings
     told = [(one["name"], one["state"], one["what"]) for one in findings]
