@@ -118,6 +118,7 @@ def test_load__folder_outside_of_any_repository__what_was_there_first_is_withhel
     assert "By hand" in str(brief)
     assert "There first" not in str(brief)
     assert "1 passage of 1 document (MEMORY.md)" in brief.withheld
+    assert "No open work is shown." in str(brief)  # a withheld handoff may have some
 
 
 @pytest.mark.parametrize("mark", ["folder", "file", "above"])

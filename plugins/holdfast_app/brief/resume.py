@@ -105,7 +105,8 @@ def resume(
     if not brief.work:
         unflushed = [one.is_unflushed() for one in journal.every(services.state)]
         is_new = not (unflushed or brief.memory or brief.user or brief.notes or brief.facts or brief.withheld)
-        nothing = "No work is open. This memory is new and still empty." if is_new else "No work is open."
+        nothing = "No open work is shown." if brief.withheld else "No work is open."
+        nothing += " This memory is new and still empty." if is_new else ""
         if waiting := sum(unflushed):
             many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
             nothing = (
@@ -138,7 +139,7 @@ def resume(
 
 def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:
     """One entry in full. What the title says of the next action, and an objective that is either, is not repeated."""
-    how = "" if work.status in (handoff.FINISHED, "open") else f" ({work.status})"
+    how = "" if work.status in (handoff.FINISHED, work.state) else f" ({work.status})"
     title = work.active_task or work.objective
     words, _, answer = title.partition(hostile.ANSWERED)
     head = words if answer and work.next_action.startswith(answer.rstrip("….)")) else title

@@ -185,7 +185,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
             durable.remove(path)
             yield good(f"{shown} {what}")
         except HoldfastError as error:
-            yield failed(error)
+            yield fail(f"{shown} cannot be written. {error.message}", error.next_step)
 
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:

@@ -55,7 +55,7 @@ _GOES_ON: Final = Lazy(
 #: Facts whose label begins a separate one with each sentence.
 _SEPARATE: Final = (Category.KNOWLEDGE, Category.CORRECTION)
 #: A sentence that may turn from a rule, which an order can continue, to the work.
-_TURNS: Final = Lazy(r"(?:(?:and|so) )?(?:then|next|now|also|please|(?:can|could) you|bitte|dann|jetzt)\b", re.IGNORECASE)
+_TURNS: Final = Lazy(r"(?:and |so )?(?:then|next|now|also|please|can you|could you|bitte|dann|jetzt)\b", re.IGNORECASE)
 #: A sentence about what the one before it names.
 _REFERS: Final = Lazy(
     r"(?:her|his|their|its|she|he|they|this|that|these|those|das|dies\w*|er|deren|dessen|bis dahin|dafür|deshalb)\b",

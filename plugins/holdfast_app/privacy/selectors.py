@@ -231,7 +231,8 @@ class Before(Edit):
         if record["kind"] == "work" and self._old_text(record.get("at")):
             return {**record, "because": "", "work": None}
         if receipt and self._old_text(receipt.get("at")):
-            return {**record, "flush": None, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}
+            summary = PURGED if receipt.get("summary") else ""
+            return {**record, "flush": None, "receipt": {**receipt, "summary": summary}}
         return record
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:

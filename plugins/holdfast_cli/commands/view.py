@@ -103,8 +103,8 @@ def _show(out: Term, one: Trace, zone: tzinfo | None) -> None:
     out.fill(one.text or "(its text is gone)")
     if one.first and one.last:
         first, last = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (one.first, one.last))
-        dream = "; written by a dream" if one.dream else ""
-        out.say(f"\n  first said {first}, last {last}, on {count(one.days, 'day')}{dream}")
+        often = f", last {last}, on {count(one.days, 'day')}" if one.days else ""  # of a fact, unknown
+        out.say(f"\n  first said {first}{often}{'; written by a dream' if one.dream else ''}")
     for source in one.sources:
         _source(out, source, zone)
     for event in one.history:

@@ -111,6 +111,8 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
     assert "session s" in shown.out
     assert "days ago" not in shown.out
     assert "No note" not in shown.out
+    run("remember", "The port is 8080")
+    assert "on 0 days" not in run("why", "8080").out
     (found,) = run("why", place, "--json").json["found"]
     note, _, line = found["sources"][0]["place"].partition(":")
     assert found["text"] in (project / ".holdfast" / note).read_text().splitlines()[int(line) - 1]
