@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
@@ -18,6 +18,9 @@ from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
+
+#: Why work is closed that a later session took up.
+GOES_ON: Final = "session {} goes on with it"
 
 
 def is_framed(text: str) -> bool:

@@ -21,7 +21,7 @@ from holdfast_app.base import Services
 from holdfast_app.journal.journal import Journal
 from holdfast_app.offline import asked, ending
 from holdfast_app.offline.asked import Kind
-from holdfast_app.records import work_log
+from holdfast_app.records import handoffs, work_log
 from holdfast_app.search import words
 from holdfast_app.work.worklist import WorkList
 
@@ -45,7 +45,7 @@ def close(services: Services, session: str) -> None:
             decided = work_log.of_flush(services.state, one.session, one.flush)
             if decided is None or decided.by:  # otherwise a person decided
                 with suppress(Conflict):  # it goes on itself
-                    work.close(one.session, f"session {session} goes on with it")
+                    work.close(one.session, handoffs.GOES_ON.format(session))
     except HoldfastError as error:
         logger.warning("earlier work could not be closed: %s", error.message)
 

@@ -91,6 +91,12 @@ def test_objective__pasted_error__is_quoted_with_the_words_before_it():
     assert asked.objective(messages(told, ("user", "push it")), 200) == f"push it (after: {remains})"
 
 
+def test_objective__short_request_with_a_long_answer__still_names_its_task():
+    told = ("user", "Add a --dry-run flag to the import"), ("user", "Use 2. It means bad input.")
+    answer = ("assistant", "Invalid rows now exit with 2, and tests/test_cli.py covers it.")
+    assert "(after: Add a --dry-run flag to the import)" in asked.objective(messages(*told, answer), 120)
+
+
 @pytest.mark.parametrize("text", ["yes, go on", "3"])
 def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text):
     said = (ASK, ("assistant", "The fixture is stale. 3. I can regenerate it if you like."), ("user", text))

@@ -45,6 +45,16 @@ def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(o
     assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
 
 
+def test_load__work_that_goes_on_in_another_session__keeps_its_objective(opened, clock):
+    for said in (("Move to Adyen", "Next I write the webhook."), ("go on", "Next I write its test.")):
+        session = opened().session(said[0])
+        for role, text in zip(("user", "assistant"), said, strict=True):
+            clock.tick(minutes=1)
+            session.add(role, text)
+        session.end()
+    assert opened().load().objective.startswith("Move to Adyen (agent: ")
+
+
 @pytest.mark.parametrize("words", ["continue", "We settled on Go. The cap is 3. Go on."])
 def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_and_next_step(opened, note, words):
     session = opened().session("s")
