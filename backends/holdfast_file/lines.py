@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -81,6 +82,15 @@ class FactIndex(FactTable):
         if fact:
             self.gone.pop(tombstone(fact.id), None)
             self.put(fact)
+
+
+def index(lines: Iterable[bytes]) -> FactIndex:
+    """The facts after all whole ``lines``. The store reports a torn or damaged one."""
+    found = FactIndex()
+    for line in filter(bytes.strip, lines):
+        with suppress(ValueError):
+            found.follow(decode(line))
+    return found
 
 
 def encode(operation: Operation) -> bytes:

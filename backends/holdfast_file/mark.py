@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
@@ -88,14 +87,7 @@ def _missing_from_git(place: Place, body: bytes, acknowledged: Callable[[bytes],
     """Of the first version in HEAD's history with an ``acknowledged`` part: how many of that part's facts ``body`` has
     neither as a fact nor as removed. None when no version has such a part."""
     from holdfast_file import gitrun  # a session's hooks import this module
-    from holdfast_file.lines import FactIndex, decode
-
-    def index(body: bytes) -> FactIndex:
-        found = FactIndex()
-        with suppress(ValueError):  # a torn or damaged end, which the store reports
-            for line in filter(bytes.strip, body.split(b"\n")):
-                found.follow(decode(line))
-        return found
+    from holdfast_file.lines import index
 
     name = os.path.relpath(os.path.join(place.folder, place.facts), place.root).replace(os.sep, "/")
     words = ("log", "--full-history", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames", "-n", str(_VERSIONS))
@@ -105,6 +97,6 @@ def _missing_from_git(place: Place, body: bytes, acknowledged: Callable[[bytes],
         version = gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_GIT_S)
         part = acknowledged(version) if version else None
         if part is not None:
-            now = index(body)
-            return sum(1 for fact in index(part) if fact.id not in now and tombstone(fact.id) not in now.gone)
+            was, now = (index(text.split(b"\n")) for text in (part, body))
+            return sum(1 for fact in was if fact.id not in now and tombstone(fact.id) not in now.gone)
     return None

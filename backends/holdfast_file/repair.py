@@ -1,13 +1,12 @@
 """Damage to ``facts.jsonl`` that a program can repair: both sides of a git merge, or an end that was cut off."""
 
 import os
-from contextlib import suppress
 
 from holdfast.fs import durable
 from holdfast.storage import Damage
 from holdfast_file import conflicts
 from holdfast_file import mark as marks
-from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
+from holdfast_file.lines import BEGINNINGS, Operation, decode, encode, index
 from holdfast_file.place import Place, read_bytes
 
 #: The next step for a damaged file of facts.
@@ -41,11 +40,7 @@ def damage(place: Place) -> Damage | None:
 
 def lost(place: Place) -> int:
     """How many facts of a damaged file are in none of its whole lines."""
-    index = FactIndex()
-    for line in _whole(place):
-        with suppress(ValueError):
-            index.follow(decode(line))
-    return max(0, marks.read(os.path.join(place.state, marks.FILE)).facts - len(index))
+    return max(0, marks.read(os.path.join(place.state, marks.FILE)).facts - len(index(_whole(place))))
 
 
 def repair(place: Place) -> None:

@@ -52,6 +52,7 @@ _MOST_BLAMED: Final = 40_000
 _MOST_FOREIGN: Final = 2_000_000
 _EVERYTHING: Final = "*everything"  # no passage's key
 _DELETED: Final = "*deleted "
+_TYPED: Final = "typed"  # with it, the digest of a passage of the user's own that holdfast did not write
 _FENCE: Final = "\n+++"
 #: What a fact's digest covers.
 _STATED: Final = ("id", "content", "category", "source")
@@ -243,7 +244,7 @@ class Provenance(Trusting):
         typed = {d: text for d, numbers, text in rows if d not in own and d not in before and here.issuperset(numbers)}
         strange = self._repeating(typed.values()) if typed else set()
         own.update(digest for digest, text in typed.items() if text not in strange)
-        self._seen.add(OWN, [*sorted(own), *map(self._typed_digest, sorted(own))], flush=False)
+        self._seen.add(OWN, [*sorted(own), *(self._seen.digest(_TYPED, one) for one in sorted(own))], flush=False)
         foreign = (self._foreign_digest(digest) for digest, _, _ in rows if digest not in own)
         self._seen.add(FOREIGN, foreign, flush=False)
         return own
@@ -265,10 +266,6 @@ class Provenance(Trusting):
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
-
-    def _typed_digest(self, digest: str) -> str:
-        """By which a passage from an editor or a commit is known, although it is the user's own."""
-        return self._seen.digest("typed", digest)
 
     def _whole(self, name: str, text: str) -> str:
         """A whole document's digest when nothing of it is withheld, so that its passages are not judged again."""
@@ -295,7 +292,7 @@ class Provenance(Trusting):
         if self._whole(name, text) in own:
             return []
         found = self._digests(name, text).items()
-        return [one for digest, one in found if digest not in own or self._typed_digest(digest) in own]
+        return [one for digest, one in found if digest not in own or self._seen.digest(_TYPED, digest) in own]
 
     def unrecorded_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """The facts with a field that neither holdfast wrote here nor the user accepted."""

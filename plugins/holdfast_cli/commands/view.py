@@ -189,5 +189,6 @@ def audit(call: Call) -> Answer:
         for (past, session, one), text in newest
     ]
     out.say(out.table(shown, head=("newest", "client", "session", "", "")))
-    out.next_step("holdfast install")
+    if not call.memory.sessions():  # a project without any is probably not guarded
+        out.next_step("holdfast install")
     return Answer(data)
