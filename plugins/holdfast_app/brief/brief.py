@@ -215,7 +215,14 @@ def _open_and_closed(
     """The open work, that of ``session`` first, and the newest closed entry, if it comes before. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
     entries = sorted(entries, key=lambda one: one.session != session)
-    work = tuple(_named(one, entries) for one in entries if one.is_open)
+    names = {one.because: one.objective for one in entries}  # where another session goes on
+    work = tuple(
+        evolve(one, objective=names.get(handoffs.GOES_ON.format(one.session), one.objective))
+        if one.next_action.startswith(one.objective.rstrip("…"))  # it has only its next step for one
+        else one
+        for one in entries
+        if one.is_open
+    )
     closed = next((one for one in entries[: 1 if work else None] if not one.is_open), None)
     if work or closed or not days:
         return work, closed
@@ -225,14 +232,6 @@ def _open_and_closed(
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
     return (), handoff.closed(evolve(done, artifacts=last.items("Artifact"), rejected=last.items("Rejected")))
-
-
-def _named(work: handoff.Work, entries: Sequence[handoff.Work]) -> handoff.Work:
-    """The entry, with the objective of the work that it goes on with where it has only its next step for one."""
-    if not work.next_action.startswith(work.objective.rstrip("…")):
-        return work
-    why = handoffs.GOES_ON.format(work.session)
-    return evolve(work, objective=next((one.objective for one in entries if one.because == why), work.objective))
 
 
 def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:

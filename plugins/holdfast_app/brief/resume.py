@@ -28,6 +28,7 @@ _ARTIFACTS: Final = 12
 _TITLE_CHARS: Final = 120
 _NEXT_CHARS: Final = 160
 _LEAST: Final = 60
+_NEW: Final = " This memory is new and still empty."
 _OLDER: Final = "Older work is still open. See first whether the work above finished it."
 
 
@@ -105,8 +106,7 @@ def resume(
     if not brief.work:
         unflushed = [one.is_unflushed() for one in journal.every(services.state)]
         is_new = not (unflushed or brief.memory or brief.user or brief.notes or brief.facts or brief.withheld)
-        nothing = "No open work is shown." if brief.withheld else "No work is open."
-        nothing += " This memory is new and still empty." if is_new else ""
+        nothing = "No open work is shown." if brief.withheld else f"No work is open.{_NEW if is_new else ''}"
         if waiting := sum(unflushed):
             many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
             nothing = (

@@ -165,12 +165,11 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
             services.store.replace(surface, name, text, document.revision)
             yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
     found = Condition() if services.is_remote else services.store.backend.check(thorough=True)
-    damage = found.damage
-    if damage is not None and not repair:
-        yield fail(damage.message, damage.next_step)
-    elif damage is not None:
+    if found.damage is not None and not repair:
+        yield fail(found.damage.message, found.damage.next_step)
+    elif found.damage is not None:
         name = services.config.storage.facts
-        _keep(services, "conflicts", name, damage.data)
+        _keep(services, "conflicts", name, found.damage.data)
         again = facts_again(services)
         what = f"{name} can be read again, and a backup was kept. Stated facts put back: {again}"
         yield _in_part(f"{what}. Gone: {found.lost - again}") if found.lost > again else repaired(what)

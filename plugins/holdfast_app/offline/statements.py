@@ -52,8 +52,6 @@ _ASKS: Final = 0.95
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
 )
-#: Facts whose label begins a separate one with each sentence.
-_SEPARATE: Final = (Category.KNOWLEDGE, Category.CORRECTION)
 #: A sentence that may turn from a rule, which an order can continue, to the work.
 _TURNS: Final = Lazy(r"(?:and |so )?(?:then|next|now|also|please|can you|could you|bitte|dann|jetzt)\b", re.IGNORECASE)
 #: A sentence about what the one before it names.
@@ -151,7 +149,8 @@ class Statements:
                 continue
             hit = self._cue(sentence, message, only_labels)
             if last and _goes_on(*found[-1], hit, sentence):
-                is_new, is_fact = found[-1][1] and not _GOES_ON.match(sentence), last.category in _SEPARATE
+                is_new = found[-1][1] and not _GOES_ON.match(sentence)
+                is_fact = last.category in (Category.KNOWLEDGE, Category.CORRECTION)  # each sentence is one
                 ends = is_new and not hit and (is_fact or _TURNS.match(sentence))
                 if ends and lasting.judge(sentence).asks > _ASKS:  # a request ends what the label covers
                     last = None
