@@ -3,9 +3,9 @@
 import pytest
 
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused, NothingToFlush
+from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
-from holdfast.journal.safety import Marker, State, begin
+from holdfast.journal.safety import Marker, begin
 from holdfast_app.privacy.sweep import forget_marker
 
 AT = "2026-11-21T14:30:00+00:00"
@@ -53,27 +53,6 @@ def test_flush__its_note_is_gone__written_again_with_the_override_and_what_was_r
     assert "- Decision: stated first\n" in before
     assert note() == before
     assert any("written again" in warning for warning in receipt.warnings)
-
-
-@pytest.mark.parametrize("flushed_before", [True, False])
-def test_flush__all_it_had_was_overridden__session_is_safe_and_the_override_is_used_up(
-    opened, payload, note, flushed_before
-):
-    if flushed_before:
-        first = opened().session("s").flush(payload())
-    with pytest.raises(FlushRefused):
-        opened(plugins=GHOST).session("s").flush(payload(decisions=["gone"]))
-    opened().session("s").override("the agent is gone")
-    session = opened().session("s")
-    if flushed_before:
-        receipt = session.flush()
-        assert (receipt.flush_id, receipt.repeated) == (first.flush_id, True)
-    else:
-        with pytest.raises(NothingToFlush):
-            session.flush()
-    assert opened().unsafe() == []
-    again = opened().session("s")
-    assert (again.state, again.override_reason) == (State.SAFE, "")
 
 
 def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messages(opened, project, note):

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define
 from tests.simulation.disk import Node, below
-from tests.simulation.reading import DOCUMENTS, Reader, curated, payload
+from tests.simulation.reading import DOCUMENTS, Reader, curated, items, payload
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
@@ -279,6 +279,8 @@ class History:
             op.was = DONE
         except NothingToFlush:
             op.was, op.payload, op.answer = DONE, None, ""
+            let_go = session.override_reason if op.kind == "flush" and self._is_alone and not self.world.hit else ""
+            self._expect(not let_go, f"{op} uses up no override")
         except HoldfastError as error:
             if self.world.is_over:
                 raise Dead from error
@@ -340,6 +342,10 @@ class History:
         purges = any(one.kind == "purge" and one.was != WAITING for one in self._all())
         self._expect(not strange or purges or self.world.lying, f"{op} warns: {strange}", is_loss=False)
         op.warned = any("facts could not" in one for one in receipt.warnings)
+        self._expect(not {*receipt.derived} & {*receipt.not_found}, f"{op}: {receipt}", is_loss=False)
+        lines = items(op.payload["curated"], "memory") if op.payload and self._is_alone and not receipt.repeated else []
+        old = [f"- {one.partition('instead of: ')[2][:-1]}\n" for one in lines if "instead of" in one]
+        self._expect(not any(one in memory.store.read("MEMORY.md").text for one in old), f"{op}: {old} stays")
         before = self._told.get(receipt.flush_id, receipt.warnings) if self._is_alone else receipt.warnings
         self._expect(not receipt.repeated or receipt.warnings == before, f"{op} repeats {receipt}", is_loss=False)
         self._told[receipt.flush_id] = receipt.warnings
@@ -350,7 +356,7 @@ class History:
         if op.kind != "age":
             with suppress(NotFound):
                 work = memory.work.close(op.session) if op.kind == "close" else memory.work.reopen(op.session)
-                self._expect(work.is_open is (op.kind == "open"), f"{op}: {work}")
+                self._expect((work.status == "open") is work.is_open is (op.kind == "open"), f"{op}: {work}")
                 return op.kind
         elif self._is_alone:  # to a clock ahead, temporary files of others look old
             gone = [one for one in memory.retention().removed if not one.name.endswith(".tmp")]
@@ -449,6 +455,7 @@ class History:
         is_overridden = any(op.kind == "override" and op.was != WAITING for op in self._all())
         self._expect(not edited or is_overridden, f"a torn block counts as edited: {blocks}")
         self._expect(len(blocks) == len(set(blocks)), f"a block stands twice: {blocks}", is_loss=False)
+        self._expect(is_overridden or "an operator overrode it" not in notes, "nobody overrode anything", is_loss=False)
         proved = proofs(memory.services)
         receipts = {receipt.flush_id for receipt, _ in proved}
         forgotten = {op.token for op in self._all() if op.kind == "forget" and op.was != WAITING}
@@ -518,7 +525,8 @@ class History:
             noted = [path for path in there if path.startswith("/home") and path.endswith(f".{file_stem(name)}")]
             may_stay = state is not State.SAFE or self.was_cut or self.faulted
             self._expect(may_stay or not noted, f"{name} is SAFE, and a note stays: {noted}", is_loss=False)
-            is_marked = bool(marked & {name, file_stem(name)})
+            names = {name} if memory.session(name).journal.exists() else {name, file_stem(name)}
+            is_marked = bool(marked & names)
             self._expect((state is State.UNSAFE) == is_marked, f"{name} is {state}, and marked are {marked}")
 
     def _documents(self, memory: Holdfast) -> dict[str, str]:
