@@ -1,9 +1,10 @@
 """Time of the search, next to one bare FTS5 query: ``python -m benchmarks.recall.speed TURNS SET [TURNS SET ...]``.
 
-SET is as in :mod:`benchmarks.recall.sets`. Its talks are repeated in one project until it has TURNS turns. Reported are
-the time to index them and the index's size; the p50 of a search and of a bare FTS5 query over the same passages (all
-words joined by OR, ten hits; both answer each question in turn, after the index is complete); and the first search of a
-new process, in bare interpreters. All are processor times, because other work on the machine would count otherwise.
+SET is as in :mod:`benchmarks.recall.sets`. Its talks are repeated in one project until it has TURNS turns, all but the
+newest sessions packed, as holdfast does with ended ones. Reported are the time to index them and the index's size; the
+p50 of a search and of a bare FTS5 query over the same passages (all words joined by OR, ten hits; both answer each
+question in turn, after the index is complete); and the first search of a new process, in bare interpreters. All are
+processor times, because other work on the machine would count otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from pathlib import Path
 from benchmarks.recall.sets import Talk, Turn, talks
 
 from holdfast import Holdfast
+from holdfast_app.journal import journal
+from holdfast_app.journal.journal import Journal
+from holdfast_app.records import journals, packs
 from holdfast_app.search import index, words
 
 _QUESTIONS = 60
@@ -49,6 +53,16 @@ def repeated(given: list[Talk], turns: int) -> Talk:
     return Talk({name: said for name, said in sessions.items() if said}, questions[:_QUESTIONS])
 
 
+def pack(state: str) -> None:
+    """Pack the sessions that would have ended long ago, see :func:`holdfast_app.records.packs.tidy`."""
+    names = map(journal.session_id_of, journals.by_age(state)[: -packs.KEPT])
+    ended = [Journal(state, name) for name in names if name]
+    packs.add(state, [(one.stem, one.session_id, one.data()) for one in ended])
+    for one in ended:
+        for path in (one.path, one.lock_path, one.hint_path):
+            Path(path).unlink(missing_ok=True)
+
+
 def bare(folder: str, path: Path) -> sqlite3.Connection:
     """One FTS5 table of the passages of the index, and nothing else."""
     db = sqlite3.connect(Path(folder, "bare.sqlite"))
@@ -69,6 +83,7 @@ def measure(turns: int, name: str) -> str:
         Path(folder, "holdfast.toml").touch()
         with Holdfast.open(folder) as memory:
             talk.fill(memory)
+            pack(memory.services.state)
             start = time.process_time()
             index.complete(memory)
             seconds = time.process_time() - start
