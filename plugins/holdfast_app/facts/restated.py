@@ -17,7 +17,6 @@ from holdfast.storage import sha256
 from holdfast.text.lazy import log
 from holdfast.text.plain import is_open, one_line, same_key
 from holdfast.text.stored import DEFAULT_CONFIDENCE
-from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import Rejected, key_of
@@ -52,10 +51,7 @@ def restate(
         text = paths.rewrite(one_line(getattr(read, name) or ""), services.root)
         if not text or name not in payload.derived:
             return getattr(payload, name) or ""
-        # Every next step directs its reader, so its words alone do not make it a stranger's.
-        otherwise = strangers.AGENT if hostile.instructs(text) else ""
-        source = heard.source_of(text, otherwise) if heard.is_hostile(text) else ""
-        return services.gate.admit(hostile.MARK.format(name=source) * bool(source) + text, surface=Surface.DAILY)
+        return services.gate.admit(heard.marked(text, is_report=True), surface=Surface.DAILY)
 
     stated = payload.evolve(**dict.fromkeys(payload.derived))
     is_settled = stated.work_open is not None or is_open(stated)
