@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -35,8 +36,10 @@ _OF_OWN: Final = frozenset({
     "askuserquestion", "ask_user_question", "request_user_input", "summary", "todowrite", "write", "edit", "multiedit",
     "notebookedit", "write_file", "edit_file", "create_file", "apply_patch",
 })  # fmt: skip
-#: A noun phrase for the agent's own words.
+#: Noun phrases for the agent's own words, a client's, and a tool's with its name.
 AGENT: Final = "an answer of the agent"
+CLIENT: Final = "a message of the client"
+_RESULT: Final = "a result of "
 #: A tool's prefix for a line: number, file, or a diff's, a comment's or a quotation's sign.
 _LINE_START: Final = Lazy(
     r"\n[ \t]*(?:[\w-]*[./][\w./-]*:|[\w-]+:(?=\d))?(?:\d+(?:→|->|\t|[:|-]))*(?:[ \t]*[-+>#/|*•]+)*[ \t]*"
@@ -378,8 +381,16 @@ def named(found: Message) -> str:
     """A noun phrase for a message, on one line, without brackets."""
     if found.role == "tool":
         name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
-        return f"a result of {name}" if name else "a tool result"
-    return AGENT if found.role == "assistant" else "a message of the client"
+        return f"{_RESULT}{name}" if name else "a tool result"
+    return AGENT if found.role == "assistant" else CLIENT
+
+
+def cited(source: str, text: str, at: datetime) -> Message:
+    """The message for a passage that was quoted from ``source``, as :func:`named` gives it."""
+    if source == CLIENT:
+        return Message(role="system", text=text, at=at, id="")
+    tool = source.removeprefix(_RESULT) if source.startswith(_RESULT) else ""
+    return Message(role="tool", text=text, at=at, id="", tool=tool)
 
 
 def directs(text: str) -> bool:

@@ -173,10 +173,8 @@ class Witness:
                 text = brief.text if brief else ""
             elif handoff := self._services.store.read(self._services.layout.name(Surface.HANDOFF)):
                 text = handoff.text
-        made = (
-            Message(role="tool", text=found, at=_FIRST, id="", tool=source.removeprefix("a result of "))
-            for source, found in dict.fromkeys((*hostile.quoted(text), *self._journals.quoted))
-        )
+        passages = dict.fromkeys((*hostile.quoted(text), *self._journals.quoted))
+        made = (strangers.cited(source, found, at=_FIRST) for source, found in passages if source != strangers.AGENT)
         return Turn(messages=tuple(made))
 
 

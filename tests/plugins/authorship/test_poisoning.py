@@ -12,7 +12,7 @@ from tests.support import processes
 
 from holdfast import Holdfast
 from holdfast.models import Message, Turn
-from holdfast_app.authorship import strangers
+from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import Witness
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
@@ -255,6 +255,8 @@ def test_planted_sentence__in_other_words_beside_it_or_in_the_next_session__is_p
         later.flush({"objective": "Go on", "facts": [again], "curated": {"memory": [again, "The client has tests"]}})
         assert memory.facts.list() == []
         assert memory.store.read("MEMORY.md").text.count("\n- ") == 1
+        note = memory.store.read(later.last_receipt.written[0].name).text
+    assert {source for source, _ in hostile.quoted(note)} == {"a result of WebFetch"}
 
 
 def test_statement__that_the_agent_wrote_before_a_tool_showed_it__is_its_own(project):
