@@ -115,7 +115,12 @@ _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x0
 
 _SPEAKS: Final = (
     r"\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
-    r"|schrieb|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse)\b"
+    r"|schrieb|meint|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет|написал\w*|говорит|сказал\w*)\b"
+)
+#: The same, of others.
+_OTHERS_SPEAK: Final = (
+    r"(?<!\bi )(?<!\bwe )(?<!\bich )(?<!\bwir )(?<!\bje )"
+    rf"(?:{_SPEAKS}|\b(?:sent|posted|left (?:me|us|this|a))\b)|(?<!我)[说写]"
 )
 #: Several sentences in quotation marks after a word for speaking: someone else's.
 _REPORTED: Final = Lazy(
@@ -130,10 +135,34 @@ _BELOW: Final = Lazy(
     r"(^[^\n.!?]{0,80}(?:\b(?:translate|explain|summari[sz]e|sum up|proofread|what (?:does|do) [^\n.!?:]{1,30} mean"
     r"|übersetz\w*|erklär\w*|fasse|traduce\w*|explica\w*|resum[ea]\w*|tradui[st]\w*|expliqu\w*|résume\w*|traduz\w*"
     r"|перев[её]\w+|объясн\w+)\b|翻[译譯訳]|번역)[^\n.!?:：]{0,80}[:：])(?=\s*\S).*\Z"
-    rf"|(^[^\n]{{0,120}}(?:(?<!\bi )(?<!\bwe )(?<!\bich )(?<!\bwir )(?<!\bje )(?:{_SPEAKS}|\bsent\b)"
-    r"|\b(?:got|received) (?:this|an?|the)\b)[^\n]{0,80}[:?])"
+    rf"|(^[^\n]{{0,120}}(?:{_OTHERS_SPEAK}|\b(?:got|received) (?:this|an?|the)\b)[^\n]{{0,80}}[:?])"
     r"(?:(?<=\?)[ \t]*\n.*\Z|(?<=:)[ \t]*\n\s*(?:[^\n]+(?:\n|\Z))+)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+
+
+#: A longer message is not searched for another's words without signs.
+_MOST_SHOWN: Final = 20_000
+_MOST_ASKED: Final = 300
+_SENTENCE_END: Final = Lazy(r"[.!?。！？]\s|\n")
+#: A message's last sentence that asks about what was said before, and not for work: a question, or a word for work on
+#: a text.
+_ASKS: Final = Lazy(
+    r"(?:^|(?<=[.!?。！？\n])|-- )\s*"
+    r"(?:(?!\s|(?:can|could|would|will) you|(?:kann|könnte)st du|pu?edes|p(?:eux|ourrais)-tu|pode)"
+    r"[^.!?。！？\n]{3,200}[?？]"
+    r"|(?:summari[sz]e|sum up|translate|explain|draft|proofread|rate|answer|reply|fasse|übersetze|erkläre|entwirf"
+    r"|resume|traduce|explica|résume|traduis)\b[^.!?\n]{0,200}[.!]?)\s*\Z",
+    re.IGNORECASE,
+)
+#: Where another's words begin: a colon after a verb or a text's name, a greeting on a line of its own, a chat's time.
+#: Without a colon one sentence is another's.
+_BEGINS: Final = Lazy(
+    rf"(?:{_OTHERS_SPEAK}|\bfrom (?:the|his|her|their|an?)\b|\b(?:(?:ticket|issue|pr|case) #?\d+|e-?mail|letter|message"
+    r"|comment|review|feedback|nachricht)\b)[^\n.!?:：]{0,80}[:：]"
+    r"|^(?:hi|hello|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|hola|estimad[oa]s?|bonjour|ch[eè]re?)\b[^\n.!?]{0,40},$"
+    rf"|^[\w.@-]{{1,30}},? \[?\d\d?:\d\d\b|(?P<one>{_OTHERS_SPEAK})",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -229,7 +258,15 @@ def spoken(text: str) -> str:
 def without_reported(text: str) -> str:
     """``text`` without the sentences of others that it quotes."""
     text = _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
-    return _BELOW.sub(r"\1\2…\n", text)
+    if len(text) > _MOST_SHOWN:
+        return text
+    text = _BELOW.sub(r"\1\2…\n", text)
+    asks = _ASKS.search(text[-_MOST_ASKED:])
+    start = max(0, len(text) - _MOST_ASKED) + asks.start() if asks else 0
+    if not asks or not (begins := _BEGINS.search(text, 0, start)):
+        return text
+    end = _SENTENCE_END.search(text, begins.end(), start) if begins["one"] else None
+    return f"{text[: begins.end()]}…\n{text[end.end() if end else start :]}"
 
 
 def before_mail(text: str) -> str:

@@ -42,6 +42,8 @@ _OF_USER_ALONE: Final = 0.8
 #: Least share of the shorter sentence's stems, and the fewest, that make one of two a rewording of the other.
 _REWORDED: Final = 0.6
 _FEWEST_STEMS: Final = 3
+#: As many shared ones tie a line that is to be kept for good to what was planted beside it.
+_SHARED_STEMS: Final = 2
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 REASON: Final = "it instructs an agent, or repeats what a tool read, and is not in the user's own words"
@@ -124,6 +126,11 @@ class Witness:
             and max(len(stems), len(other)) <= 2 * min(len(stems), len(other)) + 1
         ]
         return bool(found) and self._weight(text).by_user < _OF_USER_ALONE
+
+    def is_about_suspected(self, text: str) -> bool:
+        """Whether ``text``, to be kept for good, shares some stems with what is suspected, and little with the user."""
+        near = (stems & other for stems in _rewordable(text) for other in self._suspected)
+        return any(len(one) >= _SHARED_STEMS for one in near) and self._weight(text).by_user < _OF_USER
 
     def _weight(self, text: str) -> weighing.Weight:
         if text not in self._weights:
@@ -281,7 +288,11 @@ def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str],
 def _curated(
     entries: Sequence[CuratedEntry], witness: Witness, withheld: list[str], *, is_users: bool
 ) -> tuple[CuratedEntry, ...]:
-    kept = tuple(entry for entry in entries if not witness.is_hostile(entry.text, is_users=is_users))
+    kept = tuple(
+        entry
+        for entry in entries
+        if not (witness.is_hostile(entry.text, is_users=is_users) or witness.is_about_suspected(entry.text))
+    )
     withheld += (entry.text for entry in entries if entry not in kept)
     return kept
 
