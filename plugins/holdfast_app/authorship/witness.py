@@ -242,24 +242,8 @@ def attributed(
 def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str], list[str]]:
     """The same for a payload: what became of it, the curated lines and rules withheld, and the other texts marked."""
     from holdfast.flush import contract  # a brief uses this module and needs no payload
-    from holdfast.models import CuratedDecision
 
-    withheld = [
-        rule
-        for rule in payload.rules or ()
-        if "rules" not in payload.derived and witness.is_hostile(rule, is_rule=True)
-    ]
-    if withheld:
-        payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
-    if payload.curated is not None and not payload.curated.is_none:
-        memory = _curated(payload.curated.memory, witness, withheld, is_users=False)
-        user = _curated(payload.curated.user, witness, withheld, is_users=True)
-        payload = payload.evolve(curated=CuratedDecision(memory=memory, user=user))
-    if withheld:
-        source = "what the agent read"
-        lines = (hostile.MARK.format(name=witness.source_of(one, source)) + one for one in withheld)
-        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
-        payload = payload.evolve(facts=tuple(facts))
+    payload, withheld = _withheld(payload, witness)
     if "artifacts" in payload.derived and payload.artifacts is not None:
         links = {text for text in payload.artifacts if "://" in text}
         gone = links - hostile.linked(links, witness.said)
@@ -283,6 +267,29 @@ def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str],
         strings = contract.strings_of(payload)
         payload = contract.map_texts(payload, {text: changed.get(text, text) for text in strings})
     return payload, withheld, list(changed)
+
+
+def _withheld(payload: Payload, witness: Witness) -> tuple[Payload, list[str]]:
+    """The payload with the rules and curated lines that may not stay among its facts instead, and these."""
+    from holdfast.models import CuratedDecision
+
+    withheld = [
+        rule
+        for rule in payload.rules or ()
+        if "rules" not in payload.derived and witness.is_hostile(rule, is_rule=True)
+    ]
+    if withheld:
+        payload = payload.evolve(rules=[rule for rule in payload.rules or () if rule not in withheld])
+    if payload.curated is not None and not payload.curated.is_none:
+        memory = _curated(payload.curated.memory, witness, withheld, is_users=False)
+        user = _curated(payload.curated.user, witness, withheld, is_users=True)
+        payload = payload.evolve(curated=CuratedDecision(memory=memory, user=user))
+    source = "what the agent read"
+    lines = [hostile.MARK.format(name=witness.source_of(one, source)) + one for one in withheld]
+    if lines:
+        facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
+        payload = payload.evolve(facts=tuple(facts))
+    return payload, withheld
 
 
 def _curated(
