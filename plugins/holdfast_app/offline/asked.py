@@ -191,8 +191,10 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
         began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
     began = "" if text in began else headline(_wanted("\n\n".join(paragraphs(began))), limit)
     is_whole = hostile.instructs(f"{text} {began}")  # then all words have to be the user's
-    room = limit - len(text)  # of which the task may take half
-    answer = "" if is_whole else _answer(messages, message, room - min(room // 2, len(began) and len(began) + _LEAST))
+    room = limit - len(text)
+    if began and len(text.encode()) <= _ABOUT:
+        room -= min(room // 2, len(began) + _LEAST)  # a short request says little without its task
+    answer = "" if is_whole else _answer(messages, message, room)
     room = limit - len(text) - len(answer) - len(AFTER) - 1
     after = f"{AFTER}{cut(began, room)})" if began and room > _LEAST else ""
     return f"{text}{after}{answer}"
