@@ -64,7 +64,8 @@ def _unforeseen(error: BaseException, command: list[str]) -> HoldfastError:
     to = f" to the authors of {owner}" if owner else ""
     fault = HoldfastError(
         f"Something unforeseen happened: {type(error).__name__}: {error}",
-        next_step=f"Nothing was dropped. Run it again with `--debug` and report its output{to}.",
+        next_step="No context was dropped, but other work may be done in part. "
+        f"Run it again with `--debug` and report its output{to}.",
     )
     fault.__cause__ = error
     return fault

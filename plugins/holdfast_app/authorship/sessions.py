@@ -89,7 +89,8 @@ def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, byt
         lines = list(file) if begins.get("kind") == "session" else []
     data = b"".join(line for line in lines if line.startswith(_MESSAGE))
     flushes = (records.decode(line.rstrip(b"\n")) for line in lines if line.startswith(_FLUSH) and _QUOTES in line)
-    return data.lower(), data, [str((one["receipt"] or {}).get("summary")) for one in flushes if one]
+    receipts = (one.get("receipt") for one in flushes if one)
+    return data.lower(), data, [str(one.get("summary")) for one in receipts if isinstance(one, dict)]
 
 
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
