@@ -115,12 +115,13 @@ _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x0
 
 _SPEAKS: Final = (
     r"\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
-    r"|schrieb|meint|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет|написал\w*|говорит|сказал\w*)\b"
+    r"|dice|dit|diz)\b"
 )
-#: The same, of others.
+#: Others do. An order to write or to read, and what the user or the agent said, is none.
 _OTHERS_SPEAK: Final = (
-    r"(?<!\bi )(?<!\bwe )(?<!\bich )(?<!\bwir )(?<!\bje )"
-    rf"(?:{_SPEAKS}|\b(?:sent|posted|left (?:me|us|this|a))\b)|(?<!我)[说写]"
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bi just )(?<!\bi already )(?<!\bich )(?<!\bwir )(?<!\bje )"
+    r"(?:\b(?:says|said|wrote|writes|claims|told|tells|suggests|sent|left (?:me|us|this|a)|sagt|schreibt|schrieb|meint"
+    r"|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет|написал\w*|говорит|сказал\w*)\b|(?:说|写道)(?=[:：]))"
 )
 #: Several sentences in quotation marks after a word for speaking: someone else's.
 _REPORTED: Final = Lazy(
