@@ -71,10 +71,11 @@ class Witness:
         not in the user's own words. What ``is_users``, a rule or a line about the user, is doubtful without these."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
-        others = [form for form in _forms(text) if not hostile.by_user(form, (*self._earlier(form), *self.said))]
+        forms = _forms(text)
+        others = [form for form in forms if not hostile.by_user(form, (*self._earlier(form), *self.said))]
         if not others:
             return False
-        if self._rewords(text):
+        if others == forms and self._rewords(text):
             return True
         weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (

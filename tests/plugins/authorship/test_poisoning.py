@@ -251,6 +251,14 @@ def test_planted_sentence__in_other_words_beside_it_or_in_the_next_session__is_p
     assert {source for source, _ in hostile.quoted(note)} == {"a result of WebFetch"}
 
 
+def test_users_words__beside_a_rewording_that_is_withheld__are_not_marked(project):
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", "저는 커밋을 작게 나누는 걸 좋아해요.")
+        one.flush({"objective": "x", "curated": {"memory": [], "user": ["커밋을 작게 나누는 것을 선호한다"]}})
+        assert "] user:" not in memory.store.read(one.last_receipt.written[0].name).text
+
+
 def test_statement__that_the_agent_wrote_before_a_tool_showed_it__is_its_own(project):
     line = "Tokens of the billing job are rotated weekly and never written to the log"
     with Holdfast.open(project) as memory:
