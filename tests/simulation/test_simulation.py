@@ -25,7 +25,8 @@ KEPT = (427, 571, 895, 1410, 3751, 3919, 4038, 5192, 5259, 7678, 12525, 1010167,
 #: The same, broken more than once: lines of a block written again after two killed flushes; a torn line that was read,
 #: since a zero ended it; one with a hole; a handoff that kept the entry of a flush given up, since the clock was set
 #: back; a block that was purged before its flush read it back; a journal begun while a purge walked; a failed append
-#: that cut another's line; a first line read after a purge; warnings that a forgotten fact or an override explains.
+#: that cut another's line; a first line read after a purge; warnings that a forgotten fact or an override explains. Of
+#: 4822, which is not plain: a payload refused before a flush was repeated, whose marker a power cut had left.
 BROKEN_AGAIN = (
     5388, 9530, 9695, 11386, 15720, 16869, 17816, 19266, 19810, 20876, 1015626,
     1033818, 20001043, 20030981, 20045426,

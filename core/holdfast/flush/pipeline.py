@@ -177,8 +177,8 @@ def _still_valid(attempt: Attempt, unchecked: Callable[[Receipt], Receipt] | Non
         return None
     if marker is not None and (marker.pending is not None or marker.stated):
         stated = marker.stated[-1] if marker.stated else None
-        if not marker.key == attempt.last_key == attempt.key_with(stated):
-            return None  # an earlier flush did not complete: its payload must not be forgotten
+        if len(marker.stated) > 1 or not marker.key == attempt.last_key == attempt.key_with(stated):
+            return None  # an earlier flush did not complete: no payload must be forgotten
     last = session.last_receipt
     if last is None:
         safety.clear_empty(services.state, session.id)
