@@ -112,26 +112,22 @@ _LOGGED: Final = Lazy(
 )
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
-
-_SPEAKS: Final = (
-    r"\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
-    r"|dice|dit|diz)\b"
+#: Several sentences in quotation marks after a word for speaking: someone else's.
+_REPORTED: Final = Lazy(
+    r"(\b(?:says?|said|saying|reads?|states?|wrote|writes?|claims?|told|tells|asks?|suggests?|contains?|sagt|schreibt|steht"
+    r"|dice|dit|diz)\b[^\"“„«\n]{0,40})"
+    r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]{1,2000}\"|“[^”\n]{1,2000}[.!?] [^”\n]{1,2000}”"
+    r"|„[^“”\n]{1,2000}[.!?] [^“”\n]{1,2000}[“”])",
+    re.IGNORECASE,
 )
-#: Others do. An order to write or to read, and what the user or the agent said, is none.
+#: A verb for what others say: not an order to write or read, and not what the user or the agent said.
 _OTHERS_SPEAK: Final = (
     r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bi just )(?<!\bi already )(?<!\bich )(?<!\bwir )(?<!\bje )"
     r"(?:\b(?:says|said|wrote|writes|claims|told|tells|suggests|sent|left (?:me|us|this|a)|sagt|schreibt|schrieb|meint"
     r"|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет|написал\w*|говорит|сказал\w*)\b|(?:说|写道)(?=[:：]))"
 )
-#: Several sentences in quotation marks after a word for speaking: someone else's.
-_REPORTED: Final = Lazy(
-    rf"({_SPEAKS}[^\"“„«\n]{{0,40}})"
-    r"(?:\"[^\"\n]{1,2000}[.!?] [^\"\n]{1,2000}\"|“[^”\n]{1,2000}[.!?] [^”\n]{1,2000}”"
-    r"|„[^“”\n]{1,2000}[.!?] [^“”\n]{1,2000}[“”])",
-    re.IGNORECASE,
-)
-#: The same without quotation marks: what follows a request to translate, explain or sum up, a question about what
-#: someone sent, or the paragraph below a line that says who speaks.
+#: Words of others without quotation marks: what follows a request to translate, explain or sum up, or a question about
+#: what someone sent, and the paragraph below a line that says who speaks.
 _BELOW: Final = Lazy(
     r"(^[^\n.!?]{0,80}(?:\b(?:translate|explain|summari[sz]e|sum up|proofread|what (?:does|do) [^\n.!?:]{1,30} mean"
     r"|übersetz\w*|erklär\w*|fasse|traduce\w*|explica\w*|resum[ea]\w*|tradui[st]\w*|expliqu\w*|résume\w*|traduz\w*"
@@ -140,14 +136,11 @@ _BELOW: Final = Lazy(
     r"(?:(?<=\?)[ \t]*\n.*\Z|(?<=:)[ \t]*\n\s*(?:[^\n]+(?:\n|\Z))+)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-
-
-#: A longer message is not searched for another's words without signs.
+#: Longer messages are not searched for unquoted words of others.
 _MOST_SHOWN: Final = 20_000
 _MOST_ASKED: Final = 300
 _SENTENCE_END: Final = Lazy(r"[.!?。！？]\s|\n")
-#: A message's last sentence that asks about what was said before, and not for work: a question, or a word for work on
-#: a text.
+#: A last sentence that asks about the text before it rather than for work: a question, or an order about a text.
 _ASKS: Final = Lazy(
     r"(?:^|(?<=[.!?。！？\n])|-- )\s*"
     r"(?:(?!\s|(?:can|could|would|will) you|(?:kann|könnte)st du|pu?edes|p(?:eux|ourrais)-tu|pode)"
@@ -156,8 +149,8 @@ _ASKS: Final = Lazy(
     r"|resume|traduce|explica|résume|traduis)\b[^.!?\n]{0,200}[.!]?)\s*\Z",
     re.IGNORECASE,
 )
-#: Where another's words begin: a colon after a verb or a text's name, a greeting on a line of its own, a chat's time.
-#: Without a colon one sentence is another's.
+#: Where the words of others begin: at a colon after such a verb or the name of a text, a greeting on its own line, or
+#: the time in a chat. After the verb alone, only the rest of its sentence is theirs.
 _BEGINS: Final = Lazy(
     rf"(?:{_OTHERS_SPEAK}|\bfrom (?:the|his|her|their|an?)\b|\b(?:(?:ticket|issue|pr|case) #?\d+|e-?mail|letter|message"
     r"|comment|review|feedback|nachricht)\b)[^\n.!?:：]{0,80}[:：]"

@@ -26,8 +26,7 @@ from holdfast_app.sentences import lasting
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload
 
-#: Limits.
-_MOST_SENTENCES: Final = 2_000
+_MOST_SENTENCES: Final = 2_000  # of what an editor wrote
 _MOST_PARTS: Final = 40  # sentences of a text
 _MOST_LABEL: Final = 3  # words
 #: A pointer of as many words is checked as a sentence is.
@@ -42,7 +41,7 @@ _OF_USER_ALONE: Final = 0.8
 #: Least share of the shorter sentence's stems, and the fewest, that make one of two a rewording of the other.
 _REWORDED: Final = 0.6
 _FEWEST_STEMS: Final = 3
-#: As many shared ones tie a line that is to be kept for good to what was planted beside it.
+#: Shared stems that tie a line for lasting memory to something planted beside it.
 _SHARED_STEMS: Final = 2
 #: Before the agent could say anything.
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
@@ -75,7 +74,7 @@ class Witness:
         others = [form for form in forms if not hostile.by_user(form, (*self._earlier(form), *self.said))]
         if not others:
             return False
-        if others == forms and self._rewords(text):
+        if others == forms and self._rewords(text):  # a label before the user's words changes nothing
             return True
         weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
@@ -118,18 +117,13 @@ class Witness:
     def _rewords(self, text: str) -> bool:
         """Whether a sentence of ``text`` has most stems of something planted, or the other way round, and the user did
         not say as much."""
-        known = [*self._suspected, *(stems for m in self._recalled.messages for stems in _rewordable(m.text))]
-        found = known and [
-            stems
-            for stems in _rewordable(text)
-            for other in known
-            if len(stems & other) >= max(_REWORDED * min(len(stems), len(other)), _FEWEST_STEMS)
-            and max(len(stems), len(other)) <= 2 * min(len(stems), len(other)) + 1
-        ]
-        return bool(found) and self._weight(text).by_user < _OF_USER_ALONE
+        known = [*self._suspected, *self._quoted]
+        pairs = ((mine, other) for mine in (_rewordable(text) if known else ()) for other in known)
+        return any(_is_rewording(*pair) for pair in pairs) and self._weight(text).by_user < _OF_USER_ALONE
 
     def is_about_suspected(self, text: str) -> bool:
-        """Whether ``text``, to be kept for good, shares some stems with what is suspected, and little with the user."""
+        """Whether ``text``, for lasting memory, shares some stems with what is suspected, and few with the user's
+        words."""
         near = (stems & other for stems in _rewordable(text) for other in self._suspected)
         return any(len(one) >= _SHARED_STEMS for one in near) and self._weight(text).by_user < _OF_USER
 
@@ -185,6 +179,11 @@ class Witness:
         made = (strangers.cited(source, found, at=_FIRST) for source, found in passages if source != strangers.AGENT)
         return Turn(messages=tuple(made))
 
+    @cached_property
+    def _quoted(self) -> list[frozenset[str]]:
+        """The stems of the recalled passages' sentences. They are compared with each text."""
+        return [stems for message in self._recalled.messages for stems in _rewordable(message.text)]
+
 
 def repeating(state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
@@ -214,6 +213,11 @@ def _rewordable(text: str) -> list[frozenset[str]]:
     return [stems for stems in found if len(stems) >= _FEWEST_STEMS]
 
 
+def _is_rewording(one: frozenset[str], other: frozenset[str]) -> bool:
+    fewer, more = sorted((len(one), len(other)))
+    return len(one & other) >= max(_REWORDED * fewer, _FEWEST_STEMS) and more <= 2 * fewer + 1
+
+
 def _directing(text: str) -> list[str]:
     """The sentences of ``text`` that may direct their reader or have a label."""
     return [one for one in strangers.sentences(text) if strangers.directs(one) or len(_forms(one)) > 1]
@@ -241,7 +245,7 @@ def attributed(
 
 
 def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str], list[str]]:
-    """The same for a payload: what became of it, the curated lines and rules withheld, and the other texts marked."""
+    """The changed payload, the rules and curated lines withheld from it, and the other texts that were marked."""
     from holdfast.flush import contract  # a brief uses this module and needs no payload
 
     payload, withheld = _withheld(payload, witness)
@@ -271,7 +275,7 @@ def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str],
 
 
 def _withheld(payload: Payload, witness: Witness) -> tuple[Payload, list[str]]:
-    """The payload with the rules and curated lines that may not stay among its facts instead, and these."""
+    """The payload, with the rules and curated lines that may not stay moved to its facts, and a list of these."""
     from holdfast.models import CuratedDecision
 
     withheld = [

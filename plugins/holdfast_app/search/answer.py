@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -111,12 +111,12 @@ class _Group:
 
     def __init__(self, hit: SearchHit, content: str, at: int, is_of_kind: bool) -> None:
         self.hit, self.at, self.key, self.others = hit, at, same_key(bare(hit.text)), list[SearchHit]()
-        self._share = partial(words.share, content, self.key) if content else partial(float, is_of_kind)
+        self._first, self._content, self._is_of_kind = self.key, content, is_of_kind
 
     @cached_property
     def share(self) -> float:
         """The share of the question's words in its first hit."""
-        return self._share()
+        return words.share(self._content, self._first) if self._content else float(self._is_of_kind)
 
     @property
     def holds(self) -> bool:
