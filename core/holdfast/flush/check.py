@@ -21,8 +21,8 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
     plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
-    there = noted(attempt) if earlier else ()
-    plan = evolve(plan, before=tuple(refused_payloads.beyond(earlier, plan.payload, plan.at, there)))
+    there = noted(attempt) if earlier else set()
+    plan = evolve(plan, before=tuple(refused_payloads.beyond(earlier, plan.lines | there)))
     attempt.warnings += (line for line in plan.before if line.startswith(refused_payloads.NOT_KEPT))
     # The marker forgets the flush whose block has these payloads, so it must forget them, too.
     record.keep_plan(attempt, plan, refused_payloads.covered(earlier, there))

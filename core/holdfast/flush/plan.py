@@ -175,6 +175,11 @@ class Plan:
             by=self.by,
         )
 
+    @property
+    def lines(self) -> set[str]:
+        """All content but the summary."""
+        return {*refused_payloads.lines(self.payload), *self.before}
+
     def body(self) -> str:
         """The daily note's block without its heading and markers."""
         return notes.body(self.payload, self.summary, self.before)
@@ -192,16 +197,16 @@ def make(attempt: Attempt) -> Plan | None:
     _take_up_refused(attempt, marker)
     goes_on = key_before == attempt.key or (was_idle and not attempt.taken_up)
     plan = _recorded(attempt, pending, key_before) if attempt.documents.proof.lost or goes_on else None
-    if plan is not None and attempt.messages and not (plan.has_messages or attempt.documents.proof.lost):
-        plan = None  # a power cut took back the flush that these messages were in
-    if plan is not None:  # the note's heading has the reason, so it stays the same, too
-        attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
-        for one in refused_payloads.others(marker, attempt.stated):
-            beyond = refused_payloads.beyond([one], plan.payload, plan.at, plan.before)
-            if not {*beyond} <= {*plan.before} or (beyond and moment(one.at) > plan.at):
-                attempt.settled.discard(one.digest)  # stated since
-        attempt.documents.is_later, attempt.documents.given_up = True, plan.instead
-        return plan
+    if plan is not None:
+        others = refused_payloads.others(marker, attempt.stated)
+        since = {one.digest for one in others}.difference(refused_payloads.covered(others, plan.lines))
+        # No payload stated since is left behind, nor messages, when a power cut took back the flush that they were in.
+        is_short = (since and not attempt.is_idle) or (attempt.messages and not plan.has_messages)
+        if attempt.documents.proof.lost or not is_short:
+            attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent  # the heading has the reason
+            attempt.settled -= since
+            attempt.documents.is_later, attempt.documents.given_up = True, plan.instead
+            return plan
     if attempt.given is None and not (attempt.messages or session.messages):
         return None
     return _new(attempt, marker)
@@ -226,7 +231,7 @@ def noted(attempt: Attempt) -> set[str]:
     stored = services.store.read(services.layout.name(Surface.DAILY, plan.at.date())) if plan else None
     if plan is None or stored is None or block_marker(plan.flush_id(session)) not in stored.text:
         return set()
-    return {*refused_payloads.lines(plan.payload), *plan.before} if plan.body().strip("\n") in stored.text else set()
+    return plan.lines if plan.body().strip("\n") in stored.text else set()
 
 
 def _take_up_refused(attempt: Attempt, marker: Marker) -> None:

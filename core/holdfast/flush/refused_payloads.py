@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holdfast.config.serde import moment, payload_from, unstructure
+from holdfast.config.serde import payload_from, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.flush import contract, notes
 from holdfast.fs import paths
@@ -23,8 +23,6 @@ from holdfast.storage import sha256
 from holdfast.text.plain import is_none
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import Payload
     from holdfast.services.services import Services
 
@@ -89,7 +87,7 @@ def newest(standing: Sequence[Stated]) -> Stated | None:
         if one.payload is None:
             why = f" when it was refused: {one.why}" if one.why else "."
             raise FlushRefused(
-                f"A payload stated at {one.at[:16].replace('T', ' ')} is not stored, and could not be kept{why}",
+                f"A payload stated at {one.at[:16].replace('T', ' ')} UTC is not stored, and could not be kept{why}",
                 next_step="State the payload again, or let an operator run `holdfast override`.",
                 target="payload",
             )
@@ -113,25 +111,24 @@ def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | Non
     return given
 
 
-def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime, noted: Iterable[str]) -> list[str]:
-    """Lines for the block of ``payload``: content of earlier payloads that neither it nor ``noted`` has, each once."""
-    there = {*lines(payload), *noted}
-    found: dict[str, None] = {}
-    for one in earlier:
-        before = payload_of(one)
-        if before is not None:
-            found.update((line, None) for line in lines(before) if line not in there)
-        else:
-            over = "an operator overrode it" if one.waived else "this one takes its place"
-            at = f"{moment(one.at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
-            found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
-    return list(found)
+def beyond(earlier: Iterable[Stated], there: Iterable[str]) -> list[str]:
+    """Lines for a block that has ``there``: content of earlier payloads that is not among it, each once."""
+    found = dict.fromkeys(line for one in earlier for line in _content(one))
+    return [line for line in found if line not in there]
 
 
 def covered(stated: Iterable[Stated], there: Collection[str]) -> list[str]:
-    """The digests of the payloads whose lines are all ``there``."""
-    known = ((one.digest, payload_of(one)) for one in stated)
-    return [one for one, payload in known if payload is not None and set(lines(payload)) <= set(there)]
+    """The digests of the payloads whose content is all ``there``."""
+    return [one.digest for one in stated if set(_content(one)) <= set(there)]
+
+
+def _content(one: Stated) -> list[str]:
+    """The payload's lines, or one line that names a payload that could not be kept."""
+    payload = payload_of(one)
+    if payload is not None:
+        return lines(payload)
+    at = one.at[:23].replace("T", " ")
+    return [f"{NOT_KEPT}: a payload stated at {at} UTC was refused before it could be stored"]
 
 
 def lines(payload: Payload) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 from attrs import field, frozen
@@ -18,6 +18,7 @@ from holdfast.models.records import strings
 OPTIONAL = ("needs_operator", "rejected", "rules")
 #: Marks a field whose converter also reads JSON.
 _RAW = {"raw": True}
+_A = TypeVar("_A", bound=attrs.AttrsInstance)
 
 
 # --- checks
@@ -65,7 +66,7 @@ def must_be_texts(_: object, attribute: attrs.Attribute[tuple[str, ...] | None],
             raise BadValue(f"{attribute.name}[{number}]", of_type(item), next_step="Give strings.")
 
 
-def made(cls: type[Any], value: object, path: str) -> Any:
+def made(cls: type[_A], value: object, path: str) -> _A:
     """``value``, a mapping of field names, as a ``cls``. Raises: BadValue with the field's path."""
     if isinstance(value, cls):
         return value
@@ -182,8 +183,7 @@ def _curated(value: CuratedInput) -> CuratedDecision | None:
     if not isinstance(value, Mapping):
         problem = f"cannot be {value!r}" if isinstance(value, str) else of_type(value)
         raise BadValue("curated", problem, next_step='Give "none", or {"memory": [...], "user": [...]}.')
-    decision: CuratedDecision = made(CuratedDecision, value, "curated")
-    return decision
+    return made(CuratedDecision, value, "curated")
 
 
 def _handoff(value: HandoffFields | Mapping[str, str] | None) -> HandoffFields | None:
@@ -193,8 +193,8 @@ def _handoff(value: HandoffFields | Mapping[str, str] | None) -> HandoffFields |
 def _mutations(value: Sequence[StateMutation | Mapping[str, str]] | None) -> tuple[StateMutation, ...] | None:
     if value is None:
         return None
-    name = "state_mutations"
-    return tuple(made(StateMutation, v, f"{name}[{number}]") for number, v in enumerate(items(value, name)))
+    rows = enumerate(items(value, "state_mutations"))
+    return tuple(made(StateMutation, v, f"state_mutations[{number}]") for number, v in rows)
 
 
 def _rejected(value: Iterable[str | Mapping[str, str]] | None) -> tuple[str, ...] | None:
@@ -293,8 +293,7 @@ def _candidates(value: Iterable[FactCandidate | Mapping[str, Any]]) -> tuple[Fac
 
 
 def _profile(value: Profile | Mapping[str, str]) -> Profile:
-    profile: Profile = made(Profile, value, "profile")
-    return profile
+    return made(Profile, value, "profile")
 
 
 def _retired(value: Iterable[str]) -> tuple[str, ...]:
