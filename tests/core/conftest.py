@@ -4,16 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.support.stated import NO_PLUGINS
 
-from holdfast import Holdfast, Payload
-from holdfast.config.values import PluginConfig
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction
-from holdfast.plugin import discovery
+from holdfast.api import Extraction, Holdfast, Payload, hookimpl
 from holdfast_app.config import Config
-
-#: Core by itself: what these tests show must not depend on a plugin.
-NO_PLUGINS = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
 
 WHOLE: dict[str, Any] = {
     "objective": "Fix the login test",

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
+from holdfast.api import Holdfast, hookimpl
 from holdfast_app.records.blocks import blocks
 
 

@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.stated import done
 
-from holdfast import Payload
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, Message
+from holdfast.api import Extraction, Message, Payload, hookimpl
 from holdfast_app.facts.completing import complete
 
 

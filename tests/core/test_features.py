@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 from tests.support import distributions
 
-from holdfast import Holdfast
-from holdfast.errors import PluginLoadFailed
+from holdfast.api import Holdfast, PluginLoadFailed
 from holdfast.plugin import discovery
 from holdfast_cli import main, table
 

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from tests.core.conftest import WHOLE
 
-from holdfast import Payload
+from holdfast.api import FlushRefused, Payload, Unavailable, hookimpl
 from holdfast.config.values import FlushConfig
-from holdfast.errors import FlushRefused, Unavailable
 from holdfast.flush.contract import missing
-from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import CuratedDecision, CuratedEntry, Evidence, Extraction
 

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import FlushRefused, HookFailed, Refused
+from holdfast.api import Extraction, Finding, FlushRefused, HookFailed, Refused, hookimpl
 from holdfast.gate import Gate
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, Finding
 from holdfast.plugin.manager import PluginManager
 from holdfast.validation import Chunks, ValidationRequest, mask
 from holdfast_app.capture import label

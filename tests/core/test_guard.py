@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import FlushRefused
-from holdfast.hooks import hookimpl
+from holdfast.api import Extraction, Finding, FlushRefused, hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Extraction, Finding
 
 Row = dict[str, Any]
 

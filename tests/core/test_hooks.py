@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.config.values import StorageConfig
-from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
-from holdfast.hooks import hookimpl
+from holdfast.api import ConfigError, HookFailed, PluginLoadFailed, StorageConfig, ValidationRequest, hookimpl
 from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
 from holdfast.plugin.manager import PluginSettings
-from holdfast.validation import ValidationRequest
 from holdfast_app.base import Plugins
 
 SOURCES = DreamSources(memory="", notes=[])

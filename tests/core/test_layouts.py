@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
+from holdfast.api import Category, Holdfast
 from holdfast.config.layout import Layout, Surface
-from holdfast.models import Category
 from holdfast_app.curated.layers import Horizon, layers, promotion_target, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast
-from holdfast.errors import FlushRefused
+from holdfast.api import FlushRefused, Holdfast
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.loops.hold import parse
 from holdfast_app.message_formats.leaves import leaves

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, Payload
+from holdfast.api import DreamDraft, Holdfast, Payload, hookimpl
 from holdfast.flush import notes
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft
 from holdfast_app.records.blocks import blocks
 from holdfast_app.records.ownlines import is_own
 

@@ -13,8 +13,7 @@ from tests.core.conftest import WHOLE
 from tests.support import processes
 from tests.support.dying import dies
 
-from holdfast import Holdfast
-from holdfast.models import Outcome
+from holdfast.api import Holdfast, Outcome
 from holdfast_app.checkup import adoption, mending
 from holdfast_app.checkup import examine as doctor
 from holdfast_app.checkup.verify import verify_all

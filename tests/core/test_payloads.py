@@ -7,11 +7,10 @@ import pytest
 from tests.core.test_resumed import GHOST
 from tests.support import processes
 
+from holdfast.api import BadValue, FlushRefused, payload_of
 from holdfast.config.serde import payload_from
-from holdfast.errors import BadValue, FlushRefused
 from holdfast.fs import durable
 from holdfast.journal.safety import State
-from holdfast.models import payload_of
 
 
 @pytest.mark.req("R127", "R166")

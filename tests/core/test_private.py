@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from tests.support.dying import dies
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
+from holdfast.api import Holdfast, StorageConfig
 from holdfast.fs import private
 from holdfast_agents.records import heartbeat
 from holdfast_app.config import Config

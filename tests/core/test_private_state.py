@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.processes import finished
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
-from holdfast.errors import ConfigError, HoldfastError, Unavailable
+from holdfast.api import ConfigError, Holdfast, HoldfastError, StorageConfig, Unavailable
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast_app.capture import capture

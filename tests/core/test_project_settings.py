@@ -8,8 +8,7 @@ import pytest
 from tests.support.git import git
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.errors import ConfigError
+from holdfast.api import ConfigError, Holdfast
 from holdfast.fs import checkout, userdir
 from holdfast_app.capture import hot_plugins
 from holdfast_app.project_settings import files, resolved

@@ -6,10 +6,8 @@ from collections.abc import Callable
 import pytest
 from tests.support.processes import finished
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
+from holdfast.api import DreamDraft, Holdfast, hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import DreamDraft
 from holdfast_app.journal.journal import Journal
 
 NOTE, TRAIL, HANDOFF, MEMORY = (

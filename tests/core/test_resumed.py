@@ -2,9 +2,8 @@
 
 import pytest
 
+from holdfast.api import FlushRefused, hookimpl
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused
-from holdfast.hooks import hookimpl
 from holdfast.journal.safety import Marker, begin
 from holdfast_app.privacy.sweep import forget_marker
 

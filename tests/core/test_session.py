@@ -10,11 +10,8 @@ import pytest
 from tests.support.processes import finished
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
-from holdfast.hooks import hookimpl
+from holdfast.api import Extraction, FlushRefused, Holdfast, Message, NothingToFlush, Unavailable, hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Extraction, Message
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
 from holdfast_app.workflow.three import Deliverable

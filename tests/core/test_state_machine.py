@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.support.stated import goes_on
 
-from holdfast import Holdfast, Payload
+from holdfast.api import Extraction, FlushRefused, Holdfast, NothingToFlush, Payload, hookimpl
 from holdfast.config.values import PluginConfig
-from holdfast.errors import FlushRefused, NothingToFlush
-from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Extraction
 from holdfast_app.config import Config
 
 CONFIG = Config(zone="UTC", plugins={"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)})

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.errors import Corrupt
+from holdfast.api import Corrupt, Holdfast
 from holdfast.fs import userdir
 from holdfast_app.project_settings import resolved, trust
 from holdfast_app.trust import provenance, trusting

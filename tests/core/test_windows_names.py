@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.errors import Refused
+from holdfast.api import Refused, check_name
 from holdfast.journal.journal import file_stem
-from holdfast.storage import check_name
 
 DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 DEVICES |= {port + number for port in ("COM", "LPT") for number in "123456789\u00b9\u00b2\u00b3"}

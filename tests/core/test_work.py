@@ -6,11 +6,8 @@ from collections.abc import Callable
 import pytest
 from tests.core.conftest import WHOLE
 
-from holdfast import Holdfast, Payload
-from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
-from holdfast.hooks import hookimpl
+from holdfast.api import BadValue, Conflict, Extraction, FlushRefused, Holdfast, NotFound, Payload, hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Extraction
 from holdfast_app.records import work_log
 
 Opened = Callable[..., Holdfast]

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
 from tests.fuzz.project import Project, alarm
 
-from holdfast import Holdfast
-from holdfast.errors import HoldfastError
+from holdfast.api import Holdfast, HoldfastError
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast_agents import hook

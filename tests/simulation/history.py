@@ -16,12 +16,11 @@ from tests.simulation.reading import DOCUMENTS, Reader, curated, items, payload
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
+from holdfast.api import Extraction, Message, hookimpl
 from holdfast.config.values import PluginConfig
 from holdfast.errors import BadValue, Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
-from holdfast.hooks import hookimpl
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
-from holdfast.models import Extraction, Message
 from holdfast.plugin import discovery
 from holdfast_app.authorship import sessions
 from holdfast_app.base import Plugins

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast.config.values import StorageConfig
+from holdfast.api import Fact, StorageConfig
 from holdfast.journal.safety import Marker, begin
-from holdfast.models import Fact
 
 #: In the forms in which people and programs write it.
 SUBJECT = "Zoë Müller-Ångström"

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from holdfast import Holdfast, Payload, hookimpl
-from holdfast.models import Extraction
+from holdfast.api import Extraction, Holdfast, Payload, hookimpl
 
 #: Put together here, so that no secret lies in the repository.
 SECRETS = {

@@ -5,8 +5,7 @@ A step may be killed at any instant and is given again afterwards, so each finds
 
 import sys
 
-from holdfast import Holdfast, Payload
-from holdfast.models import CuratedDecision, HandoffFields
+from holdfast.api import CuratedDecision, HandoffFields, Holdfast, Payload
 
 
 def state(memory: Holdfast, name: str, number: int, text: str) -> None:

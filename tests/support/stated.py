@@ -1,6 +1,18 @@
-"""Whole payloads in few words."""
+"""Whole payloads, and settings, in few words."""
 
 from typing import Any
+
+from holdfast.config.values import PluginConfig
+from holdfast.plugin import discovery
+from holdfast_app.config import Config
+
+#: What a test shows with these does not depend on a plugin.
+NO_PLUGINS = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
+
+
+def only(plugin: str, settings: dict[str, object]) -> Config:
+    """UTC, and no plugin but this one."""
+    return Config(zone="UTC", plugins={**NO_PLUGINS, plugin: PluginConfig(settings=settings)})
 
 
 def done(objective: str = "Go on", **fields: Any) -> dict[str, Any]:

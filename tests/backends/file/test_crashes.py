@@ -16,8 +16,7 @@ import pytest
 from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
 
-from holdfast.errors import Conflict, NotFound, Unavailable
-from holdfast.models import Fact
+from holdfast.api import Conflict, Fact, NotFound, Unavailable
 from holdfast.storage import ABSENT, Add, Condition, Remove, StorageBackend, Update, delete_fact, sha256, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend

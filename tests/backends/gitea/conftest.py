@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
+from tests.support.stated import only
 
 from holdfast import Holdfast
-from holdfast.config.values import PluginConfig
-from holdfast.plugin import discovery
-from holdfast_app.config import Config
 from holdfast_gitea import trail
 from holdfast_gitea.backend import GiteaBackend
 
@@ -53,9 +51,7 @@ def with_trail(gitea, project, clock, monkeypatch, closing) -> Callable[..., Hol
 
     def open_project(*plugins: object, **settings: object) -> Holdfast:
         table = {"server": gitea.url, "repository": "acme/shop", **settings}
-        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
         named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
-        return closing(Holdfast.open(project, config=config, clock=clock, plugins=named))
+        return closing(Holdfast.open(project, config=only("gitea_trail", table), clock=clock, plugins=named))
 
     return open_project

@@ -6,11 +6,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.support.gitea.plain_client import Reply, call
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 URL, TOKEN, REPO = (os.environ.get(f"HOLDFAST_GITEA_{name}", "") for name in ("URL", "TOKEN", "REPO"))
 ADDRESS = "gitea.json"
+needs_a_repository = pytest.mark.skipif(
+    not (URL and TOKEN and REPO), reason="no real server given: HOLDFAST_GITEA_URL, _TOKEN and _REPO are not set"
+)
 
 
 def ask(method: str, path: str, body: object = None) -> Reply:

@@ -17,6 +17,8 @@ from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 
 ADDRESS = "gitea.json"
+REPO = "agent/memory"
+DAY, HEADER = "memory/2026-03-01.md", "# Daily Memory: 2026-03-01\n"
 FACTORY = "tests.backends.gitea.store_kit:open_store"
 
 
@@ -69,7 +71,7 @@ def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
     return document.text if document else None
 
 
-def issue_of(gitea: FakeServer, name: str, repo: str = "agent/memory") -> int:
+def issue_of(gitea: FakeServer, name: str, repo: str = REPO) -> int:
     """The issue with that title, without the store's prefix."""
     return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
 

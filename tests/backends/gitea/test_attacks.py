@@ -6,21 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of, record, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, record, text_of
 from tests.support.gitea.plain_client import Reply, call
 
-from holdfast.errors import Conflict, Corrupt
-from holdfast.models import Outcome
-from holdfast.storage import sha256
+from holdfast.api import Conflict, Corrupt, Outcome, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 from holdfast_keys.faults import Closed
 
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 Ask = Callable[..., Reply]
 
 

@@ -3,17 +3,15 @@
 from pathlib import Path
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of, record, text_of
+from tests.backends.gitea.store_kit import REPO, issue_of, record, text_of
 from tests.support.gitea.fake_server import FakeServer
 
-from holdfast.errors import ConfigError
-from holdfast.models import Outcome
+from holdfast.api import ConfigError, Outcome
 from holdfast.testing.base import make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 
-REPO = "agent/memory"
 TEAM = "team/memory"
 
 

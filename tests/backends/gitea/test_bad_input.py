@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.storage import StorageBackend, delete_fact, get_fact
@@ -10,10 +11,6 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_keys import transport
 from holdfast_keys.faults import Absent, Closed
-
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 
 Open = Callable[..., GiteaBackend]
 Call = Callable[[StorageBackend], object]

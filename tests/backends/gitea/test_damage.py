@@ -4,22 +4,14 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, text_of
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
-from holdfast.errors import Corrupt, Unsupported
-from holdfast.models import Outcome
-from holdfast.storage import ABSENT
+from holdfast.api import ABSENT, Corrupt, Holdfast, Outcome, StorageConfig, Unsupported
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.config import Config
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
-
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 
-from holdfast.errors import StorageError
-from holdfast.models import Check, Outcome
+from holdfast.api import Check, Outcome, StorageError
 from holdfast.storage import deadline
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO
 from tests.support.gitea.faults import FAULTS, KINDS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound
@@ -24,9 +25,6 @@ from holdfast_gitea.backend import GiteaBackend
 from holdfast_keys import transport
 from holdfast_keys.faults import Passing
 
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 #: Shorter than a slow answer, and long enough for every other on a busy machine.
 TIMEOUT_S = SLOW_S / 2
 

@@ -1,12 +1,12 @@
 """Gitea's trail against the forge contract: on the fake server, and on the one that the environment names."""
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import ClassVar
 from uuid import uuid4
 
 import pytest
+from tests.backends.gitea import live_kit
 from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.api import PluginContext
@@ -52,19 +52,15 @@ class TestOnTheFakeServer(ForgeContract):
         self.server.up()
 
 
-NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")
-SET = [os.environ.get(name, "") for name in NAMES]
-
-
-@pytest.mark.skipif(not all(SET), reason=f"{', '.join(NAMES)} are not set")
+@live_kit.needs_a_repository
 class TestOnARealServer(ForgeContract):
     """Every test has an issue of its own in the named repository."""
 
-    token: ClassVar[str] = SET[1]
+    token: ClassVar[str] = live_kit.TOKEN
 
     @pytest.fixture
     def forge(self, tmp_path, monkeypatch) -> Iterator[GiteaTrail]:
-        url, token, self.repo = SET
+        url, token, self.repo = live_kit.URL, live_kit.TOKEN, live_kit.REPO
         monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", token)
         with Gitea(url, token) as self.server:
             self.number = self.server.repo(self.repo).create_issue(f"Contract {uuid4().hex}", "").number

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
-from holdfast.errors import Corrupt, Refused
-from holdfast.models import Outcome
+from holdfast.api import Corrupt, Outcome, Refused
 from holdfast.storage import deadline, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli import main
@@ -20,9 +19,6 @@ from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 from holdfast_keys.faults import Closed
 
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 SCOPES = ("write:issue", "read:user")
 Of = Callable[..., GiteaBackend]
 

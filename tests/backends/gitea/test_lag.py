@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.backends.gitea.store_kit import text_of
+from tests.backends.gitea.store_kit import REPO, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.fake_server.state import Comment, Issue
 
@@ -12,7 +12,6 @@ from holdfast.errors import Conflict, Corrupt
 from holdfast.storage import ABSENT, snapshot
 from holdfast_gitea.backend import GiteaBackend
 
-REPO = "agent/memory"
 Machine = Callable[..., GiteaBackend]
 
 

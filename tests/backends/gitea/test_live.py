@@ -4,8 +4,6 @@ For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOL
 ``write:issue``, of a user who may write in the repository) and HOLDFAST_GITEA_REPO (``owner/name``, one to litter).
 """
 
-import contextlib
-import os
 import random
 import time
 import uuid
@@ -16,27 +14,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from attrs import frozen
+from tests.backends.gitea import live_kit
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.plain_client import Reply, call
 
-from holdfast import Holdfast, Payload
-from holdfast.config.values import PluginConfig
-from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
-from holdfast_app.config import Config
-from holdfast_app.outbox.forge import Forge
 from holdfast_app.outbox.trail import quiet
 from holdfast_gitea import marker
 from holdfast_gitea.wire.client import Gitea
 
-#: Read at import: the environment of a test has no HOLDFAST_ variables.
-NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")
-LIVE = {name: os.environ.get(name, "") for name in NAMES}
-MISSING = [name for name, value in LIVE.items() if not value]
-
-live = pytest.param(
-    "live", marks=pytest.mark.skipif(bool(MISSING), reason=f"no real server given: {', '.join(MISSING)} not set")
-)
+live = pytest.param("live", marks=live_kit.needs_a_repository)
 
 
 @frozen(kw_only=True)
@@ -74,7 +61,7 @@ class Server:
 @pytest.fixture(params=["1.26", "forgejo", live])
 def server(request) -> Iterator[Server]:
     if request.param == "live":
-        url, token, repo = LIVE.values()
+        url, token, repo = live_kit.URL, live_kit.TOKEN, live_kit.REPO
         yield Server(url=url, token=token, repo=repo, version=_version(url))
         return
     with FakeServer(version=request.param) as gitea:
@@ -192,39 +179,6 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
 
 
-@pytest.mark.req("R077", "R095")
-def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_reads_back(
-    server, project, monkeypatch
-):
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", server.token)
-    number, mentioned = server.issue(), server.issue()
-    settings = {"server": server.url, "repository": server.repo}
-    off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-    config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=settings)})
-    change = {"kind": "review", "target": f"#{number}", "summary": f"approved, unlike #{mentioned}; thanks, @somebody"}
-    payload = Payload(
-        objective="Ship it", facts=[], decisions=[], blockers=[], next_step="none", artifacts=[], follow_ups=[],
-        state_mutations=[change], work_open=False, curated="none",
-    )  # fmt: skip
-    since = datetime.now(UTC) - timedelta(minutes=5)
-    with contextlib.closing(Holdfast.open(project, config=config)) as memory:
-        session = memory.session("s")
-        session.add("user", "hello")
-        receipts = [session.flush(payload), session.flush(payload)]
-        [forge] = memory.services.plugins.implementations_of(Forge).values()
-        told = forge.activity(since, datetime.now(UTC) + timedelta(minutes=5))
-    assert [receipt.pending for receipt in receipts] == [0, 0]
-    [comment] = server.ask("GET", f"/issues/{number}/comments").json
-    assert comment["body"].startswith(f"**review**: approved, unlike `#{mentioned}`; thanks, `@somebody`\n")
-    assert (marker.fields(comment["body"]) or {})["kind"] == "trail"
-    [evidence] = receipts[0].evidence
-    assert (evidence.published, evidence.read_back) == (comment["body"], comment["body"])
-    assert evidence.pointer.endswith(f"/issues/{number}#issuecomment-{comment['id']}")
-    assert ("comment", f"{server.repo}#{number}") in [(one.kind, one.target) for one in told]
-    events = server.ask("GET", f"/issues/{mentioned}/timeline").json or []
-    assert [event["type"] for event in events if "ref" in event["type"]] == []
-
-
 # --- references ------------------------------------------------------------------------------------------------------
 
 #: Pieces of which references are made, and what may stand around them and change how they are read.
@@ -239,7 +193,7 @@ PIECES = (
 @pytest.mark.parametrize("seed", range(4))
 def test_quiet__any_text__makes_no_reference_on_a_real_server(where, seed):
     """The fake server does not look for references: which texts make one is for a real server to say."""
-    url, token, repo = LIVE.values()
+    url, token, repo = live_kit.URL, live_kit.TOKEN, live_kit.REPO
     server = Server(url=url, token=token, repo=repo, version=_version(url))
     target, source = server.issue(), server.issue()
 

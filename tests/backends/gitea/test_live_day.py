@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 from tests.backends.gitea.live_kit import TOKEN, URL, ask
 from tests.support.gitea.plain_client import call
+from tests.support.stated import only
 
 from holdfast import Holdfast
-from holdfast.config.values import PluginConfig
-from holdfast.plugin import discovery
-from holdfast_app.config import Config
 
 pytestmark = [pytest.mark.skipif(not URL, reason="no real server given: HOLDFAST_GITEA_URL and _TOKEN are not set")]
 NEEDED, BLOCKED, FORGE = "What is needed from you", "What is blocked", "On the forge"
@@ -108,9 +106,7 @@ def day() -> Iterator[Day]:
 def morning(day: Day, folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: object) -> Any:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", TOKEN)
     table = {"server": URL, "repository": day.repo, "operator": day.me, "timeout_s": 60.0, **settings}
-    off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-    config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
-    with Holdfast.open(folder, config=config) as memory:
+    with Holdfast.open(folder, config=only("gitea_trail", table)) as memory:
         return memory.morning()
 
 

@@ -1,16 +1,13 @@
 """Texts of any length by users who only read the repository keep nobody from reading, and doctor names them."""
 
 import pytest
-from tests.backends.gitea.store_kit import issue_of, text_of
+from tests.backends.gitea.store_kit import DAY, REPO, issue_of, text_of
 
-from holdfast.errors import Corrupt
-from holdfast.models import Outcome
+from holdfast.api import Corrupt, Outcome
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
 LONG = "x" * (5 << 20)
 LONGEST = "x" * (17 << 20)
 

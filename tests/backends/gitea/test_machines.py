@@ -6,20 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.backends.gitea.store_kit import text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, text_of
 
-from holdfast.errors import Conflict
-from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add
+from holdfast.api import ABSENT, Add, AddOutcome, Conflict
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.facts import line_of
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comment
-
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 def at_once(*calls: Callable[[], object]) -> list[object]:

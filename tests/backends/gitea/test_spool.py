@@ -17,10 +17,8 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Receipt
+from holdfast.api import FlushRefused, Holdfast, Receipt, block_marker
 from holdfast.config.serde import unstructure
-from holdfast.errors import FlushRefused
-from holdfast.storage import block_marker
 
 REPO = "agent/memory"
 

@@ -5,21 +5,16 @@ from collections.abc import Callable
 
 import attrs
 import pytest
-from tests.backends.gitea.store_kit import issue_of, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
-from holdfast.errors import Corrupt, Unavailable
-from holdfast.models import Outcome
+from holdfast.api import Corrupt, Outcome, Unavailable
 from holdfast.storage import ABSENT, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-
-REPO = "agent/memory"
-DAY = "memory/2026-03-01.md"
-HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 def numbers(gitea: FakeServer, title: str) -> list[int]:

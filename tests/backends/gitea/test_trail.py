@@ -14,9 +14,8 @@ from tests.support.gitea.faults import FAULTS, KINDS, SLOW_S, FaultProxy
 from tests.support.stated import done
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Payload
+from holdfast.api import Holdfast, MutationKind, Payload
 from holdfast.config.serde import unstructure
-from holdfast.models import MutationKind
 from holdfast.plugin import discovery
 from holdfast_app.outbox.forge import Forge
 from holdfast_app.records.blocks import blocks
@@ -63,10 +62,10 @@ def summaries(bodies: list[str]) -> list[str]:
 @pytest.mark.req("R077", "R095", "R141")
 @pytest.mark.parametrize("kind", MutationKind)
 def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea, with_trail, kind):
-    receipt = flushed(with_trail(), changed((WORK, "what happened", kind)))
+    receipt = flushed(with_trail(), changed((WORK, "what happened, see #2; thanks, @ana", kind)))
     [(number, body)] = gitea.comments(REPO, 1)
     *told, last = body.split("\n")
-    assert told[0] == f"**{kind}**: what happened"
+    assert told[0] == f"**{kind}**: what happened, see `#2`; thanks, `@ana`"
     assert "`memory/2026-11-21.md`" in body
     assert f"block `{receipt.flush_id}`" in body
     assert marker.fields(last) == {"id": marker.fields(last)["id"], "kind": "trail", "flush": receipt.flush_id}

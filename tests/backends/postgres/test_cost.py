@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.errors import Unavailable
+from holdfast.api import Holdfast, Unavailable
 from holdfast.storage import Capability, deadline
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from tests.backends.postgres.cluster import Cluster
 
-from holdfast.errors import HoldfastError, Unavailable
-from holdfast.models import AddOutcome
-from holdfast.storage import block_marker
+from holdfast.api import AddOutcome, HoldfastError, Unavailable, block_marker
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 

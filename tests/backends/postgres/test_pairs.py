@@ -10,8 +10,7 @@ from tests.backends.postgres import kit
 from tests.plugins.migrate.test_migrate import Interrupted, contents, fill, interrupting
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.storage import ABSENT, StorageBackend
+from holdfast.api import ABSENT, Holdfast, StorageBackend
 from holdfast.testing.facts import make_fact
 from holdfast_app.progress import watched
 from holdfast_app.transfer.exporting import export, import_archive

@@ -11,8 +11,7 @@ import time
 import pytest
 from tests.backends.postgres.cluster import DATABASE
 
-from holdfast.errors import Refused, Unavailable
-from holdfast.models import AddOutcome
+from holdfast.api import AddOutcome, Refused, Unavailable
 from holdfast.storage import (
     ABSENT,
     Add,

@@ -9,8 +9,7 @@ from tests.backends.postgres.proxy import Proxy
 from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.storage import block_marker
+from holdfast.api import Holdfast, block_marker
 from holdfast_app import spool
 from holdfast_app.records import lastbrief
 from holdfast_cli import main

@@ -11,8 +11,7 @@ import pytest
 from tests.backends.postgres.cluster import DATABASE, PASSWORD, USER, Cluster
 from tests.support import file_keyring
 
-from holdfast.errors import HoldfastError, Unavailable
-from holdfast.models import Outcome
+from holdfast.api import HoldfastError, Outcome, Unavailable
 from holdfast_keys import secrets
 from holdfast_postgres.backend import PostgresBackend, from_options
 from holdfast_postgres.checks import inspect

@@ -5,8 +5,7 @@ import sqlite3
 import attrs
 import pytest
 
-from holdfast import Holdfast
-from holdfast.models import Outcome
+from holdfast.api import Holdfast, Outcome
 from holdfast_app import data_loss
 from holdfast_app.checkup import examine as doctor
 

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from holdfast.errors import Unavailable
-from holdfast.models import AddOutcome
+from holdfast.api import AddOutcome, Unavailable
 from holdfast.storage import get_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Corrupt, NotFound, Refused
-from holdfast.models import AddOutcome
+from holdfast.api import AddOutcome, Corrupt, NotFound, Refused
 from holdfast.storage import delete_fact, get_fact, update_fact
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend

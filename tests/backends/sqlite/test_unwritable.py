@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Unavailable
-from holdfast.models import AddOutcome
+from holdfast.api import AddOutcome, Unavailable
 from holdfast.storage import delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend

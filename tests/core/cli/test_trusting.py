@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.git import git
 
-from holdfast import Holdfast
-from holdfast.errors import SettingsIgnored
+from holdfast.api import Holdfast, SettingsIgnored
 from holdfast.fs import userdir
 from holdfast_app.project_settings import resolved
 

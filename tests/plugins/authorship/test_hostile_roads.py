@@ -6,10 +6,7 @@ import sys
 import pytest
 from tests.support import processes
 
-from holdfast import Holdfast
-from holdfast.errors import FlushRefused
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, Extraction, Payload, Profile, turns_of
+from holdfast.api import DreamDraft, Extraction, FlushRefused, Holdfast, Payload, Profile, hookimpl, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.config import DreamConfig
 from holdfast_app.dream import write

@@ -10,8 +10,7 @@ from itertools import product
 import pytest
 from tests.support import processes
 
-from holdfast import Holdfast
-from holdfast.models import Message, Turn
+from holdfast.api import Holdfast, Message, Turn
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import Witness
 

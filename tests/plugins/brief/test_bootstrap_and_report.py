@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from tests.support.processes import finished
 from tests.support.trusting import seen
 
-from holdfast import Holdfast
-from holdfast.errors import Corrupt, FlushRefused
+from holdfast.api import Corrupt, FlushRefused, Holdfast, hookimpl
 from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
-from holdfast.hooks import hookimpl
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
 from holdfast_app.facts.rejected import key_of

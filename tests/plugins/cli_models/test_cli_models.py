@@ -16,10 +16,8 @@ from tests.plugins.cli_models import standin
 from tests.plugins.models.test_background import until
 from tests.support import processes
 
-from holdfast import Holdfast
-from holdfast.errors import ModelFailed
+from holdfast.api import Holdfast, Message, ModelFailed, Outcome, Payload, Turn
 from holdfast.fs import userdir
-from holdfast.models import Message, Outcome, Payload, Turn
 from holdfast_app.checkup.examine import examine
 from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin

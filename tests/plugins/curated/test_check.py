@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 from tests.support.growth import grows_less_than
 
-from holdfast.api import PluginContext
+from holdfast.api import Finding, PluginContext, ValidationRequest
 from holdfast.config.layout import Surface
-from holdfast.models import Finding
-from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
 
 

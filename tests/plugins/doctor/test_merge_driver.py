@@ -15,9 +15,8 @@ from tests.support import processes
 from tests.support.git import git
 from tests.support.processes import finished
 
-from holdfast import Holdfast
+from holdfast.api import Holdfast, Outcome
 from holdfast.flush import handoff
-from holdfast.models import Outcome
 from holdfast_app.checkup.examine import examine
 from holdfast_app.checkup.threeway import damage, merge
 

@@ -5,9 +5,7 @@ from typing import Any
 
 from tests.support.stated import done
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft
+from holdfast.api import DreamDraft, Holdfast, hookimpl
 from holdfast_app.dream import confirmed, memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.facts.rejected import key_of

@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast.api import DreamDraft, DreamSources, Finding, Holdfast, Refused, hookimpl
 from holdfast.config.values import PluginConfig
-from holdfast.errors import Refused
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
 from holdfast_app.config import DreamConfig
 from holdfast_app.dream import pipeline

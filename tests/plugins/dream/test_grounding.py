@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast.api import PluginContext
-from holdfast.models import Finding, Severity
-from holdfast.validation import ValidationRequest
+from holdfast.api import Finding, PluginContext, Severity, ValidationRequest
 from holdfast_app.dream import Grounding
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.quoting import quotations

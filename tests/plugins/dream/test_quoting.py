@@ -4,9 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import DreamDraft, DreamSources
+from holdfast.api import DreamDraft, DreamSources, Holdfast, hookimpl
 from holdfast_app.config import Config, DreamConfig
 from holdfast_app.dream.dreamlog import DreamResult
 from holdfast_app.dream.quoting import quotations

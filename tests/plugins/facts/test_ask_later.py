@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast.api import Extraction, FactCandidate, Holdfast, Payload, hookimpl
 from holdfast.fs import durable
-from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Extraction, FactCandidate, Payload
 from holdfast_app.checkup import mending
 from holdfast_app.facts.extraction.queue import Queue
 

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
-from holdfast.errors import BadValue, DuplicateFact, NotFound
-from holdfast.hooks import hookimpl
+from holdfast.api import BadValue, DuplicateFact, Holdfast, NotFound, StorageConfig, hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding
 from holdfast_app.config import Config, FactsConfig
 from holdfast_app.facts.store import lifecycle

@@ -9,8 +9,7 @@ import pytest
 from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Receipt
-from holdfast.storage import Remove
+from holdfast.api import Holdfast, Receipt, Remove
 from holdfast_app.authorship.origin import origin_of
 from holdfast_app.config import IdentityConfig
 from holdfast_app.facts.store import origins

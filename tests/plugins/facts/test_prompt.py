@@ -5,9 +5,7 @@ import re
 import pytest
 from tests.plugins.facts.test_facts import Masker
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import Profile
+from holdfast.api import Holdfast, Profile, hookimpl
 from holdfast.text.humanize import tokens
 from holdfast_app.records import recalled
 from holdfast_models import recall

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.errors import Unavailable
-from holdfast.models import Message, Turn
+from holdfast.api import Message, Turn, Unavailable
 from holdfast_app.facts.extraction.queue import MAX_ATTEMPTS, Queue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.dream.test_consolidation import say
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import AddOutcome, Extraction, FactCandidate, Message
+from holdfast.api import AddOutcome, Extraction, FactCandidate, Holdfast, Message, hookimpl
 from holdfast_app.dream import write
 
 PORT, NEWER = "The port is 8080", "The port is 9090"

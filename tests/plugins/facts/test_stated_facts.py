@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FlushRefused
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, FactCandidate, Finding, Payload
+from holdfast.api import Extraction, FactCandidate, Finding, FlushRefused, Payload, hookimpl
 from holdfast_app import offline
 from holdfast_app.authorship import hostile
 

@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 from tests.plugins.facts.test_ask_later import Model
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction
+from holdfast.api import Extraction, Holdfast, hookimpl
 from holdfast_app import background
 from holdfast_app.config import ExtractConfig
 from holdfast_app.facts import flushing

@@ -11,8 +11,7 @@ import pytest
 from tests.support.git import git
 from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
-from holdfast.api import PluginContext
+from holdfast.api import Holdfast, Payload, PluginContext
 from holdfast.testing import ForgeContract
 from holdfast_app.outbox.forge import Ask
 from holdfast_cli import main

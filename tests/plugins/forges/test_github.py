@@ -10,14 +10,10 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.support.github import GitHubServer
+from tests.support.stated import done, only
 
-from holdfast import Holdfast, Payload
-from holdfast.api import PluginContext
-from holdfast.config.values import PluginConfig
-from holdfast.errors import ConfigError, HoldfastError
-from holdfast.plugin import discovery
+from holdfast.api import ConfigError, Holdfast, HoldfastError, Payload, PluginContext
 from holdfast.testing import ForgeContract
-from holdfast_app.config import Config
 from holdfast_forges import github
 from holdfast_forges.github import GitHub
 
@@ -42,9 +38,7 @@ def opened(server, project, closing) -> Callable[..., Holdfast]:
 
     def open_project(**settings: object) -> Holdfast:
         table = {"server": server.url, "repository": REPO, "operator": "olga", **settings}
-        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
-        config = Config(zone="UTC", plugins={**off, "github": PluginConfig(settings=table)})
-        return closing(Holdfast.open(project, config=config))
+        return closing(Holdfast.open(project, config=only("github", table)))
 
     return open_project
 
@@ -53,13 +47,7 @@ def flushed(memory: Holdfast, *changes: tuple[str, str, str], decisions: tuple[s
     session = memory.session("s")
     session.add("user", "hello")
     tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
-    rest = {key: [] for key in ("facts", "blockers", "artifacts", "follow_ups")}
-    return session.flush(
-        Payload(
-            objective="Ship it", decisions=[*decisions], next_step="none", curated="none", work_open=False,
-            state_mutations=tables, **rest,
-        )
-    )  # fmt: skip
+    return session.flush(Payload(**done("Ship it", decisions=[*decisions], state_mutations=tables)))
 
 
 class TestContract(ForgeContract):

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.plugins.mcp.conftest import WHOLE
 
-from holdfast import FlushRefused, Holdfast, Payload
-from holdfast.errors import BadValue, HoldfastError, NotFound
+from holdfast.api import BadValue, FlushRefused, Holdfast, HoldfastError, NotFound, Payload
 from holdfast_mcp import tools
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

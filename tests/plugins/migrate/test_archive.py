@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.dying import dies
 
-from holdfast import Holdfast
-from holdfast.errors import ConfigError
+from holdfast.api import ABSENT, ConfigError, Holdfast
 from holdfast.journal import beginning
-from holdfast.storage import ABSENT
 from holdfast_app.progress import watched
 from holdfast_app.transfer.exporting import export, import_archive
 from holdfast_cli import main

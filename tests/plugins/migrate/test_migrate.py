@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import attrs
 import pytest
 
-from holdfast.errors import Conflict
-from holdfast.storage import Add, StorageBackend
+from holdfast.api import Add, Conflict, StorageBackend
 from holdfast.testing.base import make_block, make_fact
 from holdfast_app.progress import watched
 from holdfast_app.transfer.migrate import migrate

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from holdfast.errors import AnswerUnusable
-from holdfast.models import DreamSources
+from holdfast.api import AnswerUnusable, DreamSources
 from holdfast_models import answers
 from holdfast_models.answers import extraction
 

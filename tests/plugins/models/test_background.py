@@ -15,9 +15,7 @@ from tests.support import processes
 from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, FactCandidate
+from holdfast.api import Extraction, FactCandidate, Holdfast, hookimpl
 
 pytest.importorskip("openai")
 

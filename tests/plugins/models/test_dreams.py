@@ -13,9 +13,8 @@ from attrs import frozen
 from tests.plugins.models.test_judge import texts
 from tests.support.model_server import ModelServer, Reply
 
-from holdfast import Holdfast
+from holdfast.api import Holdfast, ValidationRequest
 from holdfast.config.values import PluginConfig
-from holdfast.validation import ValidationRequest
 from holdfast_app.config import Config
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.dream.grounding import ground

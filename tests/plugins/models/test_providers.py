@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from tests.support.model_server import Reply
 
-from holdfast import Holdfast, Message, Turn
+from holdfast.api import AddOutcome, Holdfast, Message, Turn
 from holdfast.config.values import PluginConfig
-from holdfast.models import AddOutcome
 from holdfast_app.config import Config, ExtractConfig
 from holdfast_models.base import conversation
 

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from tests.support import processes
 from tests.support.stated import done
 
-from holdfast import Holdfast, Payload
+from holdfast.api import DreamSources, Holdfast, Payload, duplicate_key
 from holdfast.flush import notes
-from holdfast.models import DreamSources
-from holdfast.text.stored import duplicate_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.offline.dream import dream

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast import Holdfast
-from holdfast.models import Extraction, Message, Payload, turns_of
+from holdfast.api import Extraction, Holdfast, Message, Payload, turns_of
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import on_extract
 from holdfast_app.offline.calls import changes

@@ -13,11 +13,8 @@ import pytest
 from tests.simulation.history import plugins
 from tests.simulation.world import ROOT, Dead, Process, World
 
-from holdfast import Holdfast
+from holdfast.api import Evidence, Holdfast, PluginContext, hookimpl
 from holdfast.errors import BadValue, FlushRefused, NotFound, StorageError, Unavailable
-from holdfast.hooks import hookimpl
-from holdfast.models import Evidence
-from holdfast.plugin.discovery import PluginContext
 from holdfast_app.outbox.checks import checks
 from holdfast_app.outbox.forge import Activity, Forge, Post
 from holdfast_app.outbox.outbox import Item, Outbox

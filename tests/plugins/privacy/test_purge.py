@@ -16,12 +16,9 @@ from hypothesis import strategies as st
 from tests.support.dying import dies
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, snapshot, storage
 
-from holdfast import Holdfast
-from holdfast.errors import BadValue, Unavailable
+from holdfast.api import BadValue, Evidence, Holdfast, Outcome, Unavailable, hookimpl
 from holdfast.fs import durable, private
-from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import Evidence, Outcome
 from holdfast_app.checkup.examine import examine
 from holdfast_app.privacy.transforms import Needle, any_in_bytes, fold, in_file
 

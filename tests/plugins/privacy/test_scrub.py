@@ -6,15 +6,9 @@ import re
 import pytest
 from tests.support.forget import BACKENDS, fact, holding, snapshot, storage
 
-from holdfast.config.values import PluginConfig
-from holdfast.errors import HookFailed
-from holdfast.hooks import hookimpl
+from holdfast.api import Finding, HookFailed, hookimpl
 from holdfast.journal.safety import Marker, State, begin
-from holdfast.models import Finding
-from holdfast.plugin import discovery
 
-#: No rules but the test's own.
-OFF = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
 KEY = "tok_9f8e7d6c5b4a39281706"
 PASS = "hunter2secret"
 
@@ -69,10 +63,10 @@ def fill(memory, payload, project):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, payload, project, backend, caplog):
     caplog.set_level("DEBUG", logger="holdfast")
-    before = opened(storage=storage(backend), plugins=OFF)
+    before = opened(storage=storage(backend))
     fill(before, payload, project)
     before.close()
-    memory = opened(Rules(), storage=storage(backend), plugins=OFF)
+    memory = opened(Rules(), storage=storage(backend))
     lying = snapshot(project)
     planned = memory.scrub(dry_run=True)
     assert backend == "sqlite" or snapshot(project) == lying
@@ -90,7 +84,7 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
     assert (report.secrets, report.judges) == (2, ("test0",))
     assert set(report.counts) == {"journals", "documents", "facts", "markers", "private files"}
     assert report.files > 5
-    again = opened(storage=storage(backend), plugins=OFF)
+    again = opened(storage=storage(backend))
     stored = {f.id: (f.content, f.source) for f in again.facts.list() if not f.source.startswith("flush_")}
     assert stored == {
         "fact_00000001": ("the key [REDACTED:key:0001] works", "said: [REDACTED:key:0001]"),
@@ -106,7 +100,7 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
 
 @pytest.mark.req("R241", "R243")
 def test_scrub__allowed_on_one_surface__stays_there_and_goes_elsewhere(opened):
-    memory = opened(Rules(), plugins=OFF)
+    memory = opened(Rules())
     memory.store.backend.write("USER.md", "- ana@example.org\n")
     memory.store.backend.write("MEMORY.md", "- ana@example.org\n")
     report = memory.scrub()
@@ -118,7 +112,7 @@ def test_scrub__allowed_on_one_surface__stays_there_and_goes_elsewhere(opened):
 
 @pytest.mark.req("R241", "R243")
 def test_scrub__refused_without_a_mask__place_is_named_and_left(opened):
-    memory = opened(Rules(refuse=True), plugins=OFF)
+    memory = opened(Rules(refuse=True))
     memory.store.backend.write("MEMORY.md", "- ana@example.org\n")
     report = memory.scrub()
     assert [left.name for left in report.left] == ["MEMORY.md"]
@@ -132,8 +126,8 @@ def test_scrub__validator_that_fails__nothing_changes_and_every_place_is_told(op
         def on_validate(self, request):
             raise RuntimeError("boom")
 
-    opened(plugins=OFF).store.backend.write("MEMORY.md", f"- {KEY}\n")
-    memory = opened(Broken(), plugins=OFF)
+    opened().store.backend.write("MEMORY.md", f"- {KEY}\n")
+    memory = opened(Broken())
     with pytest.raises(HookFailed):
         memory.scrub()
     assert memory.store.read("MEMORY.md").text == f"- {KEY}\n"

@@ -17,9 +17,8 @@ from tests.support import processes
 from tests.support.dying import dies
 from tests.support.forget import holding
 
-from holdfast import Holdfast
+from holdfast.api import Holdfast, Message
 from holdfast.fs import private
-from holdfast.models import Message
 from holdfast_app.records import packs
 from holdfast_app.search import index
 

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support import processes
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
-from holdfast.errors import NotFound
-from holdfast.storage import Capability, Hit, HitKind
+from holdfast.api import Capability, Hit, HitKind, Holdfast, NotFound, StorageConfig
 from holdfast_app.search import dates, index
 from holdfast_cli import main
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support.leaks import SECRETS, Fails, Tells, leaks, secret_text, whole_payload, write_everything
 
-from holdfast import FlushRefused, Holdfast, HoldfastError, Payload
-from holdfast.config.values import StorageConfig
+from holdfast.api import FlushRefused, Holdfast, HoldfastError, Payload, StorageConfig
 from holdfast_app.config import Config
 
 

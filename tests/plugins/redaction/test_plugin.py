@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import ConfigError, HookFailed, Refused
+from holdfast.api import ConfigError, HookFailed, PluginContext, Refused
 from holdfast.gate import Gate
-from holdfast.plugin.discovery import PluginContext
 from holdfast.plugin.manager import PluginManager
 from holdfast_redaction import Redaction
 from holdfast_redaction.patterns import RedactionFailed

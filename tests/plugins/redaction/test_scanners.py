@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.leaks import Tells, secret_text, write_everything
 
-from holdfast import Holdfast
-from holdfast.config.values import StorageConfig
+from holdfast.api import Holdfast, StorageConfig
 from holdfast_app.config import Config
 
 #: A store is full of digests and ids, which are random and no secrets: entropy alone says nothing here.

@@ -14,9 +14,7 @@ from tests.support import processes
 from tests.support.git import git
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast
-from holdfast.errors import Unavailable
-from holdfast.models import Severity
+from holdfast.api import Holdfast, Severity, Unavailable
 from holdfast_app.outbox.forge import Activity
 from holdfast_app.report.report import SECTIONS, entries, summary
 

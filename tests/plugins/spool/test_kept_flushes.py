@@ -7,10 +7,7 @@ import pytest
 from attrs import evolve
 
 from holdfast import session as kernel
-from holdfast.config.values import StorageConfig
-from holdfast.errors import Conflict, FlushRefused, Unavailable
-from holdfast.models import Receipt
-from holdfast.storage import Capability
+from holdfast.api import Capability, Conflict, FlushRefused, Receipt, StorageConfig, Unavailable
 from holdfast_app.checkup.verify import CHANGED, verify_all
 from holdfast_app.spool import Kept, Shipped
 

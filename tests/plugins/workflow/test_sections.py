@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.api import MAX_DOCUMENT_CHARS, Corrupt, CuratedEntry, Refused, ValidationRequest
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, Refused
-from holdfast.models import CuratedEntry
-from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.markdown.outline import outline
 from holdfast_app.workflow import Anchors
 from holdfast_app.workflow.sections import complete, insert, locate

@@ -8,10 +8,8 @@ import pytest
 from tests.plugins.facts.test_facts import Masker
 from tests.support.dying import dies
 
-from holdfast import Holdfast
+from holdfast.api import Corrupt, Holdfast, HoldfastError, NotFound, Refused, StorageBackend
 from holdfast.config.layout import Layout
-from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
-from holdfast.storage import StorageBackend
 from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, Deliverable, MemoryUpdate, update_from
 

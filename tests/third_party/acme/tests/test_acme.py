@@ -9,9 +9,7 @@ from typing import NamedTuple
 import pytest
 from holdfast_acme import Acme
 
-from holdfast import FlushRefused, Holdfast, Payload
-from holdfast.api import ValidationRequest
-from holdfast.errors import ConfigError
+from holdfast.api import ConfigError, FlushRefused, Holdfast, Payload, ValidationRequest
 
 
 class Context(NamedTuple):

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.api import ValidationRequest, hookimpl
-from holdfast.errors import ConfigError
-from holdfast.models import Evidence, Extraction, Finding, Payload, Receipt, Turn
+from holdfast.api import ConfigError, Evidence, Extraction, Finding, Payload, Receipt, Turn, ValidationRequest, hookimpl
 
 _TICKET = re.compile(r"\bACME-\d+\b")
 
