@@ -27,7 +27,7 @@ def run(example: str, *words: str, **env: str) -> subprocess.CompletedProcess[st
         [sys.executable, str(EXAMPLES / example), *words],
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONUTF8": "1", **env},
     )
