@@ -51,6 +51,7 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
         (("flush", "--reason", "x"), "--reason takes one of compaction, end, handoff, switch, ", "--help"),
         (("config", "flush.policy", "x"), "flush.policy: must be one of lenient, strict, not 'x'", "Correct it"),
         (("config", "plugins.offline.enabled", "x"), "plugins.offline.enabled: expected true or false", "Correct it"),
+        (("prompt", "--max-tokens", "0"), "takes a whole number from 1 up", "--help"),
         (("why", "NO.md:1"), "There is no document 'NO.md'.", "`holdfast show`"),
         (("import", "no.zip"), "'no.zip' does not exist.", "Pass a file or a folder."),
         (("merge-driver", "a", "b", "c", "d"), "'a' cannot be read: No such file", "`holdfast init --git`"),

@@ -1,7 +1,5 @@
 """Commands that only look: they tell the truth and write nothing."""
 
-import shutil
-
 import pytest
 from tests.support.forget import snapshot
 
@@ -59,20 +57,6 @@ def test_status__damaged_journal__is_unsafe_and_the_others_are_shown(talked, pro
     assert result.json["unsafe"] == ["s1"]
     assert "doctor --repair" in result.json["sessions"][0]["next_step"]
     assert "s2" in talked("status").out
-
-
-@pytest.mark.req("R171", "R175", "R179")
-def test_load__from_files_alone__returns_where_to_go_on(flushed, project):
-    run = flushed
-    shutil.rmtree(project / ".holdfast/state")  # no journal, no transcript: nothing but the documents
-    table = run("load", "--json").json
-    assert table["objective"] == "Fix login"
-    assert table["next_step"] == "run the tests"
-    assert table["blockers"] == ["no staging"]
-    assert table["pointers"]
-    text = run("load").out
-    assert "run the tests" in text
-    assert table["text"] == text.rstrip("\n")
 
 
 @pytest.mark.req("R110", "R111", "R112", "R113", "R114")

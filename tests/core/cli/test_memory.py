@@ -56,18 +56,6 @@ def test_remember__store_full__evicted_ids_told(run, project):
     assert first in run("facts", "log").out
 
 
-@pytest.mark.req("R062", "R067")
-def test_prompt__budget__block_within_it(run):
-    for words in (("Prefers tabs", "--category", "preference"), ("Works on the parser",)):
-        assert run("remember", *words).code == 0
-    assert run("prompt").out == ("Facts:\n- [preference | 0.90] Prefers tabs\n- [context | 0.90] Works on the parser\n")
-    told = run("prompt", "--max-tokens", "12", "--json").json
-    assert told["text"] == "Facts:\n- [preference | 0.90] Prefers tabs"
-    assert told["tokens"] <= told["max_tokens"] == 12
-    assert run("prompt", "--fenced").out.startswith("<recalled-memory>\n")
-    assert run("prompt", "--max-tokens", "0").code == 2
-
-
 @pytest.mark.req("R033", "R034", "R039", "R062")
 def test_extract__demo_transcript__prompt_prints_the_facts_and_the_second_time_they_are_known(run):
     done = run("extract", "--transcript", str(DEMO), "--json")
