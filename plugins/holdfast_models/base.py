@@ -25,7 +25,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from attrs import field, fields_dict, frozen
+from attrs.validators import ge, gt, min_len
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed, must_be
@@ -158,43 +161,39 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-class Settings(NamedTuple):
+@frozen(kw_only=True)
+class Settings:
     """The ``[plugins.NAME]`` table of a model plugin. Times in seconds. ``model`` has no default, because it decides
     who reads the conversations and at what cost."""
 
-    model: str
+    model: str = field(validator=min_len(1))
     base_url: str = ""
     insecure_http: bool = False
-    timeout_s: float = 30.0
-    max_retries: int = 2
-    budget_s: float = 50.0
-    max_tokens: int = 4000
+    timeout_s: float = field(default=30.0, validator=gt(0))
+    max_retries: int = field(default=2, validator=ge(0))
+    budget_s: float = field(default=50.0, validator=gt(0))
+    max_tokens: int = field(default=4000, validator=gt(0))
     # A dream reads days of notes, writes a whole memory, and runs unattended.
-    dream_timeout_s: float = 180.0
-    dream_budget_s: float = 400.0
-    dream_max_tokens: int = 16_000
+    dream_timeout_s: float = field(default=180.0, validator=gt(0))
+    dream_budget_s: float = field(default=400.0, validator=gt(0))
+    dream_max_tokens: int = field(default=16_000, validator=gt(0))
     #: Path to a program that runs the model, for plugins with such a program.
     program: str = ""
 
 
-def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] = Settings._fields[:-1]) -> Settings:
+#: The settings of a model behind an address.
+_OF_SERVERS: Final = tuple(fields_dict(Settings))[:-1]
+
+
+def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] = _OF_SERVERS) -> Settings:
     """Settings from the table ``[plugins.NAME]``; ``known`` are those that the plugin has. Raises: ConfigError naming
     the key."""
-    for key, value in table.items():
+    from holdfast.config import serde
+
+    for key in table:
         if key not in known:
             raise ConfigError(f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(known)}.")
-        default = Settings._field_defaults.get(key, "")
-        kinds = (int, float) if isinstance(default, float) else type(default)
-        good = isinstance(value, kinds) and isinstance(value, bool) is isinstance(default, bool)
-        if good and isinstance(value, int | float) and not isinstance(value, bool):
-            good = value >= 0 if key == "max_retries" else value > 0
-        if not good or (key == "model" and not str(value).strip()):
-            raise ConfigError(f"plugins.{name}.{key} cannot be {value!r}.", next_step="See docs/facts.md.")
-    if "model" not in table:
-        raise ConfigError(
-            f"plugins.{name}.model is missing.", next_step=f'Name the model to ask: `[plugins.{name}] model = "..."`.'
-        )
-    return Settings(**table)  # type: ignore[arg-type] # checked above
+    return serde.structure(table, Settings, what=f"`[plugins.{name}]`", next_step="See docs/facts.md.")
 
 
 class Endpoint:
@@ -206,7 +205,7 @@ class Endpoint:
     #: The provider's own address, used without ``base_url``.
     address: ClassVar[str] = ""
     #: Settings that only the user may set, because they decide which server reads the conversations and at what cost.
-    known_settings: ClassVar[tuple[str, ...]] = Settings._fields[:-1]
+    known_settings: ClassVar[tuple[str, ...]] = _OF_SERVERS
     #: Defaults that differ from those of :class:`Settings`.
     defaults: ClassVar[Mapping[str, object]] = {}
 

@@ -7,11 +7,14 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 
-from attrs import asdict, field, fields, frozen
+from attrs import asdict, frozen
 
+from holdfast.config import serde
+from holdfast.errors import ConfigError
 from holdfast.fs import durable, private
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
@@ -20,10 +23,6 @@ from holdfast_agents.clientfiles import at, own_folder
 
 _FOLDER = "agents"
 _KEPT = 200
-
-
-def _strings(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(map(str, values))
 
 
 @frozen(kw_only=True)
@@ -44,7 +43,7 @@ class Memo:
     journal: str = ""
     matched_to: int = 0
     agent: str = ""
-    guards: tuple[str, ...] = field(default=(), converter=_strings)
+    guards: tuple[str, ...] = ()
     answered: str = ""
     used: str = ""
 
@@ -83,12 +82,9 @@ def newest(state: str) -> Iterator[Memo]:
 
 def _read(path: str) -> Memo | None:
     told = private.table(path)
-    try:
-        memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
-    except (ValueError, TypeError):
-        return None
-    whole = bool(told) and isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
-    return memo if whole and all(isinstance(getattr(memo, n), str) for n in ("session", "transcript")) else None
+    with suppress(ConfigError):
+        return serde.structure(told, Memo, what=path) if told else None
+    return None
 
 
 # the client's own recordings
