@@ -140,9 +140,9 @@ class Authors:
         member = self.own_member(number)
         if not self.own or self.own in self._always or self.is_account(self.own_id):
             return
-        if member is not None and member.state == "joined":
-            return
         if member is not None:
+            if member.state == "joined":
+                return
             raise Refused(
                 f"The invitation of {member.login} to {self._repo.name} was revoked, so its records do not count.",
                 next_step=f"Ask {member.by} to run `holdfast gitea invite {member.login}`.",

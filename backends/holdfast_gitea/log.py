@@ -291,10 +291,9 @@ class Log:
             view = self.show(view, record_id, "", f"This goes on in issue {number}.")
         if not view.accepts(record_id):
             return self.load(view.title)
-        if number in {segment.number for segment in view.segments}:
-            return self._take_along(view, old)
-        segments = (*view.segments, Segment(number=number))
-        view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
+        if number not in {segment.number for segment in view.segments}:
+            segments = (*view.segments, Segment(number=number))
+            view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
         return self._take_along(view, old)
 
     def _take_along(self, view: LogView, old: int) -> LogView:

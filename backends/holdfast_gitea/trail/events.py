@@ -83,8 +83,8 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     for several in by_issue.values():
         yield from folded(several)
     try:  # takes `read:repository`
-        for row in models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data):
-            at = models.moment(models.table(row), "published_at")
+        for row in repo.rows("/releases", draft="false"):
+            at = models.moment(row, "published_at")
             if since <= at <= until:
                 name = row_text(f"released: {text(row, 'name') or text(row, 'tag_name')}")
                 yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
@@ -119,7 +119,7 @@ def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
     about = models.table(repo.get("").data)
     default = "" if about.get("empty") else text(about, "default_branch")  # Forgejo fails for a branch without commits
     yield from _checks(repo, default, repo.name, repo.url, f" on {default}", since, until)
-    for row in map(models.table, models.many(repo.get("/activities/feeds", page=1, limit=PAGE).data)):
+    for row in repo.rows("/activities/feeds"):
         at, kind, ref = models.moment(row, "created"), text(row, "op_type"), text(row, "ref_name")
         if not since <= at <= until:
             continue
@@ -180,7 +180,7 @@ def _of_issue(
 
 def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str) -> Iterator[Activity]:
     path, target = f"/pulls/{issue.number}/reviews", f"{repo.name}#{issue.number}"
-    for row in map(models.table, models.many(repo.get(path, limit=PAGE).data)):
+    for row in repo.rows(path):
         at, author, state = models.moment(row, "submitted_at"), text(row, "user", "login"), text(row, "state")
         if not since <= at <= until or state not in _VERDICTS:
             continue

@@ -8,14 +8,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import Ask
 from holdfast_app.outbox.trail import Target
 from holdfast_gitea.trail import events
-from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Gitea, Repo
 from holdfast_gitea.wire.models import PAGE, Issue, text
 from holdfast_keys.faults import Absent
@@ -71,7 +70,7 @@ def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
         return {"present" if any(_has(repo, f"/branches/{quote(name)}") for repo in repos) else "absent"}
     if ask.about not in ("release", "tag"):
         return None
-    rows = [row for repo in repos for path in ("/tags", "/releases") for row in _rows(repo, path)]
+    rows = [row for repo in repos for path in ("/tags", "/releases") for row in repo.rows(path)]
     names = {text(row, key) for row in rows for key in ("name", "tag_name")} - {""}
     version = re.compile(rf"(?<![0-9.]){re.escape(name.removeprefix('v'))}(?![0-9])")
     if any(version.search(one) for one in names):
@@ -94,11 +93,11 @@ def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: da
     if about == "merged by":
         return {text(repo.get(f"/pulls/{number}").data, "merged_by", "login")} - {""} or None
     if about == "checks":
-        rows = _rows(repo, f"/pulls/{number}/commits", limit=PAGE)
+        rows = repo.rows(f"/pulls/{number}/commits", limit=PAGE)
         return _checks(repo, [text(row, "sha") for row in rows][:_COMMITS]) or None
     if about not in _REVIEWS:
         return None
-    reviews = _rows(repo, f"/pulls/{number}/reviews")
+    reviews = repo.rows(f"/pulls/{number}/reviews")
     people = {text(row, "user", "login") for row in reviews if row.get("state") in _REVIEWS[about]}
     if about == "reviewed by":
         people |= {one.author for one in repo.comments(number).values}
@@ -120,9 +119,9 @@ def _changes(repo: Repo, issue: Issue, since: datetime) -> list[Mapping[str, obj
 def _shas(repo: Repo, branch: str) -> list[str]:
     """The branch's newest commits. For an empty name, the default branch's and those of open pull requests."""
     where = {"sha": branch} if branch else {}
-    found = [text(row, "sha") for row in _rows(repo, "/commits", limit=_COMMITS, stat="false", **where)]
+    found = [text(row, "sha") for row in repo.rows("/commits", limit=_COMMITS, stat="false", **where)]
     if not branch:
-        pulls = _rows(repo, "/pulls", state="open", sort="recentupdate", limit=_COMMITS)
+        pulls = repo.rows("/pulls", state="open", sort="recentupdate", limit=_COMMITS)
         found += [text(row, "head", "sha") for row in pulls]
     return found
 
@@ -132,7 +131,7 @@ def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for sha in filter(None, shas):
         by_context: dict[str, set[str]] = {}
-        for row in _rows(repo, f"/commits/{sha}/statuses"):
+        for row in repo.rows(f"/commits/{sha}/statuses"):
             by_context.setdefault(text(row, "context"), set()).add(text(row, "status"))
         states = [*by_context.values()]
         if states and all("success" in one for one in states):
@@ -141,10 +140,6 @@ def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
             if any(one & bad for one in states):
                 found.add(word)
     return found
-
-
-def _rows(repo: Repo, path: str, **params: Any) -> list[Mapping[str, object]]:
-    return [models.table(row) for row in models.many(repo.get(path, **{"page": 1, "limit": PAGE, **params}).data)]
 
 
 def _has(repo: Repo, path: str) -> bool:

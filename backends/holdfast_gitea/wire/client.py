@@ -103,8 +103,8 @@ class Repo:
                 return "public", ()
             if found.get("internal") is True:
                 return "internal", ()
-            listed = models.many(self.get("/collaborators", page=1, limit=PAGE).data)
-            return "private", tuple(sorted(filter(None, (models.text(one, "login") for one in listed))))
+            logins = (models.text(one, "login") for one in self.rows("/collaborators"))
+            return "private", tuple(sorted(filter(None, logins)))
         except (Absent, Closed, KeyError, TypeError):
             return "public" if self.is_public() else "unknown", ()
 
@@ -339,6 +339,10 @@ class Repo:
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
         return self.transport.patiently(lambda: self._once("GET", path, params=params, most=most))
+
+    def rows(self, path: str, **params: str | int) -> list[Mapping[str, object]]:
+        """The objects in a list, of its first page unless ``params`` say otherwise. Raises: as :meth:`get`."""
+        return [models.table(row) for row in models.many(self.get(path, **{"page": 1, "limit": PAGE, **params}).data)]
 
     def remove(self, path: str) -> None:
         """Remove a comment, or with an admin's token an issue with its comments and their histories. A missing one is
