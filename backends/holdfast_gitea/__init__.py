@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from holdfast.api import StorageConfig, hookimpl
-from holdfast.storage import StorageBackend
+from holdfast.api import StorageBackend, StorageConfig, hookimpl
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("server", "repository", "timeout_s", "patience_s", "lock_timeout_s", "insecure_http", "authors")

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 from attrs import asdict, fields_dict, frozen
 
+from holdfast.api import Capability, ComposedBackend, Condition, ConfigError, check_name
 from holdfast.config import serde
-from holdfast.errors import ConfigError
-from holdfast.storage import Capability, ComposedBackend, Condition, check_name
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
 from holdfast_gitea.compaction import compact, take_over

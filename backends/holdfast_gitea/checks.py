@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from holdfast import Holdfast
-from holdfast.api import Check, Outcome
-from holdfast.errors import HoldfastError
+from holdfast.api import Check, Holdfast, HoldfastError, Outcome
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend

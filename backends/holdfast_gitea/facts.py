@@ -8,9 +8,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
+from holdfast.api import AddResult, Corrupt, Fact, StorageError, Unavailable
 from holdfast.config import serde
-from holdfast.errors import Corrupt, StorageError, Unavailable
-from holdfast.models import AddResult, Fact
 from holdfast.storage import Add, FactOrder, FactTable, Remove, Update, finite, storable
 from holdfast.text import untrusted
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text

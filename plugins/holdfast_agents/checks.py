@@ -16,9 +16,7 @@ from typing import Any, Final, cast
 
 from attrs import evolve
 
-from holdfast import Holdfast
-from holdfast.errors import HoldfastError
-from holdfast.models import Check, Outcome
+from holdfast.api import Check, Holdfast, HoldfastError, Outcome
 from holdfast.text.humanize import ago
 from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo

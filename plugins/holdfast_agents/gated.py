@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from holdfast import Holdfast, Session
+from holdfast.api import CuratedDecision, Holdfast, Message, Payload, Receipt, Session, block_marker
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused, Unavailable
@@ -26,8 +26,6 @@ from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.models import CuratedDecision, Message, Payload, Receipt
-from holdfast.storage import block_marker
 from holdfast_agents import restore, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records import memo

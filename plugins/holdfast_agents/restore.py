@@ -7,9 +7,8 @@ from itertools import islice
 
 from attrs import evolve
 
-from holdfast import Holdfast, Session
+from holdfast.api import Holdfast, HoldfastError, Session, Unavailable
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import safety
 from holdfast.journal.journal import file_stem
 from holdfast.storage import deadline, snapshot

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from holdfast import Holdfast
 from holdfast.errors import Refused
 from holdfast.plugin import discovery
-from holdfast_cli.command import Answer, Call, Command, argument
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument
 from holdfast_memory import DISTRIBUTION
 
 #: The kinds of plugin: folders in ``templates``.

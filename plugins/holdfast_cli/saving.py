@@ -22,8 +22,7 @@ from holdfast_app.printable import size
 from holdfast_app.project_settings import files
 from holdfast_app.sessions.lookup import begun, unknown
 from holdfast_app.trust import statefolders
-from holdfast_cli.command import argument, one_of
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import UsageError, argument, one_of
 from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.errors import BadValue
+from holdfast.api import BadValue, MutationKind
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
-from holdfast.models import MutationKind
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_app.search import KINDS
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote
 
-from holdfast import Holdfast
-from holdfast.errors import NotFound, Refused
+from holdfast.api import Holdfast, NotFound, Refused
 from holdfast.text.plain import BOM
 from holdfast_app.search.answer import in_short
 from holdfast_app.sessions.lookup import is_named, messages, resolve, short

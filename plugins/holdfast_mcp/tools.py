@@ -13,11 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast import Holdfast
+from holdfast.api import AddOutcome, AddResult, BadValue, Fact, Holdfast, Payload, Receipt
 from holdfast.config.serde import payload_from
-from holdfast.errors import BadValue
 from holdfast.flush import contract
-from holdfast.models import AddOutcome, AddResult, Fact, Payload, Receipt
 from holdfast.text.plain import clean
 from holdfast_agents.records.heartbeat import Beat, beats
 from holdfast_app.authorship.witness import REASON, Witness

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from holdfast.errors import AnswerUnusable
-from holdfast.models import DreamDraft, DreamSources, Extraction, FactCandidate, Payload, Profile
+from holdfast.api import AnswerUnusable, DreamDraft, DreamSources, Extraction, FactCandidate, Payload, Profile
 
 #: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000

@@ -7,8 +7,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from holdfast import Holdfast
-from holdfast.errors import Unavailable
+from holdfast.api import Holdfast, Unavailable
 from holdfast_web.site import Response, Site
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from attrs import frozen
 
-from holdfast import Holdfast
-from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound, Refused
+from holdfast.api import BadValue, ConfigError, Holdfast, HoldfastError, NotFound, Refused
 from holdfast_app.view.project import Project
 from holdfast_web import pages
 from holdfast_web.rendering import Renderer

@@ -18,11 +18,9 @@ from typing import NamedTuple
 
 from attrs import evolve
 
-from holdfast import Session
+from holdfast.api import ConfigError, Corrupt, Message, Refused, Session
 from holdfast.config.serde import moment
-from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, paths
-from holdfast.models import Message
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
 from holdfast_agents.clientfiles import table

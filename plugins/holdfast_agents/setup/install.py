@@ -26,8 +26,7 @@ from holdfast_app.config import Config
 from holdfast_app.project_settings import resolved
 from holdfast_app.project_settings.files import config_file, user_file_shown
 from holdfast_app.settings import project
-from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag, one_of
 from holdfast_cli.stdin import can_ask
 from holdfast_cli.terminal import home_short
 from holdfast_memory import extra

@@ -3,8 +3,7 @@
 import getpass
 from collections.abc import Iterator, Sequence
 
-from holdfast_cli.command import Answer, Call, Command, argument
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument
 from holdfast_cli.stdin import can_ask, read_text
 from holdfast_keys import origins, secrets
 

@@ -9,10 +9,9 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast import Holdfast
+from holdfast.api import ConfigError, Holdfast
 from holdfast.config import settings
 from holdfast.config.layout import PRESETS
-from holdfast.errors import ConfigError
 from holdfast.fs import durable
 from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated.layers import Horizon

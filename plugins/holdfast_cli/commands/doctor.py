@@ -11,8 +11,7 @@ from holdfast_app.checkup import threeway
 from holdfast_app.checkup.examine import examine, inventory
 from holdfast_app.checkup.verify import TAMPERED, verify_all
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, argument, flag, picked
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag, picked
 from holdfast_cli.terminal import Cell
 from holdfast_file import gitrun
 

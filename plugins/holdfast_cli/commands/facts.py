@@ -6,10 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import Final
 
-from holdfast import Holdfast
+from holdfast.api import Fact, Holdfast, HoldfastError
 from holdfast.config.serde import fact_out
-from holdfast.errors import HoldfastError
-from holdfast.models import Fact
 from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast_app.facts.store import origins
@@ -17,9 +15,8 @@ from holdfast_app.facts.store.factfile import read_rows
 from holdfast_app.printable import json_safe, some
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_app.view.project import Project
-from holdfast_cli.command import Answer, Call, Command, argument, picked, positive
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, picked, positive
 from holdfast_cli.commands.remember import confidence, kind
-from holdfast_cli.problem import UsageError
 from holdfast_cli.stdin import read_file, text_of
 from holdfast_cli.terminal import Term
 

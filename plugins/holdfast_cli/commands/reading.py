@@ -4,9 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast import Holdfast
-from holdfast.errors import Corrupt, NotFound, Unavailable
-from holdfast.storage import Document
+from holdfast.api import Corrupt, Document, Holdfast, NotFound, Unavailable
 from holdfast.text.humanize import count
 from holdfast_app.brief.resume import Brief
 from holdfast_app.printable import size

@@ -13,8 +13,7 @@ from holdfast.text.humanize import ago, count, tokens
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast_app.facts.store.values import check_confidence
 from holdfast_app.printable import some
-from holdfast_cli.command import Answer, Call, Command, argument, flag, picked, positive
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag, picked, positive
 from holdfast_cli.stdin import text_of
 from holdfast_cli.terminal import Cell, Term
 

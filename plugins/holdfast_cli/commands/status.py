@@ -4,10 +4,9 @@ project, data at risk and the next step."""
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from holdfast import Holdfast
+from holdfast.api import Holdfast, HoldfastError
 from holdfast.clock import local_now
 from holdfast.config.serde import moment, unstructure
-from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count

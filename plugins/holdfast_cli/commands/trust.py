@@ -9,12 +9,10 @@ from typing import Any, Final, Self
 
 from attrs import asdict, frozen
 
-from holdfast import Holdfast
+from holdfast.api import ConfigError, Corrupt, Fact, Holdfast, Refused
 from holdfast.config import settings
 from holdfast.config.layout import Surface
-from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import checkout, private
-from holdfast.models import Fact
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
@@ -29,9 +27,8 @@ from holdfast_app.search.answer import bare
 from holdfast_app.trust import statefolders, trusting
 from holdfast_app.trust.passages import Passage
 from holdfast_app.trust.seen import Seen
-from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
 from holdfast_cli.commands.config import as_text, masked
-from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
 
 #: Characters that the review shows in all.

@@ -16,8 +16,7 @@ from holdfast_app.printable import in_one_line
 from holdfast_app.progress import each
 from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
 from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
-from holdfast_cli.command import Answer, Call, Command, argument, picked, positive
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, picked, positive
 from holdfast_cli.terminal import Term
 
 _DAYS: Final = 60

@@ -6,9 +6,8 @@ from typing import Any
 
 from attrs import evolve
 
-from holdfast import Holdfast
+from holdfast.api import CuratedEntry, Holdfast, turns_of
 from holdfast.config.serde import moment, unstructure
-from holdfast.models import CuratedEntry, turns_of
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import clip
 from holdfast_app.workflow import observations
@@ -16,8 +15,7 @@ from holdfast_app.workflow.sections import MAX_CHARS, line_of
 from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, update_from
 from holdfast_app.workflow.update import Updated
 from holdfast_app.workflow.workflow import records
-from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, argument, flag
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import SESSION, Answer, Argument, Call, Command, UsageError, argument, flag
 from holdfast_cli.saving import require_session
 from holdfast_cli.stdin import parse_json, read_file
 from holdfast_cli.terminal import Term

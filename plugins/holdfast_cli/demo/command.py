@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from holdfast import Holdfast, Session
+from holdfast.api import ConfigError, FlushRefused, Holdfast, Message, Payload, Session
 from holdfast.config.serde import payload_from
-from holdfast.errors import ConfigError, FlushRefused
-from holdfast.models import Message, Payload
 from holdfast.text.untrusted import from_json
 from holdfast_app.transcripts import read
 from holdfast_cli.command import Call, Command, argument

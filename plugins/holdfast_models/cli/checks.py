@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 
-from holdfast import Holdfast
-from holdfast.api import Check, Outcome
+from holdfast.api import Check, ConfigError, Holdfast, ModelFailed, Outcome
 from holdfast.config.serde import moment
-from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import private
 from holdfast.text.humanize import ago, count
 from holdfast_models.cli.programs import find, number, rows

@@ -7,9 +7,8 @@ from typing import Final
 from attrs import evolve
 from markupsafe import Markup
 
+from holdfast.api import Category, NotFound
 from holdfast.config.layout import Surface
-from holdfast.errors import NotFound
-from holdfast.models import Category
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import origins
