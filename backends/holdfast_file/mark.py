@@ -4,8 +4,6 @@ It is written after a change is durable and not flushed itself. So it can show l
 before the file becomes shorter, the mark is lowered durably.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Searches text with all layers and masks the hits."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache

@@ -5,8 +5,6 @@ their description, and a link is made only of an http or https address. Blocks h
 source lines, so that a pointer leads to its line.
 """
 
-from __future__ import annotations
-
 import html
 import os
 import re

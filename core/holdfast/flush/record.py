@@ -4,9 +4,7 @@ The UNSAFE marker is also written here. It is on disk before the first step, and
 reason.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from attrs import evolve
 
@@ -14,15 +12,12 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
 from holdfast.flush import contract, notes, refused_payloads, verify
-from holdfast.flush.plan import noted
+from holdfast.flush.plan import Attempt, Plan, noted
 from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
 from holdfast.models import Receipt
 from holdfast.text.lazy import log
-
-if TYPE_CHECKING:
-    from holdfast.flush.plan import Attempt, Plan
 
 logger = log(__name__)
 

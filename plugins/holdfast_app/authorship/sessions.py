@@ -1,7 +1,5 @@
 """This machine's sessions, as evidence: what was said in them, and what flushes wrote with marks."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 "In March", "last Tuesday" or "since yesterday" narrow a search to these days.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Words in content and questions, as indexed: stop words, and character pairs for text without spaces."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sqlite3

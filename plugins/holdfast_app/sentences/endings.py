@@ -1,7 +1,5 @@
 """Whether work remains after an agent's answer, and what a user's message asks of the agent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Which sentence of a user states something that holds in later sessions, and whether it asks for something now."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import lru_cache

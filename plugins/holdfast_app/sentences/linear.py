@@ -4,8 +4,6 @@ benchmarks/quality/fit_statements.py.
 Each line of a table is a feature with its weights, times :data:`SCALE`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

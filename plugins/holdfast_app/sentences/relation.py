@@ -23,8 +23,6 @@ of opposites, a negation. Words in the subject are never values, so another subj
     The API is slow                      The API is public                    different: adjectives do not count
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The English words by which :mod:`holdfast_app.sentences.relation` reads a statement."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -4,8 +4,6 @@ A passage's key is its text with the headings and list items above it, so that a
 another passage. The order of passages does not count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain

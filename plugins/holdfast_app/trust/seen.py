@@ -8,8 +8,6 @@ nothing. Without the key a digest does not show whether a passage was ever store
 each passage. ``root`` names the project, and ``mark`` its private folder, by which a renamed project is known again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

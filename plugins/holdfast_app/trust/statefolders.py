@@ -1,7 +1,5 @@
 """The project's other private folders: those put aside, renamed or of another layout."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Writes the records of trusted projects, which :mod:`holdfast_app.project_settings.trust` reads."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping
