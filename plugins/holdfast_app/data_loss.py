@@ -32,6 +32,7 @@ from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
 from holdfast_app.records import handoffs, journals, json_file, packs, work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import statefolders
+from holdfast_file import conflicts
 
 FORGOTTEN = "forgotten.json"
 #: Number of journals whose last receipt a quick look checks, the newest first.
@@ -257,8 +258,7 @@ def _lost(
             document = services.store.read(name)
             contents[name] = document.text if document else None
         text = contents[name]
-        # Only a handoff's frame is checked, because this runs at each start.
-        if written.surface == Surface.HANDOFF and text is not None and not handoffs.is_framed(text):
+        if written.surface == Surface.HANDOFF and text is not None and not conflicts.find(text):
             handoff.parse(text, name)
     except Corrupt as error:
         return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
@@ -388,6 +388,20 @@ def open_work(services: Services) -> list[handoff.Work]:
         work = handoffs.entry(receipt, payload)
         entries += [work] if work.is_open else []
     return entries
+
+
+def handoff_again(services: Services, session: str) -> list[str]:
+    """Write a missing handoff again with the open work of all sessions but ``session``, which is being flushed. Its
+    flush would begin a handoff without them, and no check would miss them then. Returns warnings. Raises: Refused,
+    PluginError; Unavailable."""
+    entries = [work for work in open_work(services) if work.session != session]
+    if not entries:
+        return []
+    name = services.layout.name(Surface.HANDOFF)
+    text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
+    services.store.change(Surface.HANDOFF, name, lambda there: there or text)
+    others = count(len(entries), "other session")
+    return [f"{name} was missing, and the open work of {others} was written again from the last receipts."]
 
 
 def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:

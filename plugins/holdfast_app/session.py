@@ -32,7 +32,12 @@ class Session(kernel.Session):
     def _take(self, attempt: Attempt) -> Receipt:
         """See :func:`holdfast_app.spool.take`. Earlier work that the session goes on with is closed."""
         from holdfast.flush import pipeline
+        from holdfast_app.records import handoffs
 
+        if handoffs.is_gone(self._services):
+            from holdfast_app import data_loss
+
+            attempt.documents.warnings += data_loss.handoff_again(self._services, self.id)
         if pipeline.may_wait(attempt):
             from holdfast_app import spool
 

@@ -11,22 +11,25 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import Conflict, Corrupt
+from holdfast.errors import Conflict, Corrupt, Refused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import FENCE, Work, parse
 from holdfast_app.records import ownlines
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
+    from holdfast_app.base import Services
 
 #: Why work is closed that a later session took up.
 GOES_ON: Final = "session {} goes on with it"
 
 
-def is_framed(text: str) -> bool:
-    """Whether the text has both fences, as every whole handoff has, even with git's conflict markers."""
-    lines = text.replace("\r\n", "\n").partition(f"{FENCE}\n")
-    return f"\n{FENCE}\n" in lines[2]
+def is_gone(services: Services) -> bool:
+    """Whether a handoff created here is missing or empty. Raises: Unavailable."""
+    name = services.layout.name(Surface.HANDOFF)
+    with suppress(Corrupt, Refused):  # the flush reports it
+        return name in services.store.provenance.stored() and not getattr(services.store.read(name), "text", "")
+    return False
 
 
 def salvaged(text: str) -> tuple[Work, ...]:

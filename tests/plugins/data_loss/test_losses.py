@@ -82,7 +82,10 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert all(said in after["continuity/active.md"] for said in ("Ship it", "Run the tests"))
     assert data_loss.every(services) == []
     (flushed / "MEMORY.md").write_bytes(b"")
-    assert messages(data_loss.newest(opened().services)) == "MEMORY.md is empty."
+    (flushed / "continuity/active.md").write_text(after["continuity/active.md"].replace("objective =", "objectiv ="))
+    told = messages(data_loss.newest(opened().services))
+    assert "active.md is not valid: objectiv: unknown key" in told
+    assert "MEMORY.md is empty." in told
 
 
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
