@@ -66,6 +66,10 @@ def completed(
         warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
         drafts = [extraction.draft for _, extraction in found.results]
         summary = "\n\n".join(one.summary.strip() for _, one in found.results if one.summary.strip())
+        if summary and given is not None and given.objective is not None:  # where extractors leave the last request
+            request = cut(_last_request(newest), _LINE_CHARS)
+            if request.rstrip("…") not in " ".join(summary.split()):
+                summary = f"{summary}\n\n{ownlines.ASKED_LAST}:\n- {request}"
         made = Completed(made.payload, summary or digest(newest), found, warnings)
         if not is_new:  # an earlier flush has the lists and the summary of these messages
             stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
@@ -196,13 +200,17 @@ def _requested(name: str, messages: Sequence[Message], before: Payload) -> str:
     is_objective = name == "objective"
     stated = before.objective if is_objective else before.next_step
     known = stated if stated and (is_objective or not is_none(stated)) else ""
-    request = next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
+    request = _last_request(messages)
     if before.work_open and known and name not in before.derived and len(request) < _FEW:
         return known
     if request or known:
         return cut(request, _OBJECTIVE_CHARS if is_objective else _LINE_CHARS) or known
     said = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
     return first_line(said, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
+
+
+def _last_request(messages: Sequence[Message]) -> str:
+    return next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
 
 
 def digest(messages: Sequence[Message]) -> str:

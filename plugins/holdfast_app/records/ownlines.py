@@ -33,9 +33,10 @@ NO_TEXT: Final = "(the session holds no text)"
 NOT_SUMMARISED: Final = "_Not summarised. What was said, shortened:_"
 MORE: Final = "- … {number} more in the journal"
 QUOTED: Final = "_{number} {any} of the user, {number} {any}. Quoted; (id) begins the lines of a message._"
-SAID_LAST, TASKS, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS = QUOTING = (
+SAID_LAST, TASKS, ASKED_LAST, REQUEST, USER_SAID, COMPACTED, COMPACTED_BEFORE, SAID_EARLIER, COMMITS = QUOTING = (
     "The agent said last",
     "Task list",
+    "The last request",
     "The last request, where it goes on",
     "The user also said, newest first",
     "The client's own summary, at its last compaction",

@@ -397,6 +397,16 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here():
     assert (draft.curated, draft.work_open, draft.handoff, draft.state_mutations, draft.derived) == (None,) * 4 + ((),)
 
 
+@pytest.mark.req("R160")
+def test_note__objective_is_stated__has_the_last_request_too(tmp_path):
+    with Holdfast.open(tmp_path) as memory:
+        session = memory.session("s")
+        for text in ("Fix the login", "And ship it on Friday"):
+            session.add("user", text)
+        receipt = session.flush({"objective": "Fix it", "curated": "none"})
+    assert receipt.summary.endswith("\n\nThe last request:\n- And ship it on Friday")
+
+
 def test_extract__summary__quotes_the_end_first_under_the_messages_ids():
     earlier = ("Add a retry to the uploader in `upload.py`.", "Let it give up after 3 attempts, and block nothing.")
     asked = "Fix the webhook in api/hook.py, which answers too early. "
