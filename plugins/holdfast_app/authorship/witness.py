@@ -76,7 +76,7 @@ class Witness:
             return False
         if others == forms and self._rewords(text):  # a label before the user's words changes nothing
             return True
-        weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text)
+        weight, is_unsaid = self._weight(text), (is_rule or is_users) and not self._may_be_users(text, is_rule=is_rule)
         if weight.by_user < max(weight.read, _OF_USER_ALONE) and (
             any(self._stranger(form, is_rule=is_rule) for form in others)
             or (is_unsaid and self._is_foisted(text, is_rule=is_rule))
@@ -132,11 +132,13 @@ class Witness:
             self._weights[text] = weighing.weigh(text, self._heard_before(text))
         return self._weights[text]
 
-    def _may_be_users(self, text: str) -> bool:
+    def _may_be_users(self, text: str, *, is_rule: bool) -> bool:
         """Whether the user said a third of what ``text`` says, in this session or where its longest words are, or is
-        not known to have said anything in its language."""
-        said = [one for one in self._heard_before(text) if one.message.role == "user"]
-        return self._weight(text).by_user >= _OF_USER or not any(one.is_in_language_of(text) for one in said)
+        not known to have said anything in its language, or no result was read that a line about them could be from."""
+        heard = self._heard_before(text)
+        said = [one for one in heard if one.message.role == "user" and one.is_in_language_of(text)]
+        is_read = is_rule or any(one.message.role == "tool" or one.is_outside for one in heard)
+        return self._weight(text).by_user >= _OF_USER or not (said and is_read)
 
     def _is_foisted(self, text: str, *, is_rule: bool) -> bool:
         """Whether a result may say ``text`` in another language, or it is to be a rule, and the user said nothing in

@@ -588,6 +588,19 @@ def test_fact__that_paraphrases_the_user__is_stored(project):
         assert [fact.content for fact in memory.facts.list()] == facts
 
 
+@pytest.mark.req("R139", "R157")
+@pytest.mark.parametrize("read", [False, True])
+def test_line_about_the_user__in_the_agent_s_words__needs_the_users_only_after_a_result(project, read):
+    line = "The operator's mission is to keep Timmy sovereign."
+    with Holdfast.open(project) as memory:
+        one = memory.session("s")
+        one.add("user", "Fix the login page")
+        if read:
+            one.add("tool", "3 tests passed", tool="Bash")
+        one.flush({"objective": "Fix", "next_step": "Go on", "curated": {"user": [line]}})
+        assert (line in memory.load().user) is not read
+
+
 @pytest.mark.parametrize("said", ["Always run `make lint` first.", "**Always** run _make lint_ first!"])
 def test_rule__that_the_user_emphasised__is_the_user_s(project, said):
     line = "Always run make lint first."
