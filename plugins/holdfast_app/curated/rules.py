@@ -312,6 +312,11 @@ _DID_BRANCH = _re(
     rf"\b(?:checked\s+out|switched\s+to|rebased|created|opened|pushed(?:\s+to)?|merged|deleted|cut|committed\s+to)\s+"
     rf"(?:(?:a|the|new|my|our|topic|feature)\s+)*(?:branch\s+|(?=[`'\"]?{_TOPIC})){_REF}"
 )
+#: "Branch: fix/login", "the branch is fix/login", "fix/a and fix/b are open".
+_NAMED_BRANCH = _re(
+    rf"(?:\bbranch(?:es)?(?: (?:is|was|in flight))?(?:\s*:|\s+(?=[`'\"]?{_TOPIC}))"
+    rf"|^(?=[`'\"]?(?:feat(?:ure)?|fix|bugfix|hotfix|wip|chore)/))\s*{_REF}"
+)
 #: Long-lived branches.
 _LONG_LIVED = _re(
     r"(?:main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\d.*)"
@@ -322,7 +327,7 @@ _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|s
 def branch(text: Text) -> str:
     """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
-    found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH) for ref in rule.finditer(line))
+    found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH, _NAMED_BRANCH) for ref in rule.finditer(line))
     named = not _HABIT.search(line) and any(_is_topic(ref["ref"], ref[0]) for ref in found)
     return "names a topic branch" if named else ""
 
@@ -370,7 +375,7 @@ _LASTING: Final = _re(
     r".* (?:to|with|by)\b"
 )
 #: At the start of a line the words may be its subject: "Today means the calendar day".
-_GOES_ON = _re(rf"\W*,|\s+(?:i|we|he|she|they|the|our|my|{ACTIONS}|{LOOSE_ACTIONS})\b")
+_GOES_ON = _re(rf"\W*,|\s+(?:i|we|he|she|they|the|our|my|{ACTIONS}|{LOOSE_ACTIONS}|\w+\s+{_PAST})\b")
 _HABIT = _re(r"\b(?:every|each|always|never|must|only|do not|don['’]t|per|at most|at least|usually)\b")
 
 
