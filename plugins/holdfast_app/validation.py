@@ -30,8 +30,9 @@ _SOURCE: Final = re.compile(r"Source: (.+), block (\S+)")
 _KIND: Final = re.compile(r"\*\*\w+\*\* ")
 _POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
 _URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
-#: The report sections whose lines are decisions, changes of state and blockers.
-_CRITICAL: Final = ("What changed", "What is blocked")
+#: The report sections whose lines are facts, decisions, changes of state and blockers, and lines made from other files.
+_CRITICAL: Final = ("What happened", "What changed", "What is blocked")
+_MADE: Final = re.compile(r"(?:heartbeat|briefing): |Session \S+ was compacted past the gate on ")
 
 
 class Derived:
@@ -71,14 +72,17 @@ class Derived:
                     yield self._alone(name, line.number, Severity.ERROR if line.kind == ITEM else Severity.WARNING)
 
     def _report(self, name: str) -> Iterator[Finding]:
-        """A saved report: its decisions, changes and blockers appear in a source, or point to a forge."""
-        section = ""
+        """A saved report: its facts, decisions, changes and blockers appear in a source, or point to a forge. Skips a
+        report older than the retention limit of notes."""
+        day, section = self._services.layout.day_of(Surface.REPORT, name), ""
+        if day is None or self._is_old(day, self._services.config.retention.daily):
+            return
         for line in Lines(self._text(name) or ""):
             if line.kind == HEADING:
                 section = line.text
             elif section in _CRITICAL and line.kind == ITEM and not _URL.search(line.text):
                 claim = _POINTER.sub("", _claim(line))
-                if claim != "nothing" and not self._known(claim):
+                if claim != "nothing" and not _MADE.match(claim) and not self._known(claim):
                     yield self._alone(name, line.number, Severity.ERROR)
 
     def _note(self, name: str) -> Iterator[Finding]:

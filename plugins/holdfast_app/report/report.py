@@ -90,7 +90,7 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     zone = services.now().tzinfo
     past = (one.sentence for one in pastgate.all_of(services.state) if one.at.astimezone(zone).date() in window)
     made.add(HAPPENED, past, "holdfast status")
-    made.add_automation({day.isoformat() for day in window})
+    made.add_automation({f"{day:{form}}" for day in window for form in ("%Y-%m-%d", "%Y%m%d")})
     made.add_handoff()
     for lines in made.needed.values():
         made.found[NEEDED] += lines
@@ -178,7 +178,11 @@ class _Making:
                 except Corrupt as error:  # an interrupted write of the automation's own
                     self.add(NEEDED, [f"Check the {surface}: {error.message}"], self._where(name))
                     continue
-                told = entries(name, document.text if document else "")
+                if document is None:
+                    why = f"Check the {surface}, which others may have written: `holdfast trust` shows it."
+                    self.add(NEEDED, [why], self._where(name))
+                    continue
+                told = entries(name, document.text)
                 self.add(HAPPENED, (f"{surface}: {text}" for text in summary(told)), self._where(name))
                 if told and told[-1].is_bad:
                     self.add(NEEDED, [f"Check the {surface}: {told[-1].text}"], self._where(name))

@@ -265,7 +265,7 @@ def test_report__automation_output__is_read_when_there_and_never_rewritten(flush
     (folder / "2026-11-21.md").write_text("# Disk at 40 %\n")
     (folder / "2026-11-20.md").write_text("# Disk at 30 %\n")
     (project / ".holdfast" / "briefings").mkdir()
-    (project / ".holdfast" / "briefings" / "2026-11-21-morning.md").write_text("# Two reviews wait\n")
+    (project / ".holdfast" / "briefings" / "briefing_20261121.md").write_text("# Two reviews wait\n")
     before = {p: p.read_bytes() for p in folder.iterdir()}
     memory = flushed()
     lines = {line.text: line.pointer for line in memory.report().sections["What happened"]}

@@ -161,10 +161,12 @@ def test_validate__summary_and_kept_report__decisions_stand_in_a_source_or_on_th
     told = (
         "- Deploy on Monday  (.holdfast/memory/2026-11-21.md)\n- Ask Ben  (https://git.test/o/r/issues/1)\n- nothing\n"
     )
-    kept.write_text(kept.read_text().replace("## What changed\n\n", f"## What changed\n\n{told}"))
-    [finding] = flushed().validate().errors
-    assert (finding.rule, finding.name) == ("summary/only-place", "memory/reports/2026-11-21.md")
-    assert kept.read_text().splitlines()[(finding.line or 0) - 1].startswith("- Deploy on Monday")
+    before = kept.read_text()
+    for section in ("What changed", "What happened"):
+        kept.write_text(before.replace(f"## {section}\n\n", f"## {section}\n\n{told}"))
+        [finding] = flushed().validate().errors
+        assert (finding.rule, finding.name) == ("summary/only-place", "memory/reports/2026-11-21.md")
+        assert kept.read_text().splitlines()[(finding.line or 0) - 1].startswith("- Deploy on Monday")
 
 
 @pytest.mark.req("R177")
