@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from holdfast.api import Holdfast, Payload, Receipt
 from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
 from holdfast_app.config import Config
@@ -26,3 +27,11 @@ def goes_on(objective: str, next_step: str, **fields: Any) -> dict[str, Any]:
     """A payload of work that goes on."""
     handoff = {"active_task": objective, "branch": "main", "blocker": "none", "next_action": next_step}
     return done(objective, **{"next_step": next_step, "work_open": None, "handoff": handoff, **fields})
+
+
+def flushed(memory: Holdfast, *changes: tuple[str, str, str], objective: str = "Ship it", **fields: Any) -> Receipt:
+    """A flush of one message, with these changes of state: kind, target and summary of each."""
+    session = memory.session("s")
+    session.add("user", "hello")
+    tables = [dict(zip(("kind", "target", "summary"), one, strict=True)) for one in changes]
+    return session.flush(Payload(**done(objective, **fields, state_mutations=tables)))

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.stated import only
 
 from holdfast import Holdfast
+from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import trail
 from holdfast_gitea.backend import GiteaBackend
-
-REPO = "agent/memory"
 
 
 @pytest.fixture
@@ -40,7 +40,16 @@ def machine(gitea, tmp_path, closing) -> Callable[..., GiteaBackend]:
 
 @pytest.fixture
 def store(machine) -> GiteaBackend:
-    return machine()
+    return machine(name="this")
+
+
+@pytest.fixture
+def filled(store) -> GiteaBackend:
+    """A store with a document, a day and a fact."""
+    store.write("MEMORY.md", "one\n")
+    store.append(DAY, make_block("one"), HEADER, "one")
+    store.add_fact(make_fact(1), 100)
+    return store
 
 
 @pytest.fixture

@@ -76,6 +76,12 @@ def issue_of(gitea: FakeServer, name: str, repo: str = REPO) -> int:
     return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
 
 
+def rewritten(body: str, text: str, **more: str) -> str:
+    """A record's comment with another text and the checksum of that."""
+    fields = {key: value for key, value in (marker.fields(body) or {}).items() if key not in ("sha256", "n")}
+    return marker.frame("x", text, **fields, **more)
+
+
 def record(kind: str, text: str, **fields: str) -> str:
     """A comment with a record, as anybody may write one."""
     return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)

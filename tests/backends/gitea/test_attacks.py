@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, record, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, record, rewritten, text_of
 from tests.support.gitea.plain_client import Reply, call
 
 from holdfast.api import Conflict, Corrupt, Outcome, sha256
@@ -28,21 +28,17 @@ def mallory(gitea) -> Ask:
 
 
 @pytest.fixture
-def filled(gitea, machine) -> Iterator[GiteaBackend]:
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    store.append(DAY, make_block("one"), HEADER, "one")
-    store.add_fact(make_fact(1), 100)
-    yield store
+def filled(filled, machine) -> Iterator[GiteaBackend]:
+    yield filled
     # Whatever the test did, every machine is told the same, and writing goes on.
-    for view in (store, machine()):
+    for view in (filled, machine()):
         assert text_of(view) == "one\n"
         assert (text_of(view, DAY) or "").count("holdfast:block") == 1
         assert len(list(view.facts())) == 1
         assert view.names() == ["MEMORY.md", DAY]
-    store.write("MEMORY.md", "two\n", sha256("one\n"))
-    store.append(DAY, make_block("two"), HEADER, "two")
-    store.add_fact(make_fact(2), 100)
+    filled.write("MEMORY.md", "two\n", sha256("one\n"))
+    filled.append(DAY, make_block("two"), HEADER, "two")
+    filled.add_fact(make_fact(2), 100)
     fresh = machine()
     assert text_of(fresh) == "two\n"
     assert (text_of(fresh, DAY) or "").count("holdfast:block") == 2
@@ -64,9 +60,7 @@ def test_comment__that_quotes_a_whole_record__the_owners_own_counts(gitea, fille
     for number in list(gitea.titles(REPO)):
         for body in gitea.bodies(REPO, number):
             assert mallory("POST", f"/issues/{number}/comments", {"body": body}).status == 201
-            framed = marker.framed(body)
-            more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
-            evil = marker.frame("x", "evil\n", **more)
+            evil = rewritten(body, "evil\n")
             assert mallory("POST", f"/issues/{number}/comments", {"body": evil}).status == 201
 
 
@@ -119,10 +113,9 @@ def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea
     store.write("MEMORY.md", "one\n")
     number = issue_of(gitea, "doc:MEMORY.md")
     comment, body = gitea.comments(REPO, number)[0]
-    more = {k: v for k, v in (marker.fields(body) or {}).items() if k not in ("sha256", "n")}
     assert not [check for check in inspect(machine().log) if "checksum" in check.message]
     gitea.skew(60)
-    gitea.edit_comment(REPO, comment, marker.frame("x", "other\n", **more))
+    gitea.edit_comment(REPO, comment, rewritten(body, "other\n"))
     [check] = [check for check in inspect(machine().log) if "checksum" in check.message]
     assert check.outcome is Outcome.WARN
     assert f"#issuecomment-{comment}" in check.message

@@ -40,16 +40,6 @@ def opened(machine, monkeypatch) -> Open:
     return lambda name="this", **options: machine(name=name, patience_s=0.3, **options)
 
 
-@pytest.fixture
-def filled(gitea, opened) -> GiteaBackend:
-    """A store with a document, a day and a fact."""
-    store = opened()
-    store.write("MEMORY.md", "one\n")
-    store.append(DAY, make_block("a"), HEADER, "a")
-    store.add_fact(make_fact(1), 5)
-    return store
-
-
 def renamed(gitea: FakeServer) -> str:
     gitea.rename(REPO, "mind")
     return gitea.token

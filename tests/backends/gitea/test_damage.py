@@ -15,9 +15,9 @@ from holdfast_gitea.checks import checks
 
 
 @pytest.fixture
-def machine(machine) -> Callable[[], GiteaBackend]:
+def machine(machine) -> Callable[..., GiteaBackend]:
     """One that gives up soon: what is wrong here does not pass."""
-    return lambda: machine(patience_s=1.0)
+    return lambda **more: machine(patience_s=1.0, **more)
 
 
 def three_blocks(store: GiteaBackend) -> None:

@@ -1,13 +1,12 @@
 """The morning report of a made-up day, with every kind of event that a forge has."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.stated import done
+from tests.support.stated import flushed
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast
 
 REPO, OTHER = "acme/shop", "acme/tools"
 SCOPES = ("write:issue", "read:repository", "read:user")
@@ -29,13 +28,6 @@ def gitea(clock) -> Iterator[FakeServer]:
 @pytest.fixture
 def opened(with_trail) -> Opened:
     return lambda **settings: with_trail(**{"repositories": [OTHER], "operator": "olga", **settings})
-
-
-def flushed(memory: Holdfast, *changes: tuple[str, str, str], **more: Any) -> None:
-    one = memory.session("s")
-    one.add("user", "hello")
-    tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
-    one.flush(Payload(**done(more.pop("objective", "Ship it"), **more, state_mutations=tables)))
 
 
 def lines(memory: Holdfast, section: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, text_of
+from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, rewritten, text_of
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
@@ -116,9 +116,7 @@ def test_revoke__the_user_then_writes_edits_and_deletes__what_they_wrote_before_
         if place % 2:
             gitea.delete_comment(REPO, row.id)
         else:
-            fields = marker.fields(row.body) or {}
-            more = {key: value for key, value in fields.items() if key not in ("sha256", "n")}
-            gitea.edit_comment(REPO, row.id, marker.frame("x", "evil\n", **more))
+            gitea.edit_comment(REPO, row.id, rewritten(row.body, "evil\n"))
             row.updated += 60
         assert number
     base = marker.fields(gitea.bodies(REPO, max(issues))[-1])
@@ -145,10 +143,8 @@ def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_ru
     invitations.revoke(owner.log, "ana")
     assert any("--revoke" in check.next_step for check in inspect(of("agent").log))
     comment, body = gitea.comments(REPO, number)[0]
-    framed = marker.framed(body)
-    more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
     gitea.skew(5)
-    gitea.edit_comment(REPO, comment, marker.frame("x", framed.text.replace("step", "evil"), **more))
+    gitea.edit_comment(REPO, comment, rewritten(body, marker.framed(body).text.replace("step", "evil")))
     for view in (owner, of("agent")):
         with pytest.raises(Corrupt, match="edited"):
             view.read(DAY)
@@ -189,11 +185,9 @@ def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_ch
     invitations.invite(owner.log, "ana")
     number = the_list(gitea)
     comment, body = gitea.comments(REPO, number)[-1]
-    framed = marker.framed(body)
-    evil = framed.text.replace(str(gitea.world.user("ana").id), str(gitea.world.user("mallory").id))
-    more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
+    evil = marker.framed(body).text.replace(str(gitea.world.user("ana").id), str(gitea.world.user("mallory").id))
     gitea.skew(5)
-    gitea.edit_comment(REPO, comment, marker.frame("x", evil, language="json", **more))
+    gitea.edit_comment(REPO, comment, rewritten(body, evil, language="json"))
     for touch in (lambda view: view.read("MEMORY.md"), lambda view: view.names(), lambda view: len(list(view.facts()))):
         with pytest.raises(Corrupt, match="edited"):
             touch(of("agent"))

@@ -4,21 +4,11 @@ import pytest
 from tests.backends.gitea.store_kit import DAY, REPO, issue_of, text_of
 
 from holdfast.api import Corrupt, Outcome
-from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea.backend import GiteaBackend
+from holdfast.testing.base import make_fact
 from holdfast_gitea.checks import inspect
 
 LONG = "x" * (5 << 20)
 LONGEST = "x" * (17 << 20)
-
-
-@pytest.fixture
-def filled(gitea, machine) -> GiteaBackend:
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    store.append(DAY, make_block("one"), "# Daily\n", "one")
-    store.add_fact(make_fact(1), 100)
-    return store
 
 
 def test_comments__longer_than_any_answer_by_a_reader__everything_is_read_and_written_and_doctor_names_them(

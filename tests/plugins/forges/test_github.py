@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.support.github import GitHubServer
-from tests.support.stated import done, only
+from tests.support.stated import flushed, only
 
-from holdfast.api import ConfigError, Holdfast, HoldfastError, Payload, PluginContext
+from holdfast.api import ConfigError, Holdfast, HoldfastError, PluginContext
 from holdfast.testing import ForgeContract
 from holdfast_forges import github
 from holdfast_forges.github import GitHub
@@ -41,13 +41,6 @@ def opened(server, project, closing) -> Callable[..., Holdfast]:
         return closing(Holdfast.open(project, config=only("github", table)))
 
     return open_project
-
-
-def flushed(memory: Holdfast, *changes: tuple[str, str, str], decisions: tuple[str, ...] = ()) -> Any:
-    session = memory.session("s")
-    session.add("user", "hello")
-    tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
-    return session.flush(Payload(**done("Ship it", decisions=[*decisions], state_mutations=tables)))
 
 
 class TestContract(ForgeContract):
