@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from holdfast.api import StorageConfig, hookimpl
-from holdfast.storage import StorageBackend
+from holdfast.api import StorageBackend, StorageConfig, hookimpl
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("server", "namespace", "timeout_s", "connections")

@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from attrs import asdict, fields_dict, frozen
 
+from holdfast.api import AddOutcome, AddResult, ConfigError, Conflict, Fact, Refused
 from holdfast.config import serde
-from holdfast.errors import ConfigError, Conflict, Refused
-from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
     FACT_COLUMNS,
     SQL_ORDERS,

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from holdfast import Holdfast
-from holdfast.errors import HoldfastError
-from holdfast.models import Check, Outcome
+from holdfast.api import Check, Holdfast, HoldfastError, Outcome
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database
 

@@ -30,7 +30,8 @@ class Watchdog:
         self._answering = threading.Lock()
         self._changed = threading.Event()
         self._outputs = _own(sys.stderr), _own(sys.stdout)
-        _redirect(sys.stdout, sys.stderr)  # a plugin's or its child's output would spoil the answer, and Codex compacts
+        with suppress(OSError, ValueError):  # a plugin's or its child's output would spoil the answer: Codex compacts
+            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         self._null = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the process
         self._arm()
         threading.Thread(target=self._watch, name="holdfast-watchdog", daemon=True).start()
@@ -78,8 +79,3 @@ def _own(stream: TextIO) -> int:
         return os.dup(stream.fileno())
     except (OSError, ValueError):
         return -1
-
-
-def _redirect(stream: TextIO, target: TextIO) -> None:
-    with suppress(OSError, ValueError):
-        os.dup2(target.fileno(), stream.fileno())

@@ -17,9 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, Final, NamedTuple
 
-from holdfast import Holdfast
-from holdfast.api import ValidationRequest
-from holdfast.config.values import StorageConfig
+from holdfast.api import Holdfast, StorageConfig, ValidationRequest
 from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginNotFound
 from holdfast.plugin import discovery
 from holdfast.plugin.calls import OF_PLUGINS

@@ -10,8 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
-from holdfast import Holdfast
-from holdfast.errors import Refused
+from holdfast.api import Holdfast, Refused
 from holdfast.plugin import discovery
 from holdfast_cli.command import Answer, Call, Command, UsageError, argument
 from holdfast_memory import DISTRIBUTION
