@@ -9,7 +9,7 @@ from holdfast.models import Payload
 from holdfast.text.humanize import count
 from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
-from holdfast_app.history.memories import PROGRAMS
+from holdfast_app.history.memories import ATTACHMENT, PROGRAMS
 from holdfast_app.history.sessions import FOLLOWED, Past, found
 from holdfast_app.project import Holdfast
 
@@ -65,20 +65,22 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
         fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
         hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
+        others = {one.id for one in transcript.kept if is_memory and one.tool == ATTACHMENT}
         new, stated, longer = len(fresh) - len(hostile), list[str](), list[str]()
         if is_memory:
             transcript = evolve(transcript, kept=tuple(one for one in transcript.kept if one.id not in hostile))
-            offered = (one for one in transcript.messages if one.id not in hostile)
+            offered = (one for one in transcript.messages if one.id not in hostile | others)
             stated = [one.text for one in offered if unfinished or one.id in fresh]
             short = {one.id for one in transcript.messages}
             longer = [one.text for one in transcript.kept if one.id in fresh and one.id not in short]
+        left_out = hostile | (others & fresh.keys())
         taken = Taken(
             client=past.client,
             session=session.id,
             at=f"{end:%Y-%m-%d}",
             messages=new,
             outcome="new" if new or unfinished else "known",
-            why=f"{count(len(hostile), 'statement')} left out: {REASON}" if hostile else "",
+            why=f"{count(len(left_out), 'statement')} left out: {REASON}" if left_out else "",
             statements=[*stated, *longer],
         )
         if dry_run or taken.outcome == "known":

@@ -9,6 +9,7 @@ Codex's memories, Claude Code's auto memory, and the data exports of ChatGPT and
 """
 
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +18,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines
-from holdfast_app.message_formats.leaves import clean
+from holdfast_app.authorship.ownwords import before_mail
+from holdfast_app.authorship.strangers import directs
+from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Line, Lines
+from holdfast_app.message_formats.leaves import clean, is_outside
 from holdfast_app.message_formats.messages import take_content
 from holdfast_app.message_formats.reading import Reading, Transcript, mapping, moment_of, row_key
 
@@ -26,6 +29,8 @@ PROGRAMS: Final = frozenset(
     {"basic-memory", "claude-mem", "claude-memory", "codex-memory", "mcp-memory", "mem0", "notes"}
 )
 """The programs whose memory is read. Every other one recorded conversations."""
+ATTACHMENT: Final = "attachment"
+"""The tool name for what others wrote."""
 #: A longer statement is kept and searchable, but does not become a fact. A shorter one needs its title.
 _MOST_CHARS: Final = 500
 _LEAST_WORDS: Final = 4
@@ -37,28 +42,36 @@ _LINK: Final = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")
 #: A link to another note, and the reasons that Claude Code adds to a rule.
 _ASIDE: Final = re.compile(rf"{_LINK.pattern}|\*\*(?:Why|How to apply):")
 _TAGS: Final = re.compile(r"\s#[\w/-]+")
+#: The kind of a block that the note's author did not write.
+_QUOTED: Final = "quoted"
+_END: Final = Line(BLANK, 0, "")
 #: Sections that only point to other notes.
 _POINTERS: Final = frozenset({"rollout_summary_files", "keywords", "relations"})
 
 
 class Statement(NamedTuple):
-    """A remembered statement. ``at`` is None when its program does not date it."""
+    """A remembered statement. ``at`` is None when its program does not date it. One of others is quoted there, or
+    directs its reader and has a page or the like for its source."""
 
     text: str
     at: datetime | None = None
     is_fact: bool = True
+    is_others: bool = False
 
 
 def sessions(program: str, statements: Iterable[Statement], at: datetime) -> list[Transcript]:
     """The statements as sessions. ``at`` dates the undated ones."""
     made: dict[str, Reading] = {}
-    for text, own, is_fact in statements:
+    for text, own, is_fact, is_others in statements:
         session = f"{program}-{own:%Y-%m-%d}" if own else program
         reading = made.setdefault(session, Reading(session_id=session))
         text = clean(text).strip()
         aside = not is_fact or len(text) > _MOST_CHARS
         reading.at(own or at)
-        reading.say("assistant", text, key=row_key("", 0, program, text), aside=aside)
+        if is_others:
+            reading.answer(text, key=row_key("", 0, program, text), tool=ATTACHMENT)
+        else:
+            reading.say("assistant", text, key=row_key("", 0, program, text), aside=aside)
     return [one.finish(program, next_offset=0, truncated=False) for one in made.values()]
 
 
@@ -68,12 +81,15 @@ def sessions(program: str, statements: Iterable[Statement], at: datetime) -> lis
 def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
     """A memory row's program and statements; None for any other row."""
     if isinstance(row.get("memory"), str) and "id" in row:
-        return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")))]
+        others = any("://" in clean(one) for one in (row.get("source"), *mapping(row.get("metadata")).values()))
+        is_others = others and directs(row["memory"])
+        return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")), is_others=is_others)]
     if {"from", "to", "relationType"} <= row.keys():
         return "mcp-memory", [Statement(f"{row['from']} {clean(row['relationType']).replace('_', ' ')} {row['to']}")]
     if "entityType" in row and isinstance(row.get("observations"), list):  # some servers leave the type out
-        about = f"{clean(row.get('name'))}: "
-        return "mcp-memory", [Statement(about + one) for one in row["observations"] if isinstance(one, str)]
+        about, others = f"{clean(row.get('name'))}: ", is_outside(clean(row["entityType"]))
+        seen = [one for one in row["observations"] if isinstance(one, str)]
+        return "mcp-memory", [Statement(about + one, is_others=others and directs(one)) for one in seen]
     return None
 
 
@@ -96,7 +112,7 @@ def conversation_of(row: Mapping[str, Any]) -> Transcript | None:
             files = message.get("attachments")
             for extra, file in enumerate(map(mapping, files if isinstance(files, list) else ())):
                 text = f"[{clean(file.get('file_name'))}]\n{clean(file.get('extracted_content'))}"
-                reading.answer(text, key=f"{key}#file{extra}", tool="attachment")
+                reading.answer(text, key=f"{key}#file{extra}", tool=ATTACHMENT)
     else:
         return None
     return reading.finish(program, next_offset=0, truncated=False)
@@ -219,23 +235,26 @@ def markdown(text: str, name: str) -> tuple[str, list[Statement]]:
             is_fact = words > 1 and heading.casefold() not in _POINTERS and not _ASIDE.match(block)
             found.append(Statement(shown, at, is_fact))
         else:
-            found.append(Statement(block, at, is_fact=False))
+            found.append(Statement(block, at, is_fact=False, is_others=kind == _QUOTED))
     if program == "notes" and links and name == "MEMORY.md":  # the index of Claude Code's auto memory
         program = "claude-memory"
     return ("codex-memory" if name == "memory_summary.md" else program), found
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The headings, items, paragraphs and code of a document, each with its kind."""
-    kind, block = "", list[str]()
-    for line in Lines(text):
+    """The headings, items, paragraphs and code of a document, each with its kind: ``_QUOTED`` for a mail, a quotation,
+    and, up to the next heading, what follows an address with a colon."""
+    kind, block, is_others, own = "", list[str](), False, before_mail(text)
+    most = own.count("\n") if own != text else math.inf
+    for line in (*Lines(text), _END):
         if block and (line.kind not in (TEXT, CODE) or (line.kind == CODE) != (kind == CODE)):
-            yield kind, ("\n" if kind == CODE else " ").join(block)
+            whole = ("\n" if kind == CODE else " ").join(block)
+            yield _QUOTED if is_others or whole.startswith(">") else kind, whole
+            is_others |= "://" in whole and whole.endswith(":") and len(whole.split()) < _LEAST_WORDS
             block = []
+        is_others = line.number > most or (is_others and line.kind != HEADING)
         if line.kind not in (BLANK, RULE, FENCE):
             kind = kind if block else line.kind
             block.append(line.text)
         if line.kind == HEADING:
             yield HEADING, block.pop()
-    if block:
-        yield kind, ("\n" if kind == CODE else " ").join(block)

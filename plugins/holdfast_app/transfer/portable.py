@@ -22,8 +22,10 @@ from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 from holdfast.text.stored import CATEGORIES, DEFAULT_CATEGORY
+from holdfast_app.authorship.strangers import directs
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.durable_queue import rows_of
+from holdfast_app.message_formats.leaves import clean, is_outside
 from holdfast_app.message_formats.reading import moment_of
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.project import Holdfast
@@ -61,6 +63,8 @@ class Statement(NamedTuple):
     category: str
     confidence: float
     at: datetime | None
+    is_others: bool
+    """Whether it directs its reader and has a page or the like for its source."""
 
 
 @define
@@ -91,7 +95,7 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
     except (AttributeError, KeyError, TypeError, UnicodeError) as error:
         raise Corrupt("A record is not as the format says.", next_step="Export the bundle again.") from error
     witness = Witness(memory.services)
-    hostile = {one.origin for one in offered if witness.is_hostile(one.text)}
+    hostile = {one.origin for one in offered if one.is_others or witness.is_hostile(one.text)}
     merged.left_out = [f"{one.text[:80]}: {REASON}" for one in offered if one.origin in hostile]
     offered = [one for one in offered if one.origin not in hostile]
     merged.statements = [one.text for one in offered]
@@ -199,6 +203,7 @@ class _Kept:
                         named[0] if named[0] in CATEGORIES else DEFAULT_CATEGORY,
                         sure if isinstance(sure, int | float) and 0 <= sure <= 1 else 0.7,
                         moment_of(at),
+                        is_outside(clean(record.get("sourceType"))) and directs(text),
                     )
 
     def coverage(self) -> Record | None:
