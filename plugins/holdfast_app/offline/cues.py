@@ -95,7 +95,7 @@ _LABELS: Final = {
     **dict.fromkeys(("blocked", "blocker", "waiting", "open question", "unresolved question"), Cue(Kind.BLOCKER)),
 }
 _LABEL: Final = Lazy(
-    r"[*_ ]*(?!(?:the|an?|this|that|these|those|no|and|or|he|she|they)\b)(?P<words>[a-z][\w-]*(?: [\w-]+){0,2})"
+    r"[*_ ]*(?!(?:the|an?|this|that|these|those|no|and|or|he|she|they)\b)(?P<words>[a-z][\w-]*(?: [\w-]+){0,3})"
     r"[*_]*\s*(?:[:—–]|\s-(?=\s))[*_]*\s*",
     re.IGNORECASE,
 )
