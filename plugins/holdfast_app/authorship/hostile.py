@@ -7,7 +7,6 @@ sentence from becoming knowledge, and mark it where it is shown again. The user'
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -144,9 +143,6 @@ _ODD: Final = Lazy(
 )
 #: Numbered character references, and words written letter by letter.
 _REFERENCE: Final = Lazy(r"(?:&#|\\u00)(?:(x[0-9a-fA-F]{1,6}|[0-9]{1,7});|(?<=u00)([2-7][0-9a-fA-F]))")
-_MARKS: Final = Lazy(r"[\W_]+")
-#: Where a derived objective or step is cut, and where it goes on with an earlier request.
-_JOINTS: Final = Lazy(r"…| \(after: ")
 #: Where the agent's answer begins in a derived objective, and its newest call in a derived next step.
 ANSWERED: Final = " (agent: "
 LAST_CALL: Final = " (last call: "
@@ -163,30 +159,6 @@ _LIKES: Final = str.maketrans(
     "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
     + "".join(map(chr, range(0xE0100, 0xE01F0))),
 )
-
-
-def by_user(text: str, turns: Iterable[Turn]) -> bool:
-    """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis; a
-    shortened text by its parts. A client's blocks in the user's message, and what the user quotes, are not the user's
-    words."""
-    from holdfast_app.authorship.ownwords import spoken
-
-    missing = set(filter(None, map(_words, _JOINTS.split(text))))
-    if not missing:
-        return False
-    for said in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
-        whole = _words(said)
-        if held := {part for part in missing if part in whole}:
-            own = _words(spoken(said))
-            missing -= {part for part in held if part in own}
-        if not missing:
-            return True
-    return False
-
-
-@lru_cache(1_000)  # a user's message is compared with each sentence that an agent states
-def _words(text: str) -> str:
-    return _MARKS.sub(" ", squeezed(text)).strip()
 
 
 def linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:

@@ -4,13 +4,17 @@ Applied when a message is judged, not when it is journalled, so the journal keep
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
+from holdfast_app.authorship import hostile
+from holdfast_app.authorship.strangers import directs, sentences
 from holdfast_app.markdown import marks
 from holdfast_app.records.ownlines import is_filler
+from holdfast_app.sentences import lasting
 
 #: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000
@@ -124,8 +128,32 @@ _REPORTED: Final = Lazy(
 _OTHERS_SPEAK: Final = (
     r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bi just )(?<!\bi already )(?<!\bich )(?<!\bwir )(?<!\bje )"
     r"(?:\b(?:says|said|wrote|writes|claims|told|tells|suggests|sent|left (?:me|us|this|a)|sagt|schreibt|schrieb|meint"
-    r"|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет|написал\w*|говорит|сказал\w*)\b|(?:说|写道)(?=[:：]))"
+    r"|(?:forwarded|shared|posted) (?:me|us|this)|dice|dijo|escribe|escribió|dit|écrit|diz|escreveu|disse|пишет"
+    r"|написал\w*|говорит|сказал\w*)\b|(?:说|写道)(?=[:：]))"
 )
+#: Where a derived objective or step is cut, and where it goes on with an earlier request.
+_JOINTS: Final = Lazy(r"…| \(after: ")
+_MARKS: Final = Lazy(r"[\W_]+")
+#: A verb for what others want believed, or another's speech, and to the sentence's end what it is.
+_CLAIMED: Final = Lazy(
+    r"(?:(?P<sure>(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthe )\b(?:claim|insist|alleg|demand)(?:s|es|ed)"
+    r"(?= (?:that|it|they|we|you|s?he|all|every|no|the)\b)|\bbehauptet\b)"
+    rf"|{_OTHERS_SPEAK})(?P<what>(?:[^.!?。！？\n]|[.!?](?!\s|\Z))*)",
+    re.IGNORECASE,
+)
+#: An order to handle a text as a whole.
+_FILES: Final = Lazy(
+    r"(?:^|(?<=[.!?\n]))\s*(?:please )?(?:write|make|draft|prepare|take|file|put|archive|store|save|forward|print"
+    r"|attach)(?: \w+){0,3}? (?:minutes|notes|summary|(?:e-?)?mail|letter|message|chat|transcript|memo)\b"
+    r"[^.!?\n]{0,80}[.!]?\s*\Z",
+    re.IGNORECASE,
+)
+#: A conversation is shown, whose lines begin with their speaker.
+_TALK: Final = Lazy(r"\b(?:minutes|chat|transcript|conversation|call|meeting|thread|discussion)\b", re.IGNORECASE)
+_SPEAKER: Final = Lazy(r"^(?:\[?\d\d?:\d\d\]? )?([^\W\d_][\w.'-]*(?: [\w.'()-]+){0,3}):[ \t]+\S[^\n]*$", re.MULTILINE)
+_USER: Final = frozenset({"i", "me", "we", "us", "user"})
+#: A user's sentence of this probability adopts what stands before it.
+_LASTING: Final = 0.15
 #: Words of others without quotation marks: what follows a request to translate, explain or sum up, or a question about
 #: what someone sent, and the paragraph below a line that says who speaks.
 _BELOW: Final = Lazy(
@@ -249,18 +277,62 @@ def spoken(text: str) -> str:
     return "\n".join(own_lines(without_reported(own_words(text))))
 
 
+def by_user(text: str, turns: Iterable[Turn]) -> bool:
+    """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis; a
+    shortened text by its parts. A client's blocks in the user's message, and what the user quotes, are not the user's
+    words."""
+    missing = set(filter(None, map(_words, _JOINTS.split(text))))
+    if not missing:
+        return False
+    for said in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
+        whole = _words(said)
+        if held := {part for part in missing if part in whole}:
+            own = _words(spoken(said))
+            missing -= {part for part in held if part in own}
+        if not missing:
+            return True
+    return False
+
+
+@lru_cache(1_000)  # a user's message is compared with each sentence that an agent states
+def _words(text: str) -> str:
+    return _MARKS.sub(" ", hostile.squeezed(text)).strip()
+
+
 def without_reported(text: str) -> str:
     """``text`` without the sentences of others that it quotes."""
     text = _REPORTED.sub(r"\1…", text) if any(sign in text for sign in '"“„') else text
     if len(text) > _MOST_SHOWN:
         return text
-    text = _BELOW.sub(r"\1\2…\n", text)
+    text = _without_claims(_without_dialogue(_BELOW.sub(r"\1\2…\n", text)))
     asks = _ASKS.search(text[-_MOST_ASKED:])
     start = max(0, len(text) - _MOST_ASKED) + asks.start() if asks else 0
     if not asks or not (begins := _BEGINS.search(text, 0, start)):
         return text
     end = _SENTENCE_END.search(text, begins.end(), start) if begins["one"] else None
     return f"{text[: begins.end()]}…\n{text[end.end() if end else start :]}"
+
+
+def _without_dialogue(text: str) -> str:
+    """``text`` without the lines of speakers who take turns, except the user's."""
+    names = [found[1].casefold() for found in _SPEAKER.finditer(text)] if _TALK.search(text) else []
+    is_dialogue = any(one == third != other for one, other, third in zip(names, names[1:], names[2:], strict=False))
+    return _SPEAKER.sub(lambda found: found[0] if found[1].casefold() in _USER else "…", text) if is_dialogue else text
+
+
+def _without_claims(text: str) -> str:
+    """``text`` without the directions that others want believed, or that are in a text to be filed, unless the user
+    goes on with something lasting."""
+    is_filed = _FILES.search(text) is not None
+
+    def changed(found: re.Match[str]) -> str:
+        what = found["what"]
+        rest = sentences(text[found.end() + 1 :])
+        is_adopted = ", so " in what or any(lasting.judge(one).lasting > _LASTING for one in rest)
+        is_others = (found["sure"] or is_filed) and not is_adopted and directs(what.strip(' :,"“'))
+        return found[0].removesuffix(what) + "…" if is_others else found[0]
+
+    return _CLAIMED.sub(changed, text)
 
 
 def before_mail(text: str) -> str:

@@ -1,4 +1,8 @@
-"""This machine's sessions, as evidence: what was said in them, and what flushes wrote with marks."""
+"""This machine's sessions, as evidence: what was said in them, and what flushes wrote with marks.
+
+``state/purged`` has a line for each marked sentence that a purge removed: two bytes of a keyed digest of each stem.
+Many words share them, so they do not tell which it was.
+"""
 
 import os
 import re
@@ -9,7 +13,7 @@ from typing import Final
 
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError
-from holdfast.fs import records
+from holdfast.fs import durable, ownership_mark, private, records
 from holdfast.models import Message, Turn
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.journal.journal import opened
@@ -29,6 +33,11 @@ _MESSAGE: Final = records.beginning("message")
 _FLUSH: Final = records.beginning("checkpoint")
 _QUOTES: Final = b"[quoted from "
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
+
+
+PURGED: Final = "purged"
+_DIGEST_BYTES: Final = 2
+_PURGED_BYTES: Final = 200_000  # the newest
 
 
 class Journals:
@@ -164,3 +173,35 @@ def message(record: Mapping[str, object]) -> Message:
         id=str(record["id"]),
         tool=str(record.get("tool", "")),
     )
+
+
+# what was purged
+
+
+def purged(state: str) -> list[frozenset[str]]:
+    """What is known of each purged sentence. Raises: Unavailable."""
+    data = (private.read(os.path.join(state, PURGED)) or b"")[-_PURGED_BYTES:]
+    return [frozenset(line.split()) for line in data.decode("ascii", "replace").split("\n")[1:]]
+
+
+def is_purged(known: Sequence[frozenset[str]], stems: Iterable[str], *, is_direction: bool) -> bool:
+    """Whether a sentence is one of ``known``, which :func:`purged` returned, or for a direction a rewording of it."""
+    mine = _digests(stems) if known else frozenset[str]()
+    return any(
+        strangers.is_rewording(mine, other)
+        and (is_direction or len(mine & other) >= strangers.ALIKE * max(len(mine), len(other)))
+        for other in known
+    )
+
+
+def note_purged(state: str, before: str, after: str) -> None:
+    """Keep the marked sentences that a document loses, durably, except for the agent's own. Raises: Unavailable."""
+    gone = {text for source, text in hostile.quoted(before) if source != strangers.AGENT and text not in after}
+    lines = sorted(" ".join(sorted(_digests(stems))) for text in gone for stems in strangers.rewordable(text))
+    if lines:
+        durable.append(os.path.join(state, PURGED), "\n".join(["", *lines]).encode("ascii"))
+
+
+def _digests(stems: Iterable[str]) -> frozenset[str]:
+    key = ownership_mark.secret(make=True)
+    return frozenset(ownership_mark.digest(stem.encode(), size=_DIGEST_BYTES, key=key) for stem in stems)

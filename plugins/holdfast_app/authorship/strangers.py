@@ -15,7 +15,7 @@ from typing import Final
 
 from holdfast.models import Message, Turn
 from holdfast.text.lazy import Lazy
-from holdfast_app.authorship import hostile
+from holdfast_app.authorship import encoded, hostile
 from holdfast_app.message_formats.leaves import is_outside
 from holdfast_app.records import recalled
 from holdfast_app.sentences import linear
@@ -23,7 +23,9 @@ from holdfast_app.sentences import linear
 #: Fewest different words of a sentence that can be a stranger's.
 _FEWEST: Final = 3
 #: Minimum share of a sentence's words in another for that one to be its source.
-_ALIKE: Final = 0.8
+ALIKE: Final = 0.8
+#: Least share of the shorter sentence's stems that makes one of two a rewording of the other.
+_REWORDED: Final = 0.6
 #: A path, an address or an id, which says nothing.
 _POINTER: Final = Lazy(r"\w[/.]\w|^\W*$|^\([0-9a-f]{8}\)$")
 #: A message with fewer of a sentence's stems is not read for it. Spacing may hide some.
@@ -178,7 +180,7 @@ class Heard:
 
     def says_otherwise(self, said: Sentence) -> bool:
         """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
-        return self.is_outside and stems_shared(self.plain, said) >= max(_FEWEST, _ALIKE * len(said.stems))
+        return self.is_outside and stems_shared(self.plain, said) >= max(_FEWEST, ALIKE * len(said.stems))
 
 
 class Sentence:
@@ -259,6 +261,8 @@ def plain_of(text: str, is_result: bool) -> str:
         import html
 
         text = html.unescape(text)
+    if said := encoded.decoded(text):
+        text = f"{text}\n{said}"
     return _without_tags(hostile.fold_quickly(text))
 
 
@@ -293,6 +297,18 @@ def longest(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``."""
     return [one for one in _SENTENCE.split(text) if one.strip()]
+
+
+def rewordable(text: str) -> list[frozenset[str]]:
+    """The stems of each sentence of ``text`` that has enough of them to be recognised."""
+    found = (Sentence(one, is_rule=False).stems for one in sentences(text))
+    return [stems for stems in found if len(stems) >= _FEWEST]
+
+
+def is_rewording(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether the shorter of two sentences has most of its stems in the other, which is not much longer."""
+    fewer, more = sorted((len(one), len(other)))
+    return len(one & other) >= max(_REWORDED * fewer, _FEWEST) and more <= 2 * fewer + 1
 
 
 def _is_foreign(text: str) -> bool:
@@ -343,6 +359,8 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
         if (only_outside and not one.is_outside) or is_own(one.message.tool):
             continue
         if one.is_outside and one.may_translate(said) and not any(_foreign(o.plain) or o.may_have(said) for o in own):
+            return one.message
+        if one.is_outside and encoded.hides(said.letters, _letters(one.plain)):
             return one.message
         if not one.may_have(said):
             continue

@@ -16,6 +16,8 @@ from holdfast_app.sentences import linear
 _PRIOR, _WORDS, _SOURCE, _READ, _OUTSIDE, _USER = -0.6, 0.8, 1.2, 2.0, 1.5, -4.0
 #: A smaller share is chance, and is not measured.
 _LEAST: Final = 0.3
+#: The subject's name alone is not what the user said about it.
+_LEAST_OWN: Final = 2
 #: Fewest stems of a sentence.
 _FEWEST: Final = 3
 #: Limit for a longer text.
@@ -47,7 +49,7 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
         if not share:
             continue
         if kind == "user":
-            own = strangers.stems_shared(own_text(one.message.text), said) / len(said.stems)
+            own = strangers.stems_shared(own_text(one.message.text), said, _LEAST_OWN * is_sentence) / len(said.stems)
             user, kind = max(user, own), "outside"
             share = share if share > own else 0.0  # what the user quotes
         if is_sentence and share > found[kind][0] and not _said_before(heard[:number], said, share):

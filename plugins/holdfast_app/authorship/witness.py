@@ -16,7 +16,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
 from holdfast.models import Message, Turn
 from holdfast.text.plain import is_none
-from holdfast_app.authorship import hostile, strangers, weighing
+from holdfast_app.authorship import hostile, ownwords, sessions, strangers, weighing
 from holdfast_app.authorship.sessions import Journals
 from holdfast_app.base import Services
 from holdfast_app.records import lastbrief
@@ -38,9 +38,6 @@ _UNSAID: Final = 4.0
 _LASTING: Final = 0.15
 #: Share that the user said of what is theirs, whoever said as much.
 _OF_USER_ALONE: Final = 0.8
-#: Least share of the shorter sentence's stems, and the fewest, that make one of two a rewording of the other.
-_REWORDED: Final = 0.6
-_FEWEST_STEMS: Final = 3
 #: Shared stems that tie a line for lasting memory to something planted beside it.
 _SHARED_STEMS: Final = 2
 #: Before the agent could say anything.
@@ -62,7 +59,7 @@ class Witness:
 
     def suspect(self, texts: Iterable[str]) -> bool:
         """From here on, a rewording of one of ``texts``, found to be planted, is hostile, too. False without any."""
-        self._suspected += (stems for text in texts for stems in _rewordable(text))
+        self._suspected += (stems for text in texts for stems in strangers.rewordable(text))
         return bool(self._suspected)
 
     def is_hostile(self, text: str, *, is_rule: bool = False, is_users: bool = False) -> bool:
@@ -71,7 +68,7 @@ class Witness:
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
         forms = _forms(text)
-        others = [form for form in forms if not hostile.by_user(form, (*self._earlier(form), *self.said))]
+        others = [form for form in forms if not ownwords.by_user(form, (*self._earlier(form), *self.said))]
         if not others:
             return False
         if others == forms and self._rewords(text):  # a label before the user's words changes nothing
@@ -89,7 +86,7 @@ class Witness:
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
         forms = filter(hostile.instructs, _forms(hostile.body_of(text.strip())))
-        return any(hostile.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
+        return any(ownwords.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
     def source_of(self, text: str, otherwise: str = strangers.AGENT) -> str:
         """A noun phrase for where ``text`` comes from, ``otherwise`` where it is unknown; empty for the user's own
@@ -118,13 +115,16 @@ class Witness:
         """Whether a sentence of ``text`` has most stems of something planted, or the other way round, and the user did
         not say as much."""
         known = [*self._suspected, *self._quoted]
-        pairs = ((mine, other) for mine in (_rewordable(text) if known else ()) for other in known)
-        return any(_is_rewording(*pair) for pair in pairs) and self._weight(text).by_user < _OF_USER_ALONE
+        said = strangers.rewordable(text) if known or self._purged else []
+        return (
+            any(strangers.is_rewording(mine, other) for mine in said for other in known)
+            or any(sessions.is_purged(self._purged, mine, is_direction=strangers.directs(text)) for mine in said)
+        ) and self._weight(text).by_user < _OF_USER_ALONE
 
     def is_about_suspected(self, text: str) -> bool:
         """Whether ``text``, for lasting memory, shares some stems with what is suspected, and few with the user's
         words."""
-        near = (stems & other for stems in _rewordable(text) for other in self._suspected)
+        near = (stems & other for stems in strangers.rewordable(text) for other in self._suspected)
         return any(len(one) >= _SHARED_STEMS for one in near) and self._weight(text).by_user < _OF_USER
 
     def _weight(self, text: str) -> weighing.Weight:
@@ -182,9 +182,15 @@ class Witness:
         return Turn(messages=tuple(made))
 
     @cached_property
+    def _purged(self) -> list[frozenset[str]]:
+        with suppress(OSError, HoldfastError):
+            return sessions.purged(self._services.state)
+        return []
+
+    @cached_property
     def _quoted(self) -> list[frozenset[str]]:
         """The stems of the recalled passages' sentences. They are compared with each text."""
-        return [stems for message in self._recalled.messages for stems in _rewordable(message.text)]
+        return [stems for message in self._recalled.messages for stems in strangers.rewordable(message.text)]
 
 
 def repeating(state: str, passages: Iterable[str]) -> set[str]:
@@ -197,7 +203,7 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
         left -= len(forms)
         read = ((form, journals.holding(form)) for form in forms)
         strange = (one for one in read if strangers.source(one[0], strangers.read(one[1]), only_outside=True))
-        if left < 0 or not all(hostile.by_user(*one) for one in strange):
+        if left < 0 or not all(ownwords.by_user(*one) for one in strange):
             found.add(text)
     return found
 
@@ -207,17 +213,6 @@ def _forms(text: str) -> list[str]:
     label, _, rest = text.partition(": ")
     is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
     return [text, rest] if is_label and rest.strip() else [text]
-
-
-def _rewordable(text: str) -> list[frozenset[str]]:
-    """The stems of each sentence of ``text`` that has enough of them to be recognised."""
-    found = (strangers.Sentence(one, is_rule=False).stems for one in strangers.sentences(text))
-    return [stems for stems in found if len(stems) >= _FEWEST_STEMS]
-
-
-def _is_rewording(one: frozenset[str], other: frozenset[str]) -> bool:
-    fewer, more = sorted((len(one), len(other)))
-    return len(one & other) >= max(_REWORDED * fewer, _FEWEST_STEMS) and more <= 2 * fewer + 1
 
 
 def _directing(text: str) -> list[str]:

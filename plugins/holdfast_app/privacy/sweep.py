@@ -24,6 +24,7 @@ from holdfast.journal.journal import file_stem
 from holdfast.models import Fact
 from holdfast.storage import Capability, Remove, delete_fact
 from holdfast_app import progress
+from holdfast_app.authorship.sessions import PURGED, note_purged
 from holdfast_app.base import Services
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
@@ -44,7 +45,7 @@ logger = logging.getLogger(__name__)
 TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
 #: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
 _WITHOUT_CONTENT: Final = frozenset(
-    {".gitignore", private.MARK, INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE}
+    {".gitignore", private.MARK, INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, FORGOTTEN, KEY_FILE, PURGED}
 )
 
 #: Maximum wait, in seconds, for a session being flushed.
@@ -213,6 +214,7 @@ class Walk:
             return
         if not self.dry_run:
             self._forget(name)
+            note_purged(services.state, document.text, new or "")
             with services.store.turn(""):  # a flush reads back what it wrote first
                 if new is None:
                     services.store.delete(name)

@@ -30,7 +30,7 @@ from holdfast.services.interfaces import Gathered
 from holdfast.text.humanize import count
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.plain import same_key
-from holdfast_app.authorship import hostile
+from holdfast_app.authorship import ownwords
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts import restated
@@ -216,7 +216,7 @@ def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> Ad
     if since is None:
         return None
     later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in heard.said]
-    if not hostile.by_user(content, later):
+    if not ownwords.by_user(content, later):
         return AddResult(outcome=AddOutcome.REFUSED, reason=REJECTED)
     rejected.lift(content)
     return None

@@ -1,0 +1,37 @@
+"""Sentences hidden by an encoding that an agent can read."""
+
+import base64
+import codecs
+from contextlib import suppress
+from typing import Final
+
+from holdfast.text.lazy import Lazy
+
+#: Base64 or hexadecimal digits, as many as a short sentence has.
+_RUN: Final = Lazy(r"[A-Za-z0-9+/_-]{20,20000}={0,2}")
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+def decoded(text: str) -> str:
+    """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
+    return "\n".join(said for found in _RUN.finditer(text) for said in _readings(found[0]) if _is_prose(said))
+
+
+def _readings(run: str) -> list[str]:
+    found = []
+    with suppress(ValueError):
+        found.append(bytes.fromhex(run).decode())
+    with suppress(ValueError):
+        digits = run.rstrip("=").translate(_URL_SAFE)
+        found.append(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True).decode())
+    return found
+
+
+def _is_prose(said: str) -> bool:
+    return " " in said and said.replace("\n", " ").isprintable()
+
+
+def hides(letters: str, row: str) -> bool:
+    """Whether ``row`` has ``letters`` backwards, or each thirteen places on in the alphabet."""
+    return letters[::-1] in row or codecs.encode(letters, "rot13") in row
