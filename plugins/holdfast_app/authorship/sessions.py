@@ -179,9 +179,11 @@ def message(record: Mapping[str, object]) -> Message:
 
 
 def purged(state: str) -> list[frozenset[str]]:
-    """What is known of each purged sentence. Raises: Unavailable."""
-    data = (private.read(os.path.join(state, PURGED)) or b"")[-_PURGED_BYTES:]
-    return [frozenset(line.split()) for line in data.decode("ascii", "replace").split("\n")[1:]]
+    """What is known of each purged sentence; nothing where the list cannot be read."""
+    with suppress(HoldfastError):
+        data = (private.read(os.path.join(state, PURGED)) or b"")[-_PURGED_BYTES:]
+        return [frozenset(line.split()) for line in data.decode("ascii", "replace").split("\n")[1:]]
+    return []
 
 
 def is_purged(known: Sequence[frozenset[str]], stems: Iterable[str], *, is_direction: bool) -> bool:
@@ -204,4 +206,5 @@ def note_purged(state: str, before: str, after: str) -> None:
 
 def _digests(stems: Iterable[str]) -> frozenset[str]:
     key = ownership_mark.secret(make=True)
-    return frozenset(ownership_mark.digest(stem.encode(), size=_DIGEST_BYTES, key=key) for stem in stems)
+    # Decimal digits, because a later purge searches every file for a name, which may look like hexadecimal ones.
+    return frozenset(str(int(ownership_mark.digest(one.encode(), size=_DIGEST_BYTES, key=key), 16)) for one in stems)

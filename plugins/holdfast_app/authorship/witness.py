@@ -183,9 +183,7 @@ class Witness:
 
     @cached_property
     def _purged(self) -> list[frozenset[str]]:
-        with suppress(OSError, HoldfastError):
-            return sessions.purged(self._services.state)
-        return []
+        return sessions.purged(self._services.state)
 
     @cached_property
     def _quoted(self) -> list[frozenset[str]]:
