@@ -324,15 +324,17 @@ def _without_claims(text: str) -> str:
     """``text`` without the directions that others want believed, or that are in a text to be filed, unless the user
     goes on with something lasting."""
     is_filed = _FILES.search(text) is not None
-
-    def changed(found: re.Match[str]) -> str:
-        what = found["what"]
-        rest = sentences(text[found.end() + 1 :])
-        is_adopted = ", so " in what or any(lasting.judge(one).lasting > _LASTING for one in rest)
-        is_others = (found["sure"] or is_filed) and not is_adopted and directs(what.strip(' :,"“'))
-        return found[0].removesuffix(what) + "…" if is_others else found[0]
-
-    return _CLAIMED.sub(changed, text)
+    claims = [
+        found
+        for found in _CLAIMED.finditer(text)
+        if (found["sure"] or is_filed) and ", so " not in found["what"] and directs(found["what"].strip(' :,"“'))
+    ]
+    lines = sentences(text) if claims else []
+    last = max((text.rfind(one) for one in lines if lasting.judge(one).lasting > _LASTING), default=0)
+    for found in reversed(claims):
+        if found.end() > last:
+            text = f"{text[: found.start('what')]}…{text[found.end() :]}"
+    return text
 
 
 def before_mail(text: str) -> str:
