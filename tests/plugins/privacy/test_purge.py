@@ -375,7 +375,7 @@ _DRESS = st.sampled_from(
 @given(_TEXT.filter(lambda text: fold(text)), _TEXT, _DRESS, st.just(b"\xff |"))
 def test_any_in_bytes__any_needle_in_any_form__is_found_where_it_is(text, other, dress, around):
     assert any_in_bytes([Needle(text)], around + dress(f" {text} ") + around)
-    assert any_in_bytes([Needle(text)], dress(other)) or fold(text) not in fold(other)
+    assert any_in_bytes([Needle(text)], dress(f"{other} ")) or fold(text) not in fold(other)
 
 
 @pytest.mark.parametrize("cut", range(3, 12))
