@@ -17,11 +17,11 @@ from holdfast_app.authorship import ownwords
 from holdfast_app.base import Services
 from holdfast_app.dream import dreamlog, memorytext, when
 from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
-from holdfast_app.dream.grounding.sources import sentences
 from holdfast_app.dream.write import diff, new_id
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal import journal
 from holdfast_app.records import journals
+from holdfast_app.sentences.splitting import split
 
 #: Names the proposer where a dream's plugin is named.
 PROPOSER: Final = "repetition"
@@ -98,6 +98,6 @@ def _sentences(services: Services, path: str) -> Iterator[str]:
         if record["role"] != "user" or len(record["text"]) > _MAX_CHARS:
             continue
         for line in ownwords.own_words(record["text"]).splitlines():
-            for _, text in sentences(line.strip()):
+            for text in (one.strip() for _, one in split(line.strip())):
                 if len(text.split()) in _WORDS and not text.endswith(("?", ":")) and "[REDACTED" not in text:
-                    yield text.strip()
+                    yield text

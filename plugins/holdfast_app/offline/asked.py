@@ -92,11 +92,10 @@ def kind_of_words(own: str) -> Kind:
     parts = [part for part in sentences(own) if not cues.is_labelled(part)]
     if not parts:
         return Kind.STATEMENT
-    shares, *rest = (endings.shares(tuple(some)) for some in (parts, requesting(own)) if some)
+    shares = endings.shares(tuple(parts))
     likeliest = max(shares, key=shares.__getitem__)
-    if shares[likeliest] < _SURE or any(one["request"] >= _REQUESTS for one in (shares, *rest)):
-        return Kind.REQUEST
-    return Kind(likeliest)
+    is_request = shares[likeliest] < _SURE or shares["request"] >= _REQUESTS
+    return Kind.REQUEST if is_request else Kind(likeliest)
 
 
 def asks_next(own: str) -> bool:
@@ -112,8 +111,8 @@ def sentences(own: str) -> list[str]:
 
 
 def requesting(own: str) -> list[str]:
-    """Those of the :func:`sentences` that do more than state something lasting."""
-    return [part for part in sentences(own) if not cues.is_statement(part)]
+    """Those of the :func:`sentences` that state nothing to keep."""
+    return [part for part in sentences(own) if not cues.match(part, user=True)]
 
 
 def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

@@ -21,19 +21,8 @@ from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
 from holdfast_app.records import ownlines
+from holdfast_app.sentences.splitting import split
 
-#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind, and a
-#: day of a month, as German writes it.
-_SHORTENED: Final = (
-    "e.g i.e etc vs approx Dr Mr Mrs Ms Prof St Inc Ltd Nr Fa Hr Hrn Fr z.B d.h bzw ca vgl usw"
-    " Jan Feb Aug Sept Oct Nov Dec"
-)
-_MONTHS: Final = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]"
-_SENTENCE_END: Final = Lazy(
-    r"[.!?](?<!^\d.)(?<!^\d\d.)(?<!\b[a-z].)(?<!\bz. B.)(?<!\b[ia]m \d.)(?<!\b[ia]m \d\d.)"
-    + "".join(rf"(?<!\b{re.escape(word)}.)" for word in _SHORTENED.split())
-    + rf"(?!(?:(?<=\b\d.)|(?<=\b\d\d.)) (?:{_MONTHS}))[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
-)
 #: A longer list item is read by sentence.
 MAX_ITEM_CHARS: Final = 320
 #: Tools that put questions with options to the user.
@@ -62,11 +51,7 @@ def listed(line: str) -> str | None:
 
 def sentences(line: str) -> Iterator[str]:
     """Sentences from a line, without its bullet."""
-    line, start = listed(line) or line, 0
-    for end in _SENTENCE_END.finditer(line, start):
-        yield line[start : end.end()].strip()
-        start = end.end()
-    yield line[start:].strip()
+    return (sentence.strip() for _, sentence in split(listed(line) or line))
 
 
 def units(text: str, *, headings: bool = False) -> Iterator[str]:

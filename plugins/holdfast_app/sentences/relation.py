@@ -247,8 +247,6 @@ def read(text: str) -> Statement:
     if not words or words[0] in v.POINTING or words[-1].endswith("?"):
         return Statement(key)
     at = _verb(words)
-    if not v.RELATIVE.isdisjoint(words[:at]):
-        return Statement(key)
     named = at < 4 and any(token.is_name or v.NUMBER.fullmatch(token.word) for token in tokens[:at])
     if named and words[at] in v.BE and words[at + 1 : at + 2] in (["the"], ["what"]):  # "3.11 is the minimum version"
         tokens = [*tokens[at + 2 :], tokens[at], *(_Token(token.word, True) for token in tokens[:at])]
@@ -269,7 +267,8 @@ def read(text: str) -> Statement:
         frozenset(said.values()),
         frozenset(verbs | participles),
         frozenset(names),
-        tuple(slot for slot in _slots(tokens, at, said, changes) if changes or not _is_scope(slot, at, states)),
+        # What does not hold says with its other slots where it does not, or names one of several such things.
+        tuple(s for s in _slots(tokens, at, said, changes) if changes or "not" not in states or s.kind[0] == "#"),
         tuple(states),
         tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
         tuple(said.values()),
@@ -278,11 +277,6 @@ def read(text: str) -> Statement:
         frozenset(word for n, word in said.items() if n < at),
         frozenset(map(stem, _named(former["old"] or former["former"]))) if former else frozenset(),
     )
-
-
-def _is_scope(slot: Slot, at: int, states: list[str]) -> bool:
-    """Whether the slot says only where an order holds, or names one of several things that do not."""
-    return not slot.kind.startswith("#") and ("not" in states or (at == 0 and v.PLACES.get(slot.kind) == "in"))
 
 
 def _is_empty(words: list[str], n: int, at: int) -> bool:
@@ -371,8 +365,6 @@ def _number(tokens: list[_Token], n: int) -> tuple[str, str, int] | None:
         unit, size = after, 2
     if unit in v.SECONDS and digits.replace(".", "").isdigit():
         return "#time", f"{float(digits) * v.SECONDS[unit]:g}", size
-    if not unit and tokens[n - 1].is_name:
-        unit = tokens[n - 1].word
     return f"#{unit}", digits, 1
 
 

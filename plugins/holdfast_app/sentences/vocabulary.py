@@ -116,7 +116,6 @@ ADJECTIVE: Final = Lazy(
     r"|green|red|dead|fine|good|bad|high|low|wrong|long|short"
 )
 POINTING: Final = _set("it this that there they he she what who these those")
-RELATIVE: Final = _set("that which who whose where if when unless whether")
 #: After these words a possible verb is a noun, or belongs to the verb before.
 BEFORE_NOUN: Final = (
     ARTICLES | MODALS | BE | QUANTIFIERS | PLACES.keys() | OPPOSED.keys() | _set("only during per until")

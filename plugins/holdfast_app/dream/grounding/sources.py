@@ -1,5 +1,5 @@
 """A dream's sources, read once: their sentences, to find quotations, and their words, to find the nearest lines; the
-splitting into blocks (headings, items, rows, paragraphs) and sentences; and a line's literals, which a source must have
+splitting into blocks (headings, items, rows, paragraphs); and a line's literals, which a source must have
 exactly: numbers, dates, addresses, names, quotations and a "not".
 """
 
@@ -16,6 +16,7 @@ from holdfast.text.plain import lines, normalized, same_key
 from holdfast_app.dream.memorytext import LASTING
 from holdfast_app.markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
 from holdfast_app.markdown.marks import without_boxes
+from holdfast_app.sentences.splitting import split
 
 _CHUNK: Final = re.compile(r"[^\s,;()\[\]{}<>\"`|=→—*!?&]+")
 _QUOTED: Final = re.compile(r"(?<!\w)\"([^\"]{2,300})\"(?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)")
@@ -136,11 +137,6 @@ _FREQUENT: Final = 2_000
 #: Around each sentence of :attr:`Sources.flow`; between blocks.
 _BORDER: Final = "\0"
 _BREAK: Final = "\1"
-_SENTENCE: Final = re.compile(
-    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"
-    r"(?:\s+|(?<=[。！？]))"
-    r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))"
-)
 
 
 class Near(NamedTuple):
@@ -169,7 +165,7 @@ class Sources:
     def quoted(self, text: str, most: int) -> list[tuple[str, int]]:
         """The first places, as (document, line), with a row of whole sentences, or a line, that is ``text``."""
         body = statement(text)
-        rows = ([sentence for _, sentence in sentences(body)], [body])
+        rows = ([sentence for _, sentence in split(body)], [body])
         found: dict[tuple[str, int], None] = {}
         for row in rows:
             wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in map(_key, row) if key)
@@ -210,7 +206,7 @@ class Sources:
                 self._blocks.append(Near(document, number, 0.0, body))
                 yield document, number, _BREAK
                 counted = 0
-                for offset, sentence in sentences(body):
+                for offset, sentence in split(body):
                     number, counted = number + body.count("\n", counted, offset), offset
                     if key := _key(sentence):
                         yield document, number, f"{_BORDER}{key}{_BORDER}"
@@ -270,13 +266,3 @@ def blocks(text: str) -> Iterator[tuple[int, str, str]]:
             held.append(said)
     if held:
         yield start, kind, "\n".join(held)
-
-
-def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """(offset, sentence) of a block."""
-    start = 0
-    for found in _SENTENCE.finditer(text):
-        yield start, text[start : found.start()]
-        start = found.end()
-    if start < len(text):
-        yield start, text[start:]
