@@ -23,10 +23,9 @@ from holdfast_app.offline.speech import refuses, units
 from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
-#: Limits in characters: of a next step, of an answer's end searched for a label, of an end that says little
-#: alone (in bytes, because scripts differ), of a request that only answers or picks, and of a tool call.
+#: Limits in characters: of a next step, of an end that says little alone (in bytes, because scripts differ), of a
+#: request that only answers or picks, and of a tool call.
 MAX_NEXT: Final = 300
-_TAIL: Final = 2_000
 _FEW: Final = 60
 _PICK: Final = 16
 _CALL: Final = 120
@@ -37,15 +36,8 @@ _NEXT: Final = (
     r"(?:next(?: steps?| action| up)?|nächste[rn]? schritte?|als nächstes"
     r"|(?:siguientes?|próximos?) pasos?|prochaines? étapes?|следующий шаг|次のステップ|下一步)[*_ ]*"
 )
-#: A labelled next step, with at most two following lines. An answer with a next step is not finished.
-_LABELLED: Final = Lazy(
-    rf"(?:^|[.!?]\s+|\n)[ \t>*_#-]*{_NEXT}[:：][*_ ]*(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){{0,2}}\Z", re.IGNORECASE
-)
 #: The sentence or heading with which the next step begins.
 _BEGINS: Final = Lazy(rf"{_NEXT}(?:[:：]|\Z)", re.IGNORECASE)
-_NO_STEP: Final = Lazy(
-    r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
-)
 #: An answer leaves work with at least this probability, and one that the user accepted with the second one.
 _REMAINS, _ACCEPTED = 0.55, 0.7
 _READ: Final = 6  # sentences at an answer's end
@@ -184,8 +176,5 @@ def last_sentences(text: str, most: int = _READ) -> list[str]:
 def waits(text: str, least: float = _REMAINS) -> bool:
     """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished; with
     at ``least`` that probability."""
-    labelled = _LABELLED.search(text[-_TAIL:].rstrip())
-    if labelled and not _NO_STEP.match(labelled["step"]):
-        return True
     said = last_sentences(text)
     return bool(said) and endings.remains(tuple(said)) >= least
