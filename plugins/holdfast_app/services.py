@@ -48,7 +48,7 @@ class Services(base.Services):
         """Put aside files of the private folder that git tracks. Raises: Unavailable."""
         from holdfast_app.trust import gitlines
 
-        gitlines.put_tracked_aside(root, state)
+        gitlines.put_tracked_aside(state)
 
     @classmethod
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:

@@ -164,9 +164,7 @@ class Documents:
         name = self.services.layout.name(Surface.TRAIL, at.date())
 
         def block(block_id: str) -> str:
-            return notes.summary_block(
-                payload, block_id=block_id, flush_id=flush_id, note=note, session=self.session_id, at=at
-            )
+            return notes.summary_block(payload, block_id=block_id, flush_id=flush_id, note=note, at=at)
 
         base, header = flush_id.partition("-")[0], notes.summary_header(at.date())
         self._append(Surface.TRAIL, name, self._store.read(name), header, base, block)

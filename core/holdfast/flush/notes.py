@@ -68,9 +68,7 @@ def summary_header(day: date) -> str:
     return ownlines.line(ownlines.SUMMARY_HEADER, day.isoformat()) + "\n"
 
 
-def summary_block(
-    payload: models.Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime
-) -> str:
+def summary_block(payload: models.Payload, *, block_id: str, flush_id: str, note: str, at: datetime) -> str:
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
     changes = [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
     source = ownlines.line(ownlines.SOURCE, note, flush_id)

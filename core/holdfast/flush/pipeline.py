@@ -86,7 +86,7 @@ def flush(
         services.later(goes_on=reason == "compaction")
     elif is_new:  # all is durable and no lock is held
         summary = receipt.summary
-        receipt = services.facts.complete(receipt, attempt.queued, attempt.gathered)
+        receipt = services.facts.complete(receipt, attempt.queued)
         if receipt.summary != summary:
             session.catch_up()
     if on_summary is not None and receipt.summary and not receipt.repeated:

@@ -82,7 +82,7 @@ class FactService:
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
         return [], (self.WARNING,) if states or self._plugins.extractors() else ()
 
-    def complete(self, receipt: models.Receipt, queued: Collection[str], found: Gathered | None) -> models.Receipt:
+    def complete(self, receipt: models.Receipt, queued: Collection[str]) -> models.Receipt:
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
         Returns the receipt with their summaries and warnings."""
         return receipt

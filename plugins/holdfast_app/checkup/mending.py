@@ -266,8 +266,7 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
         target, _, summary = rest.partition(": ")
         stated.append(StateMutation(kind=kind, target=target, summary=summary))
     payload, name = Payload(state_mutations=stated), services.layout.name(Surface.DAILY, receipt.at.date())
-    ids = {"block_id": block_id, "flush_id": receipt.flush_id, "session": receipt.session_id}
-    return notes.summary_block(payload, note=name, at=receipt.at, **ids)
+    return notes.summary_block(payload, block_id=block_id, flush_id=receipt.flush_id, note=name, at=receipt.at)
 
 
 def _document(services: Services, loss: Loss) -> Check:

@@ -104,7 +104,7 @@ class FlushedFacts(FactService):
         plugins = list(self._services.plugins.extractors())
         return enqueue(self._services, session, said, plugins, flush=flush)
 
-    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+    def complete(self, receipt: Receipt, queued: Collection[str]) -> Receipt:
         asked = work_off(self._services, first=queued)
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         earlier = (one for one in receipt.warnings if not any(again.startswith(one) for again in asked.failures))

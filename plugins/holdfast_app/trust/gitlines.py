@@ -303,7 +303,7 @@ def _by(top: str, commits: Sequence[bytes], keys: Collection[str]) -> set[bytes]
 # files of the private folder that git tracks
 
 
-def put_tracked_aside(root: str, state: str) -> list[str]:
+def put_tracked_aside(state: str) -> list[str]:
     """Put aside files in the private folder ``state`` that a repository around it tracks, because a pull can bring
     them; returns their names in it, sorted.
 
