@@ -261,9 +261,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
                 into = made.strange
             elif not allowed:
                 into = made.asking
-        for step in path[:-1]:
-            into = into.setdefault(step, {})
-        into[path[-1]] = value
+        settings.put(into, path, value)
     return made
 
 
