@@ -390,18 +390,14 @@ def open_work(services: Services) -> list[handoff.Work]:
     return entries
 
 
-def handoff_again(services: Services, session: str) -> list[str]:
-    """Write a missing handoff again with the open work of all sessions but ``session``, which is being flushed. Its
-    flush would begin a handoff without them, and no check would miss them then. Returns warnings. Raises: Refused,
-    PluginError; Unavailable."""
-    entries = [work for work in open_work(services) if work.session != session]
-    if not entries:
-        return []
+def handoff_again(services: Services, *, but: str = "") -> int:
+    """Write a missing handoff again, with the open work of every session ``but`` one, whose flush would begin it
+    without the others. Returns their number. Raises: Refused, PluginError; Unavailable."""
+    entries = [work for work in open_work(services) if work.session != but]
     name = services.layout.name(Surface.HANDOFF)
     text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
     services.store.change(Surface.HANDOFF, name, lambda there: there or text)
-    others = count(len(entries), "other session")
-    return [f"{name} was missing, and the open work of {others} was written again from the last receipts."]
+    return len(entries)
 
 
 def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:

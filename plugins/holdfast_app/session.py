@@ -37,7 +37,9 @@ class Session(kernel.Session):
         if handoffs.is_gone(self._services):
             from holdfast_app import data_loss
 
-            attempt.documents.warnings += data_loss.handoff_again(self._services, self.id)
+            if others := data_loss.handoff_again(self._services, but=self.id):
+                said = f"The handoff was missing. The open work of other sessions ({others}) is in it again."
+                attempt.documents.warnings.append(said)
         if pipeline.may_wait(attempt):
             from holdfast_app import spool
 

@@ -154,7 +154,7 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
     warning = (
         memory.session("new").flush({**WHOLE, "objective": "new"}).warnings[0]
     )  # it has the others' open work again
-    assert "was missing, and the open work of 1 other session was written again" in warning
+    assert "The handoff was missing. The open work of other sessions (1) is in it again" in warning
     assert [w.session for w in memory.work.list()] == ["new", "session-02"]
 
 

@@ -273,10 +273,8 @@ def _document(services: Services, loss: Loss) -> Check:
     """A whole document, the handoff or a curated one."""
     surface = loss.written.surface if loss.written is not None else ""
     if surface == Surface.HANDOFF:
-        entries = data_loss.open_work(services)
-        _create(services, surface, loss.name, handoff.render(entries))
-        number = f"{len(entries)} open" if entries else "nothing open"
-        return repaired(f"{loss.name} is rebuilt from the last receipts, with {number}")
+        number = data_loss.handoff_again(services) or "nothing"
+        return repaired(f"{loss.name} is rebuilt from the last receipts, with {number} open")
     decided = list(_decided(services, surface)) if surface in curated.TITLES else []
     if not decided:
         what = "lines" if surface in curated.TITLES else "text"

@@ -174,13 +174,11 @@ class _Making:
             names = self._services.store.backend.names(self._services.layout.prefix(surface))
             for name in (name for name in names if any(day in name for day in days)):
                 try:
-                    document = self._services.recalled(name)
+                    document, why = self._services.recalled(name), "others may have written it. See `holdfast trust`."
                 except Corrupt as error:  # an interrupted write of the automation's own
-                    self.add(NEEDED, [f"Check the {surface}: {error.message}"], self._where(name))
-                    continue
+                    document, why = None, error.message
                 if document is None:
-                    why = f"Check the {surface}, which others may have written: `holdfast trust` shows it."
-                    self.add(NEEDED, [why], self._where(name))
+                    self.add(NEEDED, [f"Check the {surface}: {why}"], self._where(name))
                     continue
                 told = entries(name, document.text)
                 self.add(HAPPENED, (f"{surface}: {text}" for text in summary(told)), self._where(name))
