@@ -232,8 +232,9 @@ class Session(Context):
         return receipt
 
     def hand_over(self, to: str, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt:
-        """Flush for another agent, ``to``, and name it in the handoff. Raises: FlushRefused."""
-        to = self._services.gate.identifier(to)
+        """Flush for another agent, ``to``, and name it in the handoff. Raises: BadValue if blank; FlushRefused."""
+        if not (to := self._services.gate.identifier(to)).strip():
+            raise BadValue("to", "is blank", next_step="Name the agent that continues.")
         return self._flush(payload, "handoff", on_summary, agent=to)
 
     def override(self, reason: str) -> None:

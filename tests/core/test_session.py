@@ -10,7 +10,7 @@ import pytest
 from tests.support.processes import finished
 from tests.support.trusting import trusted
 
-from holdfast.api import Extraction, FlushRefused, Holdfast, Message, NothingToFlush, Unavailable, hookimpl
+from holdfast.api import BadValue, Extraction, FlushRefused, Holdfast, Message, NothingToFlush, Unavailable, hookimpl
 from holdfast.journal.safety import State
 from holdfast.text.humanize import tokens
 from holdfast_app.sessions import rewriting
@@ -131,6 +131,8 @@ def test_session__empty__no_way_out_writes_a_document(opened, project, way):
             leave()
     else:
         leave()
+    with pytest.raises(BadValue, match="is blank"):
+        session.hand_over(" ")
     assert memory.store.names() == []
     assert not list(project.rglob("*.md"))
     assert session.state is State.SAFE

@@ -131,7 +131,7 @@ def take(
         message = (
             f"The flush failed at the step `{attempt.documents.step or attempt.step}`: {type(error).__name__}: {error}."
         )
-        unforeseen = HoldfastError(message, next_step="Run `holdfast doctor`; nothing was dropped.")
+        unforeseen = HoldfastError(message, next_step="Run `holdfast doctor`, then try again.")
         unforeseen.__cause__ = error
         record.refuse(attempt, unforeseen)
 

@@ -167,5 +167,5 @@ def silent(name: str) -> Unavailable:
     """The error for a write that seemed to work."""
     return Unavailable(
         f"{name} was written without an error, but the stored text differs.",
-        next_step="Check the disk or the backend. Nothing was dropped.",
+        next_step="Check the disk or the backend, then try again.",
     )
