@@ -229,12 +229,14 @@ def unproved(
     forgotten = _forgotten(services)
     contents = dict(known or {})
     told: set[str] = set()
-    for receipt in sorted(given, key=lambda r: r.at):
+    receipts = sorted(given, key=lambda r: r.at)
+    digests = {written.sha256 for receipt in receipts for written in receipt.written}
+    for receipt in receipts:
         for written in receipt.written if receipt.summary != notes.PURGED else ():
             name = written.name
             if not _proves(services, receipt, written) or receipt.at <= forgotten.get(_key(name), _NEVER):
                 continue
-            loss = _lost(services, receipt, written, contents)
+            loss = _lost(services, receipt, written, contents, digests)
             if loss is not None and loss.message not in told:
                 told.add(loss.message)
                 yield loss._replace(next_step=_way_back(services, name) + loss.next_step)
@@ -249,16 +251,21 @@ def _way_back(services: Services, name: str) -> str:
 
 
 def _lost(
-    services: Services, receipt: models.Receipt, written: models.Written, contents: dict[str, str | None]
+    services: Services,
+    receipt: models.Receipt,
+    written: models.Written,
+    contents: dict[str, str | None],
+    digests: Container[str],
 ) -> Loss | None:
-    """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far."""
+    """The content proved by ``receipt`` that a document lacks. ``contents`` are the documents read so far. A handoff
+    with one of the ``digests`` is whole, and need not be parsed, which takes long at a start."""
     name = written.name
     try:
         if name not in contents:
             document = services.store.read(name)
             contents[name] = document.text if document else None
         text = contents[name]
-        if written.surface == Surface.HANDOFF and text is not None and not conflicts.find(text):
+        if written.surface == Surface.HANDOFF and text and sha256(text) not in digests and not conflicts.find(text):
             handoff.parse(text, name)
     except Corrupt as error:
         return Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
