@@ -16,7 +16,7 @@ from holdfast_app.journal.journal import every
 from holdfast_app.services import Services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
     from types import EllipsisType
 
@@ -283,19 +283,17 @@ class Holdfast(RemembersFacts):
 
         return Workflow(self.services, name)
 
-    def update(self, given: MemoryUpdate) -> Updated:
-        """Update the three-file memory outside any workflow, and write due captured patterns (FR-5).
+    def update(self, given: MemoryUpdate | Mapping[str, object]) -> Updated:
+        """Update the three-file memory outside any workflow, and write due captured patterns (FR-5). ``given`` maps
+        sections to entries, as JSON does: ``{"decisions": ["..."]}``.
 
-        Raises: BadValue, NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
+        Raises: ConfigError, NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
         """
         from holdfast_app.workflow import observations
-        from holdfast_app.workflow.three import MemoryUpdate
+        from holdfast_app.workflow.three import update_from
         from holdfast_app.workflow.update import update
 
-        must_be(MemoryUpdate, given, "update")
-        done = update(self.services, given)
-        observations.write_due(self.services)
-        return done
+        return observations.write_due(self.services, update(self.services, update_from(given)))
 
     def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
         """Count an ``issue`` or ``pattern`` observed during work; see

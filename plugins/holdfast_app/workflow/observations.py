@@ -113,17 +113,27 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
         book = evolve(book, sightings={**book.sightings, key: seen})
         json_file.save(services.private(_FILE), book)
         if _due(book) and len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES):
-            book = _write(services, book)
+            book, _ = _write(services, book)
         return Captured(sighting=book.sightings[key], waiting=len(_due(book)))
 
 
-def write_due(services: Services) -> int:
-    """Write waiting entries regardless of the throttle, at an explicit update point. Returns the number written."""
+def write_due(services: Services, done: update.Updated) -> update.Updated:
+    """Write waiting entries regardless of the throttle, at an explicit update point.
+
+    Returns ``done`` with what was written. A warning counts the entries that wait on, because their section is full.
+    """
     with _lock(services):
-        book = _load(services)
-        if due := len(_due(book)):
-            _write(services, book)
-        return due
+        if not _due(book := _load(services)):
+            return done
+        book, wrote = _write(services, book)
+    if left := len(_due(book)):
+        full = f"{services.layout.name(Surface.PATTERNS)} has no room for {left:,} captured: merge or remove old items"
+        done = evolve(done, warnings=(*done.warnings, full))
+    files = (
+        evolve(b, added=(*a.added, *b.added), known=(*a.known, *b.known), written=b.written or a.written)
+        for a, b in zip(done.files, wrote, strict=True)
+    )
+    return evolve(done, files=tuple(files))
 
 
 def waiting(services: Services) -> tuple[Sighting, ...]:
@@ -141,7 +151,7 @@ def _recent(services: Services, book: _Book) -> tuple[datetime, ...]:
     return tuple(at for at in book.writes if 0 <= (now - at).total_seconds() < WINDOW_S)
 
 
-def _write(services: Services, book: _Book) -> _Book:
+def _write(services: Services, book: _Book) -> tuple[_Book, tuple[update.FileChange, ...]]:
     """Write everything due in one step. Entries for a full section keep waiting."""
     text = update.load(services)[FILES.index(Surface.PATTERNS)].text
     found = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
@@ -151,12 +161,11 @@ def _write(services: Services, book: _Book) -> _Book:
         fitting = [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
         entries[anchor] = [CuratedEntry(text=seen.text) for seen in fitting]
         due += fitting
-    if due:
-        update.write(services, {Surface.PATTERNS: entries})
+    wrote = update.write(services, {Surface.PATTERNS: entries})
     done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}
     book = evolve(book, sightings=done, writes=(*_recent(services, book), services.now())[-CRITICAL_WRITES:])
     json_file.save(services.private(_FILE), book)
-    return book
+    return book, wrote
 
 
 def _lock(services: Services) -> durable.Lock:

@@ -15,7 +15,6 @@ from attrs import field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import structure
-from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
 from holdfast.models.payload import must_say
 from holdfast_app.base import THREE_FILES
@@ -39,7 +38,7 @@ CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {
 WORKFLOWS: Final = tuple(CONDITIONS)
 
 _REFERENCE: Final = re.compile(
-    r"https?://[^\s/.]\S*|(?:[\w.-]+/[\w./-]+)?[#!]\d+|(?:[\w.-]+/[\w.-]+@)?(?=\S*\d)[0-9a-f]{7,64}"
+    r"https?://[^\s/.]\S*|(?:[\w.-]+/[\w./-]+)?[#!]\d+|(?:[\w.-]+/[\w.-]+@)?(?=\S*\d|\S{8})[0-9a-f]{7,64}"
 )
 _PATH: Final = re.compile(r"(?:\S*/)?[^\s/]*[^\s/.][^\s/]*/?")
 _PLACE: Final = re.compile(r"(?::\d+){1,2}$|::\S*$|#\S*$")  # a line, a test or a heading in a file
@@ -92,7 +91,7 @@ class Deliverable:
         """Why it is not verified, or an empty string."""
         if self.proof or self.command.strip():
             return "" if self.proof else f"`{self.command.strip()}` has no exit status 0"
-        return f"{self.evidence.strip()!r} is not a link" if self.evidence.strip() else "no evidence"
+        return f"'{self.evidence.strip()}' is not a link" if self.evidence.strip() else "no evidence"
 
 
 @frozen(kw_only=True)
@@ -147,13 +146,11 @@ def _by_anchor(update: MemoryUpdate) -> Iterator[tuple[Surface, str, Sequence[Cu
 
 
 def update_from(data: object) -> MemoryUpdate:
-    """An update from parsed JSON; an entry is a string, or a table with ``text`` and its other fields.
+    """An update as it is, or from parsed JSON; an entry is a string, or a table with ``text`` and its other fields.
 
     Raises: ConfigError naming each bad key.
     """
-    if not isinstance(data, Mapping):
-        raise ConfigError("The update is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
-    return structure(data, MemoryUpdate, what="The update")
+    return data if isinstance(data, MemoryUpdate) else structure(data, MemoryUpdate, what="The update")
 
 
 def is_reference(text: str) -> bool:

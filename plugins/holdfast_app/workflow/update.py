@@ -14,9 +14,9 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Written
 from holdfast.storage import Document
-from holdfast.validation import ValidationRequest
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
+from holdfast_app.validation import validate
 from holdfast_app.workflow import sections
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
 
@@ -97,12 +97,13 @@ def completed(services: Services, surface: Surface, text: str | None) -> str:
 
 
 def admit(services: Services, table: Table) -> dict[Surface, dict[str, list[CuratedEntry]]]:
-    """The entries as stored: on one line, without this machine's paths, redacted. Raises: Refused."""
-    gate, root = services.gate, services.root
+    """The entries as stored: redacted, without this machine's paths, on one line. Raises: Refused."""
 
     def clean(surface: Surface, text: str) -> str:
-        line = sections.line_of(paths.rewrite(text, root))
-        return sections.line_of(gate.admit(line, surface=surface)) if line else line
+        line = paths.rewrite(text, services.root)
+        for _ in range(2):  # as given, and as one line, where a secret that was wrapped looks like two words
+            line = sections.line_of(services.gate.admit(line, surface=surface)) if line else line
+        return line
 
     return {
         surface: {
@@ -154,13 +155,8 @@ def _write(services: Services, surface: Surface, old: str, edited: Edited, edit:
 
     name = services.layout.name(surface)
     written = services.store.change(surface, name, change) if edit.text != old else None
-    return FileChange(
-        surface=surface,
-        name=name,
-        added=tuple(sorted(edit.added, key=itemgetter(0))),
-        known=tuple(sorted(edit.known, key=itemgetter(0))),
-        written=written,
-    )
+    added, known = (tuple(sorted(some, key=itemgetter(0))) for some in (edit.added, edit.known))
+    return FileChange(surface=surface, name=name, added=added, known=known, written=written)
 
 
 def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> Updated:
@@ -179,15 +175,12 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
         texts = (entry.text for entries in anchors.values() for entry in entries)
         witness.check(services, texts, services.layout.name(surface))
     files = write(services, admitted, no_change=no_change)
-    deferred = tuple(f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof)
-    warnings = []
-    for change in files:
-        if change.written:
-            document = services.store.read(change.name)
-            request = ValidationRequest(change.surface, change.name, document.text if document else "", stored=True)
-            found = (one for one in services.gate.findings(request) if one.replacement is None)
-            warnings += [f"{change.name}: {one.message} ({one.rule})" for one in found]
-    return Updated(files=files, deferred=deferred, warnings=tuple(warnings))
+    deferred = [f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof]
+    written = [change.name for change in files if change.written]
+    found = validate(services, written).findings if written else ()
+    warnings = tuple(f"{one.name}: {one.message} ({one.rule})" for one in found if one.replacement is None)
+    told = services.gate.admit_all(deferred, surface=Surface.PROGRESS)
+    return Updated(files=files, deferred=tuple(told), warnings=warnings)
 
 
 def _checked(services: Services, deliverable: Deliverable) -> Deliverable:

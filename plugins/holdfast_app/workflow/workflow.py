@@ -13,7 +13,7 @@ The condition and the evidence are the caller's statements. holdfast does not ju
 import hashlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from attrs import evolve, frozen
@@ -27,7 +27,7 @@ from holdfast_app.base import Services
 from holdfast_app.records import json_file, recalled
 from holdfast_app.trust import provenance
 from holdfast_app.workflow import observations, update
-from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate, update_from
 from holdfast_app.workflow.update import Updated
 
 _FOLDER = "workflows"
@@ -100,14 +100,15 @@ class Workflow:
         self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
         return Start(workflow=self.name, files=files)
 
-    def end(self, given: MemoryUpdate, *, confirmed: Collection[str] = ()) -> Updated:
-        """UPDATE: write ``given``, together with waiting observations.
+    def end(self, given: MemoryUpdate | Mapping[str, object], *, confirmed: Collection[str] = ()) -> Updated:
+        """UPDATE: write ``given``, as for ``memory.update``, together with waiting observations.
 
         ``confirmed`` states the condition of FR-4 (:data:`holdfast_app.workflow.three.CONDITIONS`). Repeating an update
         writes nothing.
         Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
         change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
         """
+        given = update_from(given)
         key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
         with self._lock():
             record = self.record
@@ -132,7 +133,7 @@ class Workflow:
             left = ", ".join(f"{s}.md" for s in given.no_change)
             note = f"{left} ({self.name}, {now:%Y-%m-%d})" if left else ""
             done = update.update(self._services, given, no_change=note)
-            observations.write_due(self._services)
+            done = observations.write_due(self._services, done)
             self._note(evolve(record, state="ended", ended=stamp(now), key=key))
         return done
 

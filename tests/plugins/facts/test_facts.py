@@ -53,7 +53,7 @@ class Masker:
     def on_validate(self, request: Any) -> list[Finding]:
         found = [
             Finding(rule="secret", message="a secret", span=m.span(), replacement="[SECRET]")
-            for m in re.finditer("hunter2", request.text)
+            for m in re.finditer(r"hunter\n?2", request.text)
         ]
         if "forbidden" in request.text:
             found.append(Finding(rule="no", message="not here"))

@@ -1,6 +1,7 @@
 """LOAD at the start, UPDATE at the end, triggers in between: each step as a new process would do it."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.support.dying import dies
 from holdfast.api import Corrupt, Holdfast, HoldfastError, NotFound, Refused, StorageBackend
 from holdfast.config.layout import Layout
 from holdfast_app.workflow import observations, update
-from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, Deliverable, MemoryUpdate, update_from
+from holdfast_app.workflow.three import CONDITIONS, FILES, WORKFLOWS, Deliverable, MemoryUpdate
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -47,10 +48,6 @@ def gotchas(texts) -> Callable[[], list[str]]:
 def under(text: bytes, anchor: str) -> list[str]:
     body = text.decode().split(f"{anchor}\n", 1)[1].split("\n## ", 1)[0]
     return [line[2:] for line in body.splitlines() if line.startswith("- ")]
-
-
-def conditions(name: str) -> list[str]:
-    return list(CONDITIONS[name])
 
 
 @pytest.mark.req("R204")
@@ -127,7 +124,7 @@ def test_end__another_process__puts_each_entry_under_its_anchor_and_leaves_the_r
     own = "\ufeff# Mine\r\n\r\n## Decisions\r\n- old one\r\n\r\n## Current Focus\r\n\r\n## Own\r\nprose\r\n\r\n"
     own += "## Open Questions\r\n\r\n"
     path.write_bytes((own + "## Next Steps\r\n").encode())
-    done = memory().workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
+    done = memory().workflow("build").end(WHOLE, confirmed=["tests-passed"])
     after = texts()
     assert under(after["active_context"].replace(b"\r", b""), "## Decisions") == ["old one", "use a lock"]
     assert under(after["patterns"], "## Conventions") == WHOLE["conventions"]
@@ -164,21 +161,20 @@ def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(memo
     opened.workflow(name).start()
     before = texts()
     given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
-    others = [c for other in WORKFLOWS if other != name for c in conditions(other)]
-    for confirmed in ([], conditions(name)[:-1], others[:1], ["anything"]):
+    others = [c for other in WORKFLOWS if other != name for c in CONDITIONS[other]]
+    for confirmed in ([], [*CONDITIONS[name]][:-1], others[:1], ["anything"]):
         with pytest.raises(Refused, match=r"cannot end before|is not a condition"):
             opened.workflow(name).end(given, confirmed=confirmed)
     assert texts() == before
-    opened.workflow(name).end(given, confirmed=conditions(name))
+    opened.workflow(name).end(given, confirmed=CONDITIONS[name])
     assert "x" in under(texts()["active_context"], "## Decisions")
 
 
 @pytest.mark.req("R188")
 def test_end__no_change__is_recorded_once_in_active_context(memory, texts):
     for name in ("build", "review"):
-        opened = memory()
-        opened.workflow(name).start()
-        opened.workflow(name).end(NOTHING, confirmed=conditions(name))
+        memory().workflow(name).start()
+        memory().workflow(name).end(NOTHING, confirmed=CONDITIONS[name])
     assert under(texts()["active_context"], "## Decisions") == [
         "No change: active_context.md, patterns.md, progress.md (review, 2026-11-21)"
     ]
@@ -186,10 +182,9 @@ def test_end__no_change__is_recorded_once_in_active_context(memory, texts):
 
 @pytest.mark.req("R237")
 def test_end__same_update_again__is_answered_without_writing(memory, texts):
-    opened = memory()
-    opened.workflow("build").start()
+    memory().workflow("build").start()
     given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
-    opened.workflow("build").end(given, confirmed=["tests-passed"])
+    memory().workflow("build").end(given, confirmed=["tests-passed"])
     after = texts()
     assert memory().workflow("build").end(given, confirmed=["tests-passed"]).repeated
     assert texts() == after
@@ -221,16 +216,11 @@ def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing
 
 @pytest.mark.req("R239")
 def test_end__one_file_cannot_take_its_entry__none_is_written(memory, texts):
-    opened = memory()
-    opened.workflow("build").start()
+    memory().workflow("build").start()
     before = texts()
-    for bad in (
-        {"deferred_items": ["x" * 501]},
-        {"deferred_items": [f"item {n}" for n in range(51)]},
-        {"decisions": [" "]},
-    ):
+    for bad in ({"deferred_items": ["x" * 501]}, {"deferred_items": list(map(str, range(51)))}, {"decisions": [" "]}):
         with pytest.raises(Refused):
-            opened.workflow("build").end(update_from({**WHOLE, **bad}), confirmed=["tests-passed"])
+            memory().workflow("build").end({**WHOLE, **bad}, confirmed=["tests-passed"])
     assert texts() == before
 
 
@@ -242,6 +232,7 @@ def test_end__one_file_cannot_take_its_entry__none_is_written(memory, texts):
         ({"evidence": "owner/repo#12"}, True),
         ({"evidence": "reports/run.txt"}, True),
         ({"evidence": "3f2a9c1"}, True),
+        ({"evidence": "deadbeef"}, True),
         ({"command": "pytest -q", "exit_status": 0}, True),
         ({"command": "pytest -q", "exit_status": 1}, False),
         ({"command": "pytest -q"}, False),
@@ -257,7 +248,7 @@ def test_end__one_file_cannot_take_its_entry__none_is_written(memory, texts):
 def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, texts, project, deliverable, verified):
     (project / "reports").mkdir()
     (project / "reports/run.txt").touch()
-    done = memory().update(update_from({"verified_deliverables": [{"text": "it works", **deliverable}]}))
+    done = memory().update({"verified_deliverables": [{"text": "it works", **deliverable}]})
     progress = texts()["progress"]
     assert ("it works" in str(under(progress, "## Verified Deliverables"))) is verified
     assert ("it works" in str(under(progress, "## Evidence Links"))) is verified
@@ -270,15 +261,14 @@ def test_deliverable__with_or_without_proof__is_verified_or_deferred(memory, tex
 def test_update__secret__reaches_neither_files_nor_private_state(memory, project):
     opened = memory(Masker())
     opened.workflow("build").start()
-    opened.update(MemoryUpdate(decisions=["the word is hunter2"]))
-    opened.capture("issue", "login with hunter2 fails")
+    done = opened.update({"decisions": ["the word is hunter\n2"], "verified_deliverables": ["hunter2"]})
+    assert done.deferred == ("[SECRET]: no evidence",)
+    opened.capture("issue", "login with hunter\n2 fails")
     opened.capture("issue", "hunter2 again", critical=True)
-    given = update_from({"verified_deliverables": [{"text": "hunter2", "command": "login hunter2", "exit_status": 0}]})
-    opened.workflow("build").end(
-        MemoryUpdate(verified_deliverables=given.verified_deliverables, no_change=ALL[:2]), confirmed=["tests-passed"]
-    )
+    proved = {"text": "hunter2", "command": "login hunter\n2", "exit_status": 0}
+    opened.workflow("build").end({"verified_deliverables": [proved], "no_change": ALL[:2]}, confirmed=["tests-passed"])
     written = [p for p in project.rglob("*") if p.is_file()]
-    assert [p for p in written if b"hunter2" in p.read_bytes()] == []
+    assert [p for p in written if re.search(rb"hunter\s?2", p.read_bytes())] == []
     assert b"[SECRET]" in (project / FOLDER / "patterns.md").read_bytes()
 
 
@@ -341,3 +331,13 @@ def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(memory, got
     memory().capture("issue", "something else")
     assert gotchas() == words
     assert observations.waiting(opened.services) == ()
+
+
+@pytest.mark.req("R221", "R225")
+def test_update__captured_entries_wait__are_reported_and_those_without_room_counted(memory, gotchas):
+    opened = memory()
+    for n in range(52):
+        opened.capture("issue", f"{'xyz'[n // 26]}{chr(97 + n % 26)} leaks", critical=True)
+    done = opened.update({"gotchas": ["mine"]})
+    assert (len(gotchas()), len(done.files[1].added)) == (50, 30)
+    assert "no room for 3 captured" in done.warnings[0]
