@@ -149,7 +149,7 @@ def note_forgotten(services: Services, name: str) -> None:
 def rewrite(path: str, data: bytes | None) -> None:
     """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
     are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
-    if os.path.lexists(durable_queue.path_of(path)):
+    if path != (mark := durable_queue.path_of(path)) and os.path.lexists(mark):
         durable_queue.replace(path, data or b"")
     elif data is None:
         durable.remove(path)

@@ -53,7 +53,7 @@ _AFTER_HELP = (
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
 #: Commands of the short help; other distributions' are there, too.
-_FIRST = frozenset(
+_FIRST = {"update"} | frozenset(
     ("demo", "init", "install", "doctor", "status", "load", "search", "show", "remember", "flush", "dream", "report")
 )
 _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")

@@ -289,7 +289,7 @@ class Walk:
         for path in self.store_files():
             name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
             loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
-            if is_temporary(path) or (loose and not _is_database(path)):
+            if is_temporary(path) or (loose and not _is_database(path) and not name.endswith(".lock")):
                 yield path
 
     def store_files(self) -> Iterator[str]:

@@ -78,7 +78,7 @@ def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(t
 
 @pytest.mark.req("R189", "R225", "R235", "R247")
 def test_update__flags_json_and_nothing__updates_and_tells(three, project):
-    assert "  update  " in three("--help", "all").out
+    assert "  update  " in three("--help").out
     done = three("update", "--gotcha", "a", "--deliverable", "d", "--evidence", "https://example.org/1")
     assert done.code == 0
     assert "+ ## Gotchas: a" in done.out

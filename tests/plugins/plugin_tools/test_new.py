@@ -20,16 +20,8 @@ def run(*words, cwd, path=None, text=""):
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "NO_COLOR": "1"}
     if path:
         environ["PYTHONPATH"] = str(path)
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=cwd,
-        env=environ,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=180,
-        check=False,
-        input=text,
-    )
+    options = {"capture_output": True, "encoding": "utf-8", "timeout": 180}
+    return subprocess.run([sys.executable, "-m", *words], cwd=cwd, env=environ, input=text, check=False, **options)
 
 
 #: Builds each folder that is named behind the first, in one process.
@@ -102,12 +94,14 @@ def test_new__backend__chosen_by_its_name_keeps_everything_in_its_file(made, tmp
     payload = json.dumps(done("Fix the login", facts=["The login needs a token"]))
     assert run("holdfast", "flush", "--payload", "-", cwd=tmp_path, path=made[1], text=payload).returncode == 0
     assert run("holdfast", "remember", "prefers tabs", cwd=tmp_path, path=made[1]).returncode == 0
-    kept = json.loads((tmp_path / ".holdfast" / "qz_backend.json").read_text(encoding="utf-8"))
+    kept = json.loads((tmp_path / ".holdfast" / ".qz_backend.json").read_text(encoding="utf-8"))
     assert [fact["content"] for fact in kept["facts"]] == ["The login needs a token", "prefers tabs"]
     (note,) = (text for name, text in kept["documents"].items() if name.startswith("memory/"))
     assert "The login needs a token" in note
     assert "prefers tabs" in run("holdfast", "prompt", cwd=tmp_path, path=made[1]).stdout
     assert not (tmp_path / ".holdfast" / "memory").exists()
+    for words in (["migrate", "--to", "file"], ["purge", "--all", "--yes"]):
+        assert run("holdfast", *words, cwd=tmp_path, path=made[1]).returncode == 0
 
 
 @pytest.mark.parametrize(
