@@ -321,6 +321,8 @@ class Walk:
                 return
             if not self.dry_run:
                 rewrite(path, new)
+                if self._shown(path).endswith(f"/{self.services.config.storage.facts}"):  # of a file store not in use
+                    durable.remove(self.services.private("facts.mark"))  # it would miss what was removed
             kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
             self._note(kind, self._shown(path), count, removed=new is None)
 

@@ -198,6 +198,12 @@ def test_purge__document_in_a_database_cannot_be_read__is_reported_as_left(opene
         assert "memory/2026-11-21.md" in {left.name for left in report.left}
 
 
+def test_purge__facts_of_a_store_not_in_use__go_and_are_not_missed(opened):
+    opened().facts.create(f"{SUBJECT} likes tea", category="context", confidence=1.0)
+    assert opened(storage=storage("sqlite")).purge(subject=SUBJECT).clean
+    assert (opened().store.backend.check().lost, opened().facts.list()) == (0, [])
+
+
 @pytest.mark.req("R245")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_purge__before_a_day__what_is_older_goes_what_bears_no_date_stays(opened, payload, project, clock, backend):
