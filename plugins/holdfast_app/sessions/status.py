@@ -4,13 +4,16 @@ Of a session with everything flushed, only the journal's last record is read. Wr
 """
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from attrs import evolve, frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.flush import handoff
 from holdfast.flush.context import Context
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
@@ -118,11 +121,29 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 
 
 def _lost(services: Services) -> list[Loss]:
-    """Name an unreadable store here. The call that needs it raises the error."""
-    try:
-        return newest(services)
-    except HoldfastError as error:
-        return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
+    """What is missing, and what cannot be read, each once. The call that needs it raises the error."""
+    found: dict[str, Loss] = {}
+    for look in (newest,) if services.is_remote else (newest, _documents, _facts):
+        try:
+            found |= {loss.message: loss for loss in look(services)}
+        except HoldfastError as error:
+            found[error.message] = Loss(kind="store", name="", message=error.message, next_step=error.next_step)
+    return [*found.values()]
+
+
+def _documents(services: Services) -> Sequence[Loss]:
+    """Raises: Corrupt, Unavailable for the first document of a brief, without the notes, that cannot be read."""
+    for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER):
+        document = services.store.read(name := services.layout.name(surface))
+        if document and surface is Surface.HANDOFF:
+            handoff.parse(document.text, name)
+    return ()
+
+
+def _facts(services: Services) -> Sequence[Loss]:
+    """Raises: Corrupt, Unavailable when a fact cannot be read."""
+    deque(services.store.backend.facts(), maxlen=0)
+    return ()
 
 
 def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:

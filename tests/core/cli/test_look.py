@@ -40,8 +40,7 @@ def test_looking__at_a_project_in_use__changes_no_byte(talked, project):
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
     unwritable("flush", "--session", "s1")
     result = unwritable(*words)
-    assert result.code == 1
-    assert "UNSAFE" in result.out
+    assert (result.code, "UNSAFE" in result.out) == (1, True)
     assert "next: " in result.out
 
 
@@ -59,6 +58,15 @@ def test_status__damaged_journal__is_unsafe_and_the_others_are_shown(talked, pro
     assert "s2" in talked("status").out
 
 
+def test_status__handoff_and_a_fact_cannot_be_read__names_both_and_what_helps(flushed, project):
+    handoff, facts = project / ".holdfast/continuity/active.md", project / ".holdfast/facts.jsonl"
+    handoff.write_text(handoff.read_text().replace("objective = ", "objective == ", 1))
+    facts.write_text('{"id": "fact_zz\n' + facts.read_text())
+    done = flushed("status")
+    assert (done.code, "durable" in done.out, done.out.count("cannot be read")) == (1, False, 2)
+    assert done.out.count("`holdfast doctor --fix`") == 2
+
+
 @pytest.mark.req("R110", "R111", "R112", "R113", "R114")
 def test_report__answers_the_five_questions(flushed):
     run = flushed
@@ -69,6 +77,7 @@ def test_report__answers_the_five_questions(flushed):
     assert "no staging" in parts["What is blocked"]
     assert "tell Ana" in parts["What is needed from you"]
     assert "acme/app#12" in parts["Where the proof lives"]
+    assert "- Daily note of 20" in parts["Where the proof lives"]
     table = run("report", "--json").json
     names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
     assert all(table[name] for name in names)
