@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from importlib import metadata
 from typing import cast
 
 from holdfast import Holdfast
 from holdfast.config import settings
+from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, NotTrusted, PluginError, PluginNotFound, StorageError, Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
 from holdfast.journal import safety
@@ -26,6 +28,7 @@ from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.dream.write import lock
 from holdfast_app.journal import journal
+from holdfast_app.printable import some
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
@@ -82,6 +85,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         "conflicts": mending.unmerged(memory.services, repair=repair),
         "stored": _stored(memory, repair=repair),
         "facts": _facts(memory),
+        "dates": _dates(memory),
         "provenance": _provenance(memory),
     }
     checks: list[Check] = []
@@ -233,6 +237,19 @@ def _facts(memory: Holdfast) -> Iterator[Check]:
         )
 
 
+def _dates(memory: Holdfast) -> Iterator[Check]:
+    """Notes and facts from a clock that was ahead, by more than the zones differ. Silent where there are none."""
+    layout, latest = memory.services.layout, memory.services.now() + timedelta(days=1)
+    days = {name: layout.day_of(Surface.DAILY, name) for name in memory.store.names()}
+    found = [name for name, day in days.items() if day and day > latest.date()]
+    if found := [*found, *(fact.id for fact in memory.store.backend.facts() if fact.created_at > latest)]:
+        yield warn(
+            f"Dated in the future, because a clock was wrong: {some(found)}. A dream takes these for the newest.",
+            "`holdfast show NAME` and `holdfast facts show ID` print them. Where one is wrong, state what holds with "
+            "`holdfast remember TEXT`, and correct the line in MEMORY.md.",
+        )
+
+
 def _provenance(memory: Holdfast) -> Iterator[Check]:
     """Memory that came with a clone. Silent where there is none."""
     if told := provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True):
@@ -240,8 +257,7 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 
 
 def _git(root: str) -> Iterator[Check]:
-    """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
-    Nothing is said while all is well."""
+    """Whether this clone lacks the merge driver that the committed attributes name, or a database is committed."""
     if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
         yield warn(
             "A SQLite store is committed in git, which cannot merge it, so one side of every merge is lost.",

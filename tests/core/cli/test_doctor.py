@@ -18,13 +18,11 @@ def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(t
     damaged = lines[0] + b"garbage\n" + b"".join(lines[1:])
     path.write_bytes(damaged)
     result = talked("doctor")
-    assert result.code == 1
-    assert "damaged at byte" in result.out
+    assert (result.code, "damaged at byte" in result.out) == (1, True)
     assert "doctor --repair" in result.out
     assert "none is UNSAFE" not in result.out  # `status` calls it UNSAFE
     repaired = talked("doctor", "--repair")
-    assert repaired.code == 0
-    assert "8 damaged or missing bytes" in repaired.out
+    assert (repaired.code, "8 damaged or missing bytes" in repaired.out) == (0, True)
     assert path.read_bytes().splitlines(keepends=True)[1:] == lines[1:]
     assert damaged in [p.read_bytes() for p in path.parent.iterdir()]
     assert talked("doctor").code == 0
@@ -57,12 +55,14 @@ def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_name_or_rece
 
 
 @pytest.mark.req("R045")
-def test_doctor__damaged_fact__fails_and_says_where(run, project):
+def test_doctor__damaged_fact_or_date_in_the_future__says_where(run, project):
     for text in ("one", "two"):
         assert run("remember", text).code == 0
     assert outcomes(run("doctor", "--json"))["facts"] == {"ok"}
     path = project / ".holdfast/facts.jsonl"
+    (project / ".holdfast/memory").mkdir()
+    (project / ".holdfast/memory/2999-01-01.md").write_text("# Daily Memory: 2999-01-01\n")
+    assert "because a clock was wrong: memory/2999-01-01.md." in " ".join(run("doctor").out.split())
     path.write_bytes(path.read_bytes().replace(b"one", b"0ne"))
     result = run("doctor")
-    assert result.code == 1
-    assert "Line 1 of 'facts.jsonl' cannot be read" in result.out
+    assert (result.code, "Line 1 of 'facts.jsonl' cannot be read" in result.out) == (1, True)
