@@ -59,6 +59,7 @@ _FIRST = {"update"} | frozenset(
 _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
 _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
+_WORD = Lazy(r"\w+")
 _UNKNOWN = Lazy(r"unrecognized arguments: (--[^\s=]+)")
 _MISSING = "the following arguments are required: "
 
@@ -165,5 +166,7 @@ def _sentence(text: str) -> str:
 def _unknown(command: str) -> UsageError:
     if command == "--root":
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
+    does = [f"`holdfast {one} --help`" for one in known() if command in _WORD.findall(summary(one))]  # `redact`: scrub
     step = did_you_mean(command, known(), "holdfast {}", otherwise="See `holdfast --help`.")
+    step = f"See {' or '.join(does)}." if 0 < len(does) < 3 else step
     return UsageError(f"There is no command {command!r}.", next_step=step)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.api import AddOutcome, AddResult, BadValue, Fact, Holdfast, Payload, Receipt
+from holdfast.api import AddOutcome, AddResult, BadValue, Fact, Holdfast, NotFound, Payload, Receipt
 from holdfast.config.serde import payload_from
 from holdfast.flush import contract
 from holdfast.text.plain import clean
@@ -305,7 +305,10 @@ def _open(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 @_tool("forget", "Forget a fact", schemas.FORGET, destructive=True)
 def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Delete one stored fact permanently. Only when the user asks or the fact is wrong."""
-    fact = memory.facts.delete(arguments.get("fact_id", ""))
+    try:
+        fact = memory.facts.delete(arguments.get("fact_id", ""))
+    except NotFound as error:
+        raise NotFound(error.message, next_step="`search_facts` shows ids.") from None
     return f"Forgotten: {fact.id}. To remove its text from notes and journals too, use `holdfast purge`."
 
 

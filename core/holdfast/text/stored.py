@@ -119,7 +119,7 @@ def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
 
 def no_fact(fact_id: str) -> NotFound:
     """The error for an unknown fact."""
-    return NotFound(f"There is no fact {fact_id!r}.", next_step="`holdfast facts list` or `search_facts` shows ids.")
+    return NotFound(f"There is no fact {fact_id!r}.", next_step="`holdfast facts list` shows ids.")
 
 
 def id_taken(fact_id: str) -> Conflict:

@@ -176,5 +176,8 @@ def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:
         raise BadValue("the id", f"begins {len(near)} sessions: {names}", next_step="Give more characters.")
     if like := nearest(work_id, [*known]):
         step = f"Did you mean `{like}`?"
+    if work_id.startswith((restated.RULE, "fact_")):
+        step = "`holdfast work` lists work and rules with their ids, `holdfast facts` the facts."
+        raise NotFound(f"{work_id!r} is not the id of any work.", next_step=step)
     listed = f"Sessions with work: {some([*known], _NAMED)}." if known else "No session has work here."
     raise NotFound(f"No work is known for session {work_id!r}.", next_step=step or listed)

@@ -1,5 +1,4 @@
-"""``migrate``, ``export`` and ``import``: everything in another backend, or in one file. ``purge``, ``scrub`` and
-``retention``: what must not stay."""
+"""``migrate``, ``export``, ``import``: all in another backend or file. ``purge``, ``scrub``, ``retention``: removal."""
 
 import os
 import sys
@@ -193,7 +192,7 @@ def purge(call: Call) -> Answer:
 
 @Command(
     "Manage",
-    "mask secrets stored before a rule could recognise them",
+    "redact (mask) secrets stored before a rule could recognise them",
     *CONFIRMED,
     examples=("holdfast scrub --dry-run", "holdfast scrub", "holdfast scrub --yes --json"),
     notes="The enabled validators check everything stored as if it were being written now. Exit code 1 if"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
+from holdfast.fs import durable
 from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
-from holdfast_app.capture import capture, stored_id
+from holdfast_app.capture import capture, stored_id, whole_id
 from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
@@ -53,14 +54,15 @@ def add(call: Call) -> Answer | int:
             "An agent may not speak for the user. The client's hooks journal the user's input.",
             next_step="Use `holdfast add assistant` or `holdfast add tool`.",
         )
-    record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
+    session = whole_id(call.root, call.session)
+    record = capture(call.root, session, call.args.role, text, message_id=message_id).record
     if call.args.role == "assistant":
         background.after_turn(call.root)
     if files.raw(call.root)[0]:  # the project has settings
         caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
     if not call.json and not sys.stdout.isatty():
         return 0
-    session, out = stored_id(call.root, call.session), call.out
+    session, out = stored_id(call.root, session), call.out
     said = f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"
     return Answer({"session": session, "id": record["id"], "at": record["at"]}, said)
 
@@ -193,7 +195,14 @@ def override(call: Call) -> Answer:
     reason = call.args.reason
     call.check_words(reason)
     session = call.memory.session(require_session(call.memory, call.session))
-    session.override(reason)
+    try:
+        if not session.unsafe:  # a disk that takes no writes keeps no sign of the refused flush
+            with durable.lock(session.journal.lock_path):
+                pass
+        session.override(reason)
+    except Unavailable as error:
+        error.message = f"The override is not recorded, so the context stays. {error.message}"
+        raise
     call.out.note("warn", f"context of {session.id} may go once even though its flush fails")
     call.out.fill("Messages that it cannot save stay in the journal. The reason goes into the next daily note.")
     return Answer({"session": session.id, "reason": reason})

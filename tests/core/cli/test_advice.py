@@ -9,8 +9,7 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
     run("add", "user", "Fix the login", "--session", "s1")
     run("flush", "--session", "s1")
     result = run("show", "memory")
-    assert result.code == 1
-    assert "'memory' is a folder with" in result.err
+    assert (result.code, "'memory' is a folder with" in result.err) == (1, True)
     assert "holdfast show memory/" in result.err
     assert "Move it away" not in result.err
 
@@ -36,6 +35,18 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
     assert run("status").code == 0
 
 
+def test_override__nothing_can_be_written__claims_nothing(run, project):
+    run("add", "user", "Fix the login", "--session", "s1")
+    lock = project / ".holdfast/state/sessions/s1.lock"
+    lock.unlink()
+    lock.mkdir()  # as on a read-only disk, the refused flush leaves no marker
+    done, said = (
+        run("override", "--session", "s1", "--reason", "it must go"),
+        "not recorded, so the context stays. Could",
+    )
+    assert (done.code, done.out, said in done.err) == (3, "", True)
+
+
 @pytest.mark.parametrize(
     ("words", "message", "step"),
     [
@@ -55,6 +66,10 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
         (("why", "NO.md:1"), "There is no document 'NO.md'.", "`holdfast show`"),
         (("import", "no.zip"), "'no.zip' does not exist.", "Pass a file or a folder."),
         (("merge-driver", "a", "b", "c", "d"), "'a' cannot be read: No such file", "`holdfast init --git`"),
+        (("redact",), "There is no command 'redact'.", "`holdfast scrub --help`"),
+        (("work", "close", "rule_zz"), "No rule has the id 'rule_zz'.", "Run `holdfast work`"),
+        (("work", "show", "fact_zz"), "'fact_zz' is not the id of any work.", "`holdfast facts` the facts."),
+        (("facts", "show", "fact_zz"), "There is no fact 'fact_zz'.", "`holdfast facts list` shows ids."),
         (("outbox", "drop"), "The usage is `holdfast outbox drop ID`.", "`holdfast outbox --help`"),
     ],
 )
