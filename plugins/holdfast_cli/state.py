@@ -19,10 +19,10 @@ _SHOWN = {
 }
 
 
-def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
-    """The mark, the id and the word."""
+def cells(out: Term, one: SessionStatus, name: str) -> tuple[Cell, Cell, Cell]:
+    """The mark, the id as it is shown, and the word."""
     mark, word, style = _SHOWN[one.state]
-    return out.mark_cell(mark), (one.id, "bold"), (word, style)
+    return out.mark_cell(mark), (name, "bold"), (word, style)
 
 
 def since(one: SessionStatus) -> str:

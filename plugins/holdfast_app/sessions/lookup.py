@@ -1,5 +1,6 @@
 """Find a session by its id or the beginning of it, name it for people, and read its messages."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -61,6 +62,13 @@ def short(session: str) -> str:
     """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
     found = _UUID.fullmatch(session)
     return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)] if found else session
+
+
+def shorts(sessions: Iterable[str]) -> dict[str, str]:
+    """The short form of each id, and of those that share one the whole id."""
+    known = dict.fromkeys(sessions)
+    often = Counter(map(short, known))
+    return {one: short(one) if often[short(one)] == 1 else one for one in known}
 
 
 def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:

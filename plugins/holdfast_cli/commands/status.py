@@ -15,7 +15,7 @@ from holdfast_app.project_settings import files
 from holdfast_app.records import lastbrief
 from holdfast_app.report.cost import Cost
 from holdfast_app.report.cost import cost as cost_of
-from holdfast_app.sessions.lookup import messages, resolve, short, titles
+from holdfast_app.sessions.lookup import messages, resolve, short, shorts, titles
 from holdfast_app.sessions.status import Status
 from holdfast_app.sessions.status import status as status_of
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
@@ -91,9 +91,10 @@ def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
     if shown:
         head = ("", "session", "state", "since the last flush", "last flush")
         flushed = [ago(s.last_flush_at, now.at) if s.last_flush_at else "never" for s in shown[:_SHOWN]]
-        rows = [(*state.cells(out, s), state.since(s), at) for s, at in zip(shown, flushed, strict=False)]
+        names = shorts(s.id for s in now.sessions)
+        rows = [(*state.cells(out, s, names[s.id]), state.since(s), at) for s, at in zip(shown, flushed, strict=False)]
         out.say()
-        out.say(out.table(rows, head=head, clipped=1))
+        out.say(out.table(rows, head=head))
     hidden, ended = len(shown) - _SHOWN, len(now.sessions) - len(shown) + now.packed
     more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []
     more += [f"{count(ended, 'session')} ended and safe"] if ended else []
@@ -141,13 +142,13 @@ sessions = Command(
 def _list(call: Call) -> Answer:
     now = status_of(call.memory.services, packed=True)
     newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
+    names = shorts(one.id for one in newest)
     begun = titles(call.memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
     rows: list[tuple[Cell, ...]] = []
     for one in now.sessions:
         size = "ended" if one.ended else count(one.context_tokens, "token")
         last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
-        mark, _, word = state.cells(call.out, one)
-        rows.append((mark, (short(one.id), "bold"), word, size, last, begun.get(one.id, "")))
+        rows.append((*state.cells(call.out, one, names[one.id]), size, last, begun.get(one.id, "")))
     head = ("", "session", "state", "in context", "last turn", "began with")
     call.out.say(call.out.table(rows, head=head, clipped=5) or "No session has begun.")
     return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]})

@@ -8,8 +8,9 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
 from holdfast.flush.handoff import Work
 from holdfast.text.humanize import ago, count
+from holdfast_app.facts.restated import RULE
 from holdfast_app.outbox.outbox import Item
-from holdfast_app.sessions.lookup import short
+from holdfast_app.sessions.lookup import shorts
 from holdfast_app.spool import Kept
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
@@ -42,8 +43,9 @@ def _list(call: Call) -> Answer:
     if withheld:
         out.note("warn", f"{withheld} {NEXT_STEP}")
     if entries:
+        names = shorts([*memory.sessions(), *(w.session for w in entries)])
         rows = [
-            (out.mark_cell(_MARKS[w.status]), short(w.session), w.status, _flushed(memory, w), _title_and_step(w))
+            (out.mark_cell(_MARKS[w.status]), names[w.session], w.status, _flushed(memory, w), _title_and_step(w))
             for w in entries
         ]
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")) + "\n")
@@ -73,7 +75,8 @@ def _show(call: Call) -> Answer:
 def _decided(call: Call) -> Answer:
     all_work, close = call.memory.work, call.args.action == "close"
     call.check_words(call.args.because)
-    if close and (rule := all_work.rules().get(call.names[0])):
+    if close and call.names[0].startswith(RULE):
+        rule = all_work.rules().get(call.names[0], "")
         all_work.remove_rule(call.names[0])
         return Answer({"removed": rule}, f"{call.out.mark('ok')} removed the rule: {call.out.plain(rule)}")
     before = all_work.get(call.names[0])

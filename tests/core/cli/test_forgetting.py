@@ -23,8 +23,7 @@ def said(run):
 @pytest.mark.parametrize("words", [("purge", "--subject", NAME), ("purge", "--all", "--json"), ("scrub",)])
 def test_purge_and_scrub__nobody_to_ask__usage_error_that_names_yes(said, words):
     result = said(*words)
-    assert result.code == 2
-    assert "--yes" in result.err
+    assert (result.code, "--yes" in result.err) == (2, True)
     assert said("status").code == 0
     assert NAME in said("report").out
 
@@ -56,8 +55,7 @@ def test_purge__something_cannot_be_edited__exit_code_1_and_told(said, project):
     broken = project / ".holdfast" / "facts.jsonl"
     broken.write_text(f"not JSON {NAME}\n")
     result = said("purge", "--subject", NAME, "--yes")
-    assert result.code == 1
-    assert "facts" in result.out
+    assert (result.code, "facts" in result.out) == (1, True)
     assert "run the command again" in result.out
 
 
@@ -92,7 +90,7 @@ def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, 
 
 @pytest.mark.parametrize("words", [
     ("flush",), ("end",), ("update",), ("search", "Fix it"), ("load",),
-    ("purge", "--yes"),
+    ("purge", "--yes"), ("add", "user", "Go on"),
     ("flush", "--objective", "x", "--next-step", "go", "--closed", "--curated", "none", "--mutation", "none"),
 ])  # fmt: skip
 def test_commands__short_id_of_a_session__take_that_session(run, words):
@@ -101,6 +99,13 @@ def test_commands__short_id_of_a_session__take_that_session(run, words):
     result = run(words[0], *words[1:], "--session", LONG[:20], "--json")
     assert result.code == 0, result.err
     assert [one["id"] for one in run("sessions", "--json").json["sessions"]] == [LONG] * (words[0] != "purge")
+
+
+def test_commands__two_sessions_share_their_short_id__show_whole_ids(run):
+    for session in (LONG, f"{LONG[:-1]}0"):
+        run("add", "user", "Fix it", "--session", session)
+    for command in ("sessions", "status"):
+        assert [f"{LONG}  " in run(command).out, f"{LONG[:-1]}0  " in run(command).out] == [True, True]
 
 
 @pytest.mark.parametrize("last", ["--yes", "--dry-run"])
