@@ -96,6 +96,7 @@ _LABEL: Final = Lazy(
 _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|nein"
     r"|stopp?(?=[,.:!])|well|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update"
+    r"|(?:sorry|wait|oops)(?=,)|scratch that"
     r"|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
 LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)
@@ -122,6 +123,11 @@ _BEGINS: Final = tuple(
 _ASKED: Final = Lazy(
     _LEAD + r"(?:(?:what|how) (?:is|are|was|did|do|does|can|could|to|would)|why|warum"
     r"|(?:was|wie) (?:ist|sind|haben|hat|kann|können|läuft|geht|macht))\b",
+    re.IGNORECASE,
+)
+#: What is to be made is no fact yet.
+_TASK: Final = Lazy(
+    rf"{_LEAD}(?:i (?:need|want) (?:a|an|some)|add|create|fix|generate|implement|migrate|remove|rename|switch|write)\b",
     re.IGNORECASE,
 )
 #: "Keep it under 100 lines" is about what was asked for just before.
@@ -162,6 +168,8 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
         return None
     if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
         return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
+    if judged.label == "fact" and _TASK.match(sentence):
+        return None
     is_sure = judged.share >= _SURE.get(judged.label, 0)
     return _CUES[judged.label] if is_sure else STATED_FACT, 0
 

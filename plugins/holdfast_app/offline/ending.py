@@ -97,8 +97,7 @@ def _answered(said: Sequence[Message], step: str, room: int) -> str:
 
 
 def _last_call(said: Sequence[Message]) -> str:
-    """The newest call, which may not have been answered or which the user refused, as an addition to a step. Empty
-    without its words."""
+    """The newest call, unanswered or refused by the user, as an addition to a step. Empty without its words."""
     calls_made = (m.text.partition("\n")[0] for m in reversed(said) if m.role == "assistant" and m.tool)
     call = cut(" ".join(next(calls_made, "").split()), _CALL)
     after = takewhile(lambda m: m.role != "assistant", reversed(said))
@@ -166,15 +165,13 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
 
 
 def last_sentences(text: str, most: int = _READ) -> list[str]:
-    """The last sentences, items and headings that have a word; "Run this:" with the first line of the code at the
-    end."""
+    """The last sentences, items and headings with a word; "Run this:" has the first line of the code at the end."""
     found = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
     code = _CODE.search(text) if found and found[-1].endswith((":", "：")) else None
     return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
 
 
 def waits(text: str, least: float = _REMAINS) -> bool:
-    """Whether an answer leaves work: it announces an action, asks for something, or names what is not finished; with
-    at ``least`` that probability."""
+    """Whether an answer leaves work (an action, a question, something unfinished) with ``least`` probability."""
     said = last_sentences(text)
     return bool(said) and endings.remains(tuple(said)) >= least

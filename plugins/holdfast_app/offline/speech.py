@@ -55,8 +55,7 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def units(text: str, *, headings: bool = False) -> Iterator[str]:
-    """Whole list items, table rows, and paragraphs by sentence, in order, without code, rules, a table's first row and,
-    by default, headings."""
+    """List items, table rows and sentences, in order, without code, rules, first rows and, by default, headings."""
     in_table = False
     for line in own_lines(text):
         found = read_line(line)
@@ -196,8 +195,7 @@ class Quote(NamedTuple):
 
 
 def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ()) -> list[Quote]:
-    """Self-contained lines from a message, in order; of the agent without those that only repeat a user's line, whose
-    keys are ``echoed``."""
+    """Self-contained lines from a message, in order; the agent's without those with the keys ``echoed``, a user's."""
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
         said = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").strip(" *").removeprefix("- ")

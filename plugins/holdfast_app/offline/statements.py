@@ -48,6 +48,11 @@ _NO_FACT: Final = Lazy(
 #: Minimum probability that a sentence lasts which replaces a rule, and that one below a label is a request for now.
 _LASTING: Final = 0.5
 _ASKS: Final = 0.95
+#: A change of mind, if it begins with a word such as "actually", and what it is about.
+_SWITCHED: Final = Lazy(r"(?:we|i)(?:['’]ve| have)?(?: now| just)? switched(?: over)? to\b", re.IGNORECASE)
+_USED: Final = Lazy(r"(?:we|i)(?:['’]re| are)?(?: now| all)? us(?:e|ing)\b", re.IGNORECASE)
+#: A question to the agent, also without a question mark.
+_ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
@@ -104,8 +109,7 @@ class Statements:
         return [kept[key] for key in sorted(kept, key=self.labelled.__contains__)]
 
     def read(self, message: Message, *, point: bool = True) -> None:
-        """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
-        left out (``point``)."""
+        """Read a message of the user or the agent, or the user's reply in a tool result, without its pointers."""
         if message.role == "tool":
             for reply in replies(message):
                 if reply.refuses:
@@ -183,15 +187,20 @@ class Statements:
             return hit if hit[0].kind is Kind.BLOCKER and asked.kind(message.text) is asked.Kind.PAUSE else None
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
-        rules = self.of(Kind.RULE)
-        if hit is None and (old := outdated(sentence, self._known())):
+        rules, said = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
+        used = [fact.content for fact in self.facts.values() if _USED.match(fact.content)]
+        if said != sentence and _SWITCHED.match(said) and len(used) == 1:
+            self._forget(used[0])
+        if hit is None and _ASKED.match(said):
+            return None
+        if hit is None and (old := outdated(said, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
         lasts = lasting.judge(sentence).lasting >= _LASTING
-        if lasts and outdated(sentence, [*self.standing, *rules]):
+        if lasts and outdated(said, [*self.standing, *rules]):
             return cues.RULE, 0
         if hit is None and (
-            any(relation(sentence, one) is Relation.REPLACES for one in self.stored)
-            or (lasts and outdated(sentence, self.stored))
+            any(relation(said, one) is Relation.REPLACES for one in self.stored)
+            or (lasts and outdated(said, self.stored))
         ):
             return cues.STATED_FACT, 0
         return hit
@@ -248,8 +257,12 @@ class Statements:
         for one in outdated(text, self._known()):
             # "The backup port is 7002 now" leaves "The staging port is 9443 now".
             if relation(text, one) is not Relation.DIFFERENT or not (read(text).changes and read(one).changes):
-                self.kept[Kind.RULE].pop(same_key(one), None)
-                self.facts.pop(same_key(one), None)
+                self._forget(one)
+
+    def _forget(self, text: str) -> None:
+        for kind in (Kind.RULE, Kind.DECISION):
+            self.kept[kind].pop(same_key(text), None)
+        self.facts.pop(same_key(text), None)
 
 
 def _keep(kept: dict[str, T], text: str, value: T) -> None:

@@ -135,10 +135,11 @@ def _overtakes(new: Statement, old: Statement) -> bool:
     """Whether ``new`` says that all of what ``old`` says has ended or changed."""
     common, added = len(new.words & old.words), new.words - old.words
     missing = old.words - old.verbs - new.words
-    if new.former and new.former <= old.words:
-        return _names_former(new, old)
-    # "We are not using Mollie after all" ends "We use Mollie for payments".
+    # "We are not using Mollie after all" and "We switched from Mollie to Adyen" end "We use Mollie for payments".
     used = [{*map(stem, slot.value)} for slot in old.slots if slot.kind == "with"]
+    if new.former and new.former <= old.words:
+        is_all = new.former in (*used, old.words) and len(new.words - new.former) < 2
+        return (is_all and not _says_more(old, new)) or _names_former(new, old)
     if new.changes and "not" in new.states and new.words in used and not _says_more(old, new):
         return True
     if common < 2 or not new.moves or _says_more(old, new):
@@ -275,7 +276,7 @@ def read(text: str) -> Statement:
         changes,
         bool(v.DONE.search(key)),
         frozenset(word for n, word in said.items() if n < at),
-        frozenset(map(stem, _named(former["old"] or former["former"]))) if former else frozenset(),
+        frozenset(map(stem, _named(next(filter(None, former.groups()))))) if former else frozenset(),
     )
 
 
@@ -417,7 +418,7 @@ def outdated(new: str, known: Sequence[str]) -> list[str]:
 def _named_by(new: str, known: Sequence[str]) -> list[str]:
     """The only statement with the words that ``new`` says no longer hold."""
     for hit in v.INSTEAD.finditer(new):
-        said = _named(hit["old"] or hit["former"])
+        said = _named(next(filter(None, hit.groups())))
         gone = [word for word in said if word[0].isdigit()] or said[:2]
         found = [one for one in known if gone and {*gone} <= {*_named(v.INSTEAD.sub("", one))}]
         if len(found) == 1:

@@ -70,7 +70,9 @@ INSTEAD: Final = Lazy(
     r"|nicht mehr|nicht(?= [\w.:/]*\d)|en (?:lugar|vez) de|ya no|au lieu de|et plus|em vez de|e não mais|invece di"
     r"|e non più|вместо|а не|больше не))\b"
     r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
-    r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)",
+    r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)"
+    r"|\b(?:we|i)(?:['’]ve| have)?(?: \w+)? (?:stopped using|(?:switched|moved|migrated|changed)(?: over| away)? from)"
+    r" (?P<left>[^,;]{1,40}?)(?= to\b|[,;.]|$)",
     re.IGNORECASE,
 )
 #: What ends something, in a clause of its own.

@@ -62,6 +62,7 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
     [
         "Do you remember: was it 50?", "Never mind, I found", "He said remember: nothing like that", "remember: none",
         "`remember: quoted code`", "The decision: to be taken", "remember: tabs", "It never worked for me",
+        "Add a cron job that runs every day at 3 am", "Switch from npm to pnpm",
         "Add a test for every endpoint", "The login page is broken", "Why should tests never hit the network?",
         "Write a Dockerfile for the worker, as small as possible", "I think it should never be red",
         "was haben wir zuletzt zusammen gemacht", "what is the port of our staging server",
@@ -266,6 +267,9 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
     )
     assert got.draft.facts == ("The launch date moved to March 5",)
     assert "$800" not in got.summary
+    assert extract(("user", "We use pnpm."), ("user", "Actually, we switched to bun.")).draft.facts is None
+    kept = ("user", "We use pnpm."), ("user", "We use Postgres."), ("user", "Actually, we switched to bun.")
+    assert extract(*kept).draft.facts == ("We use pnpm", "We use Postgres")
 
 
 def test_extract__package_taken_out_or_version_replaced__was_given_up():
