@@ -17,6 +17,7 @@ from holdfast_app.base import Services
 from holdfast_app.journal import chain
 from holdfast_app.journal.chain import Head
 from holdfast_app.journal.journal import Journal, every
+from holdfast_app.printable import cut
 from holdfast_app.records import work_log
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust.provenance import Provenance
@@ -58,7 +59,7 @@ def verify_all(services: Services) -> Verified:
             findings.append(Finding(name=receipt.written[0].name, state=CHANGED, what=error.message))
             continue
         proofs += len(proof.whole) + len(proof.lost)
-        what = f"What receipt {receipt.flush_id} of {receipt.at:%Y-%m-%d %H:%M} proves is not there as written."
+        what = f"The part that {receipt.flush_id} wrote on {receipt.at:%Y-%m-%d at %H:%M} was edited or removed."
         blocks = (Surface.DAILY, Surface.TRAIL)
         lost = [w for w in proof.lost if w.surface in blocks or newest[receipt.session_id, w.surface] is receipt]
         findings += [Finding(name=one.name, state=CHANGED, what=what) for one in lost]
@@ -114,12 +115,11 @@ def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
         if not isinstance(provenance, Provenance):
             continue
         foreign = provenance.unrecorded(name, text)
-        yield from (
-            Finding(name=name, state=FOREIGN, what=f"Line {one.line}: {one.text.strip().partition(chr(10))[0][:100]}")
-            for one in foreign
-        )
+        for one in foreign:
+            text = cut(one.text.strip().partition("\n")[0], 100)
+            yield Finding(name=name, state=FOREIGN, what=f"Line {one.line}: {text}")
         if not foreign and not provenance.is_as_written(name, text):
-            yield Finding(name=name, state=CHANGED, what="Its lines are holdfast's, but not all of them or not so.")
+            yield Finding(name=name, state=CHANGED, what="holdfast wrote its lines, but some were removed or moved.")
     if isinstance(provenance, Provenance):
         name = data_loss.facts_name(services)
         try:

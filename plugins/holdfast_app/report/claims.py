@@ -40,8 +40,7 @@ _GREEN: Final = (
 
 
 class Claim(NamedTuple):
-    """``says`` completes "the notes say that". ``value`` is the state that the forges must have, or ``by`` the person;
-    with neither, any value will do."""
+    """``says`` completes "the notes say that". ``value`` is the forges' state, or ``by`` the person, or neither."""
 
     ask: Ask
     value: str

@@ -131,8 +131,7 @@ def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:
 
 
 class _Making:
-    """Lines for each section, as they are collected. ``needed`` are a session's needs, of which the newest entry
-    counts."""
+    """Lines for each section, as they are collected. ``needed`` are each session's needs, by its newest entry."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -158,7 +157,7 @@ class _Making:
             states = (f"**{kind}** {rest}" for kind, _, rest in (one.partition(" of ") for one in block.items("State")))
             self.add(CHANGED, [*block.items("Decision"), *(text for text in states if text not in told)], pointer)
             self.add(PROOF, block.items("Artifact"), pointer)
-        self.add(PROOF, [f"Daily note of {name}"], where)
+        self.add(PROOF, [f"Daily note of {self._services.layout.day_of(Surface.DAILY, name)}"], where)
 
     def add_trail(self, name: str) -> list[str]:
         """Add a day's summary of state changes, and return them."""

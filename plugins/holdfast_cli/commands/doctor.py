@@ -53,10 +53,12 @@ def verify(call: Call) -> Answer:
         done = verify_all(call.memory.services)
     found = Project(call.memory).cleaned(done.findings, "name", "what")
     for one in found:
-        mark = out.mark("fail" if one.state == TAMPERED else "dot")
-        out.fill(f"{one.state}: {one.what}", f"{mark} {one.name}  ", "    ")
-    compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'proof')} of receipts compared"
+        mark, said = ("fail", TAMPERED) if one.state == TAMPERED else ("dot", "edited by hand, or merged")
+        out.fill(f"{said}: {one.what}", f"{out.mark(mark)} {one.name}  ", "    ")
+    compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'saved document')} compared with receipts"
     out.say(f"{out.mark('dot' if found else 'ok')} {compared}; {count(len(found), 'difference')}")
+    if found:
+        out.next_step("Nothing for your own edits. Restore a file that you did not edit from git or a copy.")
     table = {"journals": done.journals, "proofs": done.proofs, "findings": found}
     return Answer(table, ok=not any(one.state == TAMPERED for one in found))
 

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from holdfast.api import CuratedEntry, Holdfast, turns_of
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, unstructure
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import clip
@@ -169,13 +170,16 @@ def _status(call: Call) -> Answer:
 @Command(
     "The three files",
     "count an issue or pattern; recurring ones are written to patterns.md",
-    argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention"),
+    argument(
+        "kind", choices=("issue", "pattern"), metavar="KIND", help="issue (for Gotchas), pattern (for Conventions)"
+    ),
     argument("text", metavar="TEXT", help="the observation, in one sentence"),
     flag("--critical", "critical violation; write it immediately"),
     argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)"),
-    examples=('holdfast capture pattern "handlers are named on_EVENT" --workflow review',),
-    notes="The entry is counted, and written to patterns.md once it is critical or seen three times or in"
-    "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update.",
+    examples=('holdfast capture issue "the port is taken"', 'holdfast capture pattern "on_EVENT" --workflow review'),
+    notes="The entry is counted, and written to patterns.md once it is critical or seen three times or in two"
+    "\nworkflows. That needs the three files: `holdfast init --three-files` makes them. Writes are throttled."
+    "\nWaiting entries are kept and written with the next update.",
 )
 def capture(call: Call) -> Answer:
     """Record an issue or a pattern noticed during work."""
@@ -183,9 +187,10 @@ def capture(call: Call) -> Answer:
     call.check_words(args.text)
     done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
     seen = done.sighting
-    state = f"waiting to be written ({seen.trigger}) with the next update" if seen.trigger else "counted"
+    state = "counted, and written to patterns.md at the third, in a second workflow or with --critical"
+    state = f"waiting to be written ({seen.trigger}) with the next update" if seen.trigger else state
     if seen.written:
-        state = f"written to patterns.md ({seen.trigger})"
+        state = f"it is in {call.memory.services.layout.name(Surface.PATTERNS)} ({seen.trigger})"
     call.out.note("ok", f"seen {count(seen.count, 'time')}: {state}")
     return Answer(unstructure(done))
 
