@@ -29,8 +29,8 @@ _OURS = "holdfast"
 class Place:
     """A file and the part that goes into it. ``shown`` is its displayed name and ``what`` describes its content.
 
-    ``base`` is the folder with the client's files. It is never removed, and with ``contained`` no link may lead out of
-    it.
+    ``base`` is the folder with the client's files. With ``contained``, for a project, it is never removed, and no link
+    may lead out of it.
     """
 
     path: str
@@ -100,8 +100,7 @@ def take_out(places: Sequence[Place]) -> list[Done]:
 
 
 def read(path: str, shown: str) -> str | None:
-    """A file's text without its byte order mark, None when it is missing. Raises: ConfigError when it is not a regular
-    file or not UTF-8; Unavailable."""
+    """A file's text without byte order mark, or None. Raises: ConfigError if not regular or UTF-8; Unavailable."""
     raw = _raw(path, shown)
     return None if raw is None else _without_mark(raw)[0]
 
@@ -192,7 +191,8 @@ def _write(done: Done) -> Done:
         durable.replace(backup, done.keep.encode("utf-8"), mode=_mode(path))
     if done.new is None:
         durable.remove(path)
-        _remove_empty(folder, done.place.base)
+        base, home = done.place.base, os.path.expanduser("~")
+        _remove_empty(folder, home if not done.place.contained and base.startswith(home + os.sep) else base)
         return done
     durable.make_private_dir(os.path.dirname(path))
     durable.replace(path, done.new.encode("utf-8"), mode=_mode(path))
@@ -202,8 +202,7 @@ def _write(done: Done) -> Done:
 
 
 def _sweep(places: Sequence[Place]) -> None:
-    """Remove a killed installation's temporary files from the clients' folders. A younger one may belong to another
-    installation that is running now."""
+    """Remove a killed installation's old temporary files. A younger one may be that of a running installation."""
     now = time.time()
     folders = {os.path.dirname(path) for place in places for path in (place.path, os.path.realpath(place.path))}
     for folder in sorted(folders):

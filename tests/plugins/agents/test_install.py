@@ -155,8 +155,7 @@ def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_c
     assert "No client was found" in command("install").err
     (home / ".claude").mkdir()
     said = command("install")
-    assert said.code == 2
-    assert "Found here: claude-code (guarded)" in said.err
+    assert (said.code, "Found here: claude-code (guarded)" in said.err) == (2, True)
     assert "holdfast install --all" in said.err
     (home / ".claude").rmdir()
     (home / ".factory").mkdir()
@@ -330,6 +329,7 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(c
     for client in CLIENTS:
         command("uninstall", client, "--scope", "user")
     assert tree(home) == {}
+    assert [path.name for path in home.iterdir()] in ([], [".config"])
 
 
 def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path):
@@ -385,8 +385,7 @@ def test_guard__environment_was_made_anew__names_the_installation_that_is_still_
     hooks = json.loads((tmp_path / "elsewhere/settings.json").read_text())["hooks"]
     line = hooks["PreCompact"][0]["hooks"][0]["command"].replace(sys.executable, str(tmp_path / "gone/python"))
     done = sh(line, fake(tmp_path, "exit 10"))
-    assert done.returncode == 2
-    assert f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr
+    assert (done.returncode, f"{tmp_path}/bin/holdfast-memory is still here: run `" in done.stderr) == (2, True)
     assert f"Install it with `{program.INSTALL}`" in sh(line).stderr
 
 
