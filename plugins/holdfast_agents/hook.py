@@ -291,8 +291,7 @@ class _Call:
         return NO_REPLY
 
     def _unfinished(self, memory: Holdfast) -> str:
-        """A sentence that names the open workflows at a session's end. Unreadable records are logged, because the
-        session is saved nevertheless."""
+        """A sentence that names open workflows at a session's end. Unreadable records are only logged."""
         try:
             names = memory.unfinished_workflows()
         except HoldfastError as error:

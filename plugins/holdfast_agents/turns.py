@@ -111,8 +111,7 @@ def is_from_outside(event: Event) -> bool:
 
 
 def is_unsafe(state: str, session: str) -> bool:
-    """Whether the session has an UNSAFE marker, a copy of its stated payloads or an entry in the reserve. Does not
-    parse them."""
+    """Whether the session has an UNSAFE marker, stated payloads or an entry in the reserve, all unparsed."""
     stem = file_stem(session)
     if any(os.path.exists(os.path.join(state, folder, f"{stem}.json")) for folder in ("unsafe", "stated")):
         return True

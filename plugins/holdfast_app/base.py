@@ -32,8 +32,7 @@ THREE_FILES: Final = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS
 
 
 class Waiting(Protocol):
-    """An item that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
-    an unreadable line."""
+    """An item that waits, with the last failure. A damaged item represents an unreadable line."""
 
     @property
     def at(self) -> datetime: ...

@@ -7,16 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from holdfast.config import values
-from holdfast.config.fields import (
-    ANYTHING,
-    Allowed,
-    at_least,
-    between,
-    more_than,
-    one_of,
-    setting,
-    stricter,
-)
+from holdfast.config.fields import ANYTHING, Allowed, at_least, between, more_than, one_of, setting, stricter
 from holdfast.errors import HoldfastError
 
 

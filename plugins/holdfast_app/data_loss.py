@@ -129,8 +129,7 @@ def documents(services: Services, receipts: Iterable[models.Receipt]) -> list[st
 
 
 def last_receipt(services: Services, path: str) -> models.Receipt | None:
-    """The last receipt in the journal at ``path``. None also for an unreadable journal, which the session's own check
-    reports."""
+    """The journal's last receipt. None also for an unreadable journal, which the session's own check reports."""
     try:
         session_id = session_id_of(path)
         found = Journal(services.state, session_id).last_checkpoint() if session_id else None
@@ -307,8 +306,7 @@ def _filled(text: str) -> Mapping[str, bool]:
 
 
 def every(services: Services) -> list[Loss]:
-    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
-    is skipped."""
+    """A full check of every receipt's proof and of documents without one. An unreadable journal is skipped."""
     lost = list(unproved(services, (receipt for receipt, _ in proofs(services))))
     others = _created(services, {loss.name for loss in lost})
     found = [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
@@ -408,8 +406,7 @@ def handoff_again(services: Services, *, but: str = "") -> int:
 
 
 def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:
-    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
-    Unavailable."""
+    """The flushes that no server has taken, oldest first, with the journal's record. Raises: Unavailable."""
     found = proofs(services)
     stored = {receipt.flush_id.partition("-")[0] for receipt, _ in found if not receipt.spooled}
     return _oldest_first(pair for pair in found if pair[0].flush_id not in stored)

@@ -59,8 +59,7 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
 
 
 def log(path: str, lines: Iterable[str], *, flush: bool = True, most_bytes: int | None = None) -> None:
-    """Append lines under the list's lock. One longer than ``most_bytes`` is first cut to its newest half. Raises:
-    Unavailable."""
+    """Append lines under the list's lock. Over ``most_bytes`` it is first halved. Raises: Unavailable."""
     private.make(os.path.dirname(path))
     with private.lock(path):
         if most_bytes is not None and len(whole := private.read(path) or b"") > most_bytes:
@@ -203,8 +202,7 @@ class DurableQueue(Generic[T]):
                 replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
 
     def put(self, items: Iterable[T], *, renew: bool = False) -> None:
-        """Append items, durable on return. One whose id waits already is not added again, or takes its place
-        (``renew``)."""
+        """Append items, durable on return. A waiting id is not added again, or is replaced (``renew``)."""
         new = {item.id: self.row(item) for item in items}
 
         def change(rows: list[Row[T]]) -> list[Row[T]]:

@@ -281,8 +281,7 @@ class MemoryTool:
         return [one for one in found if self._is_readable(path, one)]
 
     def _is_readable(self, path: str, name: str) -> bool:
-        """Whether it is a file. Raises: MemoryToolError for one from a clone, which the model may neither read nor pass
-        on."""
+        """Whether it is a file. Raises: MemoryToolError for a clone's, which the model must not read."""
         if not self._is_file(name):
             return False
         if self._store.withheld_in(name):

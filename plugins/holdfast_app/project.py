@@ -82,8 +82,7 @@ class Holdfast(RemembersFacts):
         return session
 
     def send_waiting(self, *, limit_s: float = 5.0) -> None:
-        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
-        raises."""
+        """Write kept flushes to the store for at most ``limit_s`` seconds, and publish what is due. Never raises."""
         from holdfast_app.sessions import idle
 
         idle.send_waiting(self.services, limit_s)

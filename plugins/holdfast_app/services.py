@@ -52,8 +52,7 @@ class Services(base.Services):
 
     @classmethod
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
-        """Withholds what this machine did not write. A store on a server is trusted, because the user named the
-        server."""
+        """Withholds what this machine did not write. The user named a server, so that is trusted."""
         from holdfast_app.trust.provenance import Provenance, trusts_all
         from holdfast_app.trust.store import Store, Trusting
 
@@ -161,8 +160,7 @@ class Services(base.Services):
         return room(self, surface, stored, entries, flush_id, at)
 
     def retract(self, statements: Sequence[str]) -> None:
-        """Take the lines that say what was removed or replaced out of MEMORY.md. Where that fails, briefs leave them
-        out."""
+        """Take lines that say what was removed or replaced out of MEMORY.md; else briefs leave them out."""
         from holdfast_app.dream import write
 
         try:

@@ -65,8 +65,7 @@ class Kept:
 
 
 class Shipped(NamedTuple):
-    """``written`` are on the server now, ``left`` still wait, both in order. ``down`` is the server's error when it did
-    not answer."""
+    """``written`` are on the server now, ``left`` still wait. ``down`` is the error when it did not answer."""
 
     written: Sequence[Kept] = ()
     left: Sequence[Kept] = ()

@@ -54,8 +54,7 @@ class Derived:
         return list(self._note(name)) if surface is Surface.DAILY else []
 
     def _summary(self, name: str) -> Iterator[Finding]:
-        """A daily summary: every block has its note, and every line appears in a source. Skips a summary older than
-        the retention limit of notes."""
+        """A daily summary: its blocks have notes, its lines a source. Skips one older than the notes' retention."""
         day = self._services.layout.day_of(Surface.TRAIL, name)
         if day is None or self._is_old(day, self._services.config.retention.daily):
             return

@@ -72,8 +72,7 @@ def _unforeseen(error: BaseException, command: list[str]) -> HoldfastError:
 
 
 def not_installed(error: ImportError, name: str) -> Exception:
-    """The error for `holdfast NAME` without a package of the extra NAME, or ``error`` itself for a holdfast
-    module."""
+    """The error for `holdfast NAME` without a package of the extra NAME; ``error`` itself for a holdfast module."""
     missing = (error.name or "").partition(".")[0]
     if missing.startswith("holdfast"):
         return error

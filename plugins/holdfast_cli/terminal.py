@@ -68,8 +68,7 @@ class Term:
             self.say(indent + self.style(self.plain(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")))
 
     def exact(self, text: str) -> None:
-        """Print ``text`` as UTF-8 and without translating line ends, unless a person is looking; control characters
-        and the like as visible escapes."""
+        """Print ``text`` as UTF-8 with its own line ends. A person sees control characters and the like as escapes."""
         self._write_utf8(printable(text))
 
     def raw(self, text: str) -> None:
@@ -136,8 +135,7 @@ class Term:
         return "…" if self.unicode else "..."
 
     def plain(self, text: str) -> str:
-        """``text`` on one line, with control characters as escapes, so stored text can neither control the terminal nor
-        forge output lines."""
+        """``text`` on one line, with control characters as escapes, so that it can control and forge nothing."""
         return in_one_line(text)
 
     def clip(self, text: str, width: int) -> str:

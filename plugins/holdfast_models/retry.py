@@ -78,11 +78,7 @@ def not_installed(provider: str) -> ModelFailed:
 
 
 def persist(
-    attempt: Callable[[float], Completion],
-    *,
-    timeout_s: float,
-    max_retries: int,
-    budget_s: float,
+    attempt: Callable[[float], Completion], *, timeout_s: float, max_retries: int, budget_s: float
 ) -> Completion:
     """Call ``attempt`` with its time limit in seconds, and retry temporary failures. ``timeout_s`` bounds one attempt,
     ``budget_s`` all attempts and the pauses between them.

@@ -54,8 +54,7 @@ class Access:
         return header.lower() in {f"{name}:{self._port}" for name in _HOSTS}
 
     def is_token(self, given: str) -> bool:
-        """Whether ``given`` is the printed token, or the started browser's token, which works once. Compared
-        in constant time."""
+        """Whether ``given`` is the printed token, or the browser's, which works once. In constant time."""
         if self._once and _same(given, self._once):
             self._once = ""
             return True

@@ -39,8 +39,7 @@ def holdfast(*words: str, project: Path, environ: dict[str, str], stdin: str = "
 def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project):
     environ = installed(project, VALIDATOR.format(start="raise SystemExit(0)", call="pass"))
     done = holdfast("add", "user", "hello", project=project, environ=environ)
-    assert done.returncode == 3
-    assert "'odd' (odd)" in done.stderr
+    assert (done.returncode, "'odd' (odd)" in done.stderr) == (3, True)
     assert "SystemExit" in done.stderr
     compaction = json.dumps({"session_id": "s", "hook_event_name": "PreCompact", "cwd": str(project)})
     hook = holdfast("hook", "claude-code", "PreCompact", project=project, environ=environ, stdin=compaction)

@@ -9,7 +9,7 @@ from holdfast.fs import records
 
 #: Records as long as real ones are: of a record of a few words, the object in memory is most.
 LONG = {
-    "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200}),
+    "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200})
 }
 #: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
 _FACTOR = 20

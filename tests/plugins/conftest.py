@@ -21,8 +21,7 @@ def memory(project, clock) -> Iterator[Holdfast]:
 
 @pytest.fixture(scope="session")
 def two_weeks(tmp_path_factory) -> tuple[Path, lived_in.Clock]:
-    """A project after two weeks of use, with one blocked compaction, and its clock. Its user's home is beside it, and
-    tests only read it."""
+    """A project after two weeks with one blocked compaction, and its clock. Tests only read it and its home."""
     folder = tmp_path_factory.mktemp("weeks")
     with pytest.MonkeyPatch.context() as patch:
         at_home(patch, folder)

@@ -37,8 +37,7 @@ def tracked() -> list[Path]:
 
 
 def files_of(root: Path) -> list[Path]:
-    """The files that git knows or would add, or all of an unpacked archive. Virtual environments are not part of a
-    project, whatever their name."""
+    """The files that git knows or would add, or all of an unpacked archive. A virtual environment is no part."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=False)
     if listed.returncode == 0:
@@ -133,8 +132,7 @@ def copied(root: Path, source: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def index(wheel, tmp_path_factory) -> Path:
-    """A folder of wheels with everything that an installation needs: holdfast's, and its dependencies packed again
-    from the running environment."""
+    """A folder of wheels for an installation: holdfast's, and its dependencies, packed from this environment."""
     folder = tmp_path_factory.mktemp("index")
     shutil.copy(wheel, folder)
     for found in needed("holdfast-memory"):

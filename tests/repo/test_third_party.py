@@ -97,8 +97,7 @@ def test_acme__enabled__its_on_flush_publishes_and_the_receipt_says_where(
 def test_acme__enabled__its_on_validate_refuses_and_nothing_is_stored(installed: Environment, project: Path) -> None:
     configure(project, "acme")
     done = flush(installed, project, objective="Launch Bluebird")
-    assert done.returncode == 1
-    assert "acme-codename" in done.stderr
+    assert (done.returncode, "acme-codename" in done.stderr) == (1, True)
     assert "Write 'the project' instead of its codename." in done.stderr
     stored = [
         p for p in project.rglob("*") if p.is_file() and "Bluebird" in p.read_text(encoding="utf-8", errors="replace")

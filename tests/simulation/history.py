@@ -621,8 +621,7 @@ class History:
         return len(self.ops) == 1 or self.gone_on
 
     def _may_refuse(self, op: Op, error: HoldfastError) -> bool:
-        """Whether a payload was stated that lacks a field or whose process was killed, which must be completed, or a
-        purge interfered."""
+        """Whether a stated payload must be completed, lacking a field or its process, or a purge interfered."""
         unwritten = any(one.faulted and one.payload for one in self._all() if one.session == op.session)
         if isinstance(error, FlushRefused) and not (error.missing or "could not be kept" in error.message):
             return False

@@ -40,8 +40,7 @@ def test_clone__with_a_database_and_a_trigger__refused_then_shown_then_imported(
     assert (victim.project / DATABASE).read_bytes() == before
 
     shown = victim.run("import", DATABASE)
-    assert shown.code == 1
-    assert "The port is 8443" in shown.out
+    assert (shown.code, "The port is 8443" in shown.out) == (1, True)
     assert "MEMORY.md" in shown.out
     assert (victim.project / DATABASE).read_bytes() == before
     refused = json.loads(victim.run("import", DATABASE, "--json").out)

@@ -255,8 +255,7 @@ def test_init_git__settings_that_are_a_link__are_refused(victim):
     victim.unpack(build)
     before = victim.outside()
     ran = victim.run("init", "--git")
-    assert ran.code == 2
-    assert "cannot be changed here" in ran.err
+    assert (ran.code, "cannot be changed here" in ran.err) == (2, True)
     assert victim.outside() == before
 
 

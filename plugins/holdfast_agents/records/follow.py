@@ -319,8 +319,7 @@ def running(event: Event) -> list[Event]:
 
 
 def owner(event: Event) -> Event:
-    """``event`` as a sub-agent's when one is running and wrote after its parent, which waits for it. Otherwise
-    ``event``."""
+    """``event``, as a sub-agent's when one is running and wrote after its parent, which waits for it."""
     for one in running(event):
         own, parent = map(memos.changed, one.transcripts)
         return one if own >= parent else event

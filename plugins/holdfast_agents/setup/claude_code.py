@@ -28,10 +28,7 @@ PLUGIN = "holdfast"
 #: The plugin's manifest, relative to its folder.
 MANIFEST = ".claude-plugin/plugin.json"
 #: An administrator's settings, and what switches every user's hooks and modules off there; the first everywhere.
-MANAGED = (
-    "/etc/claude-code/managed-settings.json",
-    "/Library/Application Support/ClaudeCode/managed-settings.json",
-)
+MANAGED = ("/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json")
 _OFF = ("disableAllHooks", "allowManagedHooksOnly")
 #: Event -> seconds, or its hook's settings.
 EVENTS: dict[str, int | dict[str, Any]] = {

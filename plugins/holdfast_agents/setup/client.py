@@ -59,8 +59,7 @@ class Where:
 
 @frozen(kw_only=True)
 class Needed:
-    """A client's files, first the compaction guard. ``by_hand`` are sentences with the user's
-    remaining steps, in order."""
+    """A client's files, first the compaction guard. ``by_hand`` are the user's remaining steps, in order."""
 
     places: tuple[Place, ...]
     by_hand: tuple[str, ...] = ()

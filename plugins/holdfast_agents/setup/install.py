@@ -69,8 +69,7 @@ _SCOPE = argument(
     "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run.",
 )
 def install(call: Call) -> Answer:
-    """Put the hooks into a client's settings, and set the project up. Without a name, into those that the user picks
-    from the ones on this machine."""
+    """Put the hooks into a client's settings, or those that the user picks, and set the project up."""
     _read(call.args)
     if call.args.client is not None and not call.args.all:
         return _install(call)

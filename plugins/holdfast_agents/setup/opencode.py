@@ -74,8 +74,7 @@ def _files(folder: str, body: str, what: str, commands: str) -> Files:
 
 
 def plugin(words: tuple[str, ...], client: str = "opencode", *, lifts: bool = True) -> str:
-    """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
-    disable."""
+    """The plugin, which starts the program ``words``. ``lifts``: it enables the compaction that settings disable."""
     text = program.data("process.js") + program.data("pi.js" if client == "pi" else "holdfast.js")
     if client == "opencode":
         text = text.replace("export const", "const", 1) + program.data("opencode2.js")

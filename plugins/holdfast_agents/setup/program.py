@@ -55,8 +55,7 @@ def words(scope: str) -> tuple[str, ...]:
 
 
 def spelled(program: tuple[str, ...]) -> str:
-    """The program quoted for a shell: POSIX shells, and on Windows both cmd and Git's bash, which agree on double
-    quotes and forward slashes."""
+    """The program quoted for POSIX shells, on Windows with the double quotes and slashes of cmd and Git's bash."""
     if sys.platform != "win32":
         return shlex.join(program)
     first, *rest = program

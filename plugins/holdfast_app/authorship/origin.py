@@ -8,8 +8,7 @@ from holdfast_app.config import IdentityConfig
 
 
 def origin_of(settings: IdentityConfig, agent: str = "") -> str:
-    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
-    before the ``@`` is used."""
+    """``person@machine``, and the agent when it is known. Of an e-mail address the part before ``@`` is used."""
     machine = settings.machine or platform.node().partition(".")[0] or "unknown"
     person = settings.person or _login()
     return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))

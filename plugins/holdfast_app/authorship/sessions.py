@@ -101,8 +101,7 @@ def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, byt
 
 
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
-    """Rows of clients' recordings that a journal cuts, or has not: long results, and those of sub-agents. Each follows
-    its tool's name."""
+    """Rows of clients' recordings that a journal cuts or lacks, like sub-agents'. Each follows its tool's name."""
     left = _BYTES
     for path in paths:
         folder = os.path.join(path.rpartition(".")[0], "subagents")

@@ -287,8 +287,7 @@ def _undressed(plain: str) -> str:
 
 
 def longest(text: str) -> list[str]:
-    """Stems of the two longest words of ``text``, which an earlier message with it must hold, as the journals write
-    them."""
+    """Stems of the two longest words of ``text``, which a journal's earlier message with it must hold."""
     words = [word for word in _WORD.findall(hostile.squeezed(text)) if _stem(word)]
     return [_stem(word) for word in sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]]
 
@@ -382,8 +381,7 @@ def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:
 
 
 def read(turns: Iterable[Turn], also: Iterable[Heard] = ()) -> list[Heard]:
-    """The messages of ``turns`` and ``also``, oldest first. A result belongs to the oldest call of its tool without
-    one."""
+    """The messages, oldest first. A result belongs to the oldest call of its tool without one."""
     calls: dict[str, deque[Heard]] = {}
     found = []
     for message in (message for turn in turns for message in turn.messages):

@@ -89,8 +89,7 @@ class Witness:
         return any(ownwords.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
     def source_of(self, text: str, otherwise: str = strangers.AGENT) -> str:
-        """A noun phrase for where ``text`` comes from, ``otherwise`` where it is unknown; empty for the user's own
-        words."""
+        """A noun phrase for the source of ``text``, else ``otherwise``; empty for the user's own words."""
         if self.is_own(text):
             return ""
         found = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
@@ -305,8 +304,7 @@ def _curated(
 
 
 def _not_prose(payload: Payload) -> set[str]:
-    """Pointers and names, unless they or a part of a path are as long as a sentence, and lines of curated memory,
-    already checked or stored."""
+    """Pointers and names shorter than a sentence, and lines of curated memory, already checked or stored."""
     found = {
         text
         for text in (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))

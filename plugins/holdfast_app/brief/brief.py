@@ -123,8 +123,7 @@ def _text(
     session: str,
     max_chars: int | None,
 ) -> str:
-    """The brief as a reader sees it, at most ``max_chars`` characters long. ``torn`` is a handoff with both sides of a
-    merge in it."""
+    """The brief as a reader sees it, up to ``max_chars``. ``torn`` is a handoff with both sides of a merge."""
     handoff_name, memory_name, user_name = map(services.layout.name, (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
     work, days = brief.work, brief.notes
     ruled = {f"- {rule}" for rule in brief.rules}  # they are at the top; a purge leaves headings without text

@@ -117,8 +117,7 @@ def _left_out(out: Sequence[tuple[str, int]]) -> str:
 
 
 def _cut(body: str, part: Part, room: int) -> str:
-    """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
-    useful."""
+    """``body`` in ``room`` characters, with the number of cut lines; empty when too short to be useful."""
     total = body.count("\n") + 1
     where = _PLACES.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:

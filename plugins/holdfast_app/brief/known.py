@@ -114,8 +114,7 @@ _TOPIC: Final = 90
 
 
 def questions(memory: str, notes: Sequence[str], *, rejected: bool, blocked: bool, ruled: bool) -> str:
-    """Three questions that the stored decisions, rejected approaches, open questions and rules answer, as list items.
-    Empty with fewer."""
+    """Three questions that stored decisions, failures, open questions and rules answer, as a list; or empty."""
     decided = [line.partition("- Decision: ")[2] for text in notes for line in text.split("\n")]
     decided += [line[2:] for line in memory.partition("## Decisions\n")[2].partition("\n## ")[0].split("\n")]
     found = [one["what"] for text in dict.fromkeys(decided) if (one := _WE.match(text))]

@@ -156,8 +156,7 @@ def _add_journal(state: str, session_id: str, data: bytes) -> None:
 
 
 def _add_session(state: str, session_id: str, data: bytes) -> None:
-    """Add the session under a new id, unless an interrupted run has added it. First lines differ, because they hold a
-    random number."""
+    """Add the session under a new id, unless an interrupted run has. A random number makes first lines differ."""
     for number in count(1):
         added = Journal(state, f"{session_id}-adopted-{number}")
         whole = rewriting.whole_lines(data, added.session_id)[0]

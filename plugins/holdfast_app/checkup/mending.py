@@ -57,8 +57,7 @@ def failed(error: HoldfastError) -> Check:
 
 
 def looked(name: str, results: Iterator[Check]) -> tuple[list[Check], HoldfastError | None]:
-    """The named checks of ``results`` up to an error, which is the last check, and the error. It cannot hide the
-    others."""
+    """The named checks of ``results`` up to an error, which is the last check and hides no other, and the error."""
     found: list[Check] = []
     problem: HoldfastError | None = None
     try:

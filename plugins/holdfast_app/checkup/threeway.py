@@ -34,8 +34,7 @@ _AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
 
 
 def merge(base: str, ours: str, theirs: str, name: str) -> str:
-    """The merged text of the file ``name``, whose extension decides the kind. :func:`damage` has found neither side
-    damaged."""
+    """The merged text of the file ``name``, whose extension decides the kind. Neither side has :func:`damage`."""
     if damage("", base, name):
         base = ""  # both sides have been repaired since, so both are kept
     if ours == theirs or theirs == base:

@@ -151,8 +151,7 @@ class Check:
         return filter_lines(self.services.gate, request, previous=previous)
 
     def _judge(self) -> str:
-        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
-        its own."""
+        """The plugin that checks the new lines, by default the model that wrote them in a new call; or empty."""
         named, dreamer = self.services.config.dream.judge, self.run.result.plugin
         if named:
             return "" if named == "none" else named
@@ -185,8 +184,7 @@ class Check:
         return kept
 
     def compare(self, old: str, new: str, *, force: bool) -> None:
-        """Record every line's outcome with its evidence, and the difference. Raises: NotApplied when too much would be
-        lost without ``force``."""
+        """Record all outcomes with evidence, and the difference. Raises: NotApplied when too much would be lost."""
         after = [item.text for item in memorytext.read(new).items]
         lines = [
             Supported(

@@ -39,8 +39,7 @@ class Memory:
     prose: tuple[str, ...] = ()
 
     def render(self, title: str = "") -> str:
-        """Markdown with a title, items without a heading, then all others under their headings. Headings without items
-        are left out."""
+        """Markdown with a title, items without a heading, then the others under theirs. No heading is empty."""
         lines = [title or self.title or TITLE]
         heading: str | None = None
         for item in sorted(self.items, key=lambda i: bool(i.heading)):

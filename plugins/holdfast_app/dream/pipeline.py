@@ -79,8 +79,7 @@ def deep_dream(
 
 
 def is_due(services: Services) -> bool:
-    """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
-    Raises: Corrupt, Unavailable."""
+    """Whether an automatic dream would run now: it is time, and notes have news. Raises: Corrupt, Unavailable."""
     try:
         _news(services, services.config.dream.lookback_days, if_due=True)
     except Skipped:

@@ -62,8 +62,7 @@ def instead(
 
 
 def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Draft lines -> the statements in ``sources`` about the same subject, at most two, best first. A line without such
-    a statement is missing."""
+    """Draft lines -> up to two statements in ``sources`` about their subject, best first, if there are any."""
     places = {name: _statements(text) for name, text in sources}
     near = {line.text: tuple(dict.fromkeys(_near(line, places))) for line in ground(lines, sources)}
     return {line: said for line, said in near.items() if said}

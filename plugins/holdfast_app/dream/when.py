@@ -19,8 +19,7 @@ LONGEST_PAUSE: Final = 31
 
 @frozen(kw_only=True)
 class Mark:
-    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last unfinished
-    try."""
+    """The last dream: its notes' ``digest``, time ``at`` and run. ``tried`` is the last unfinished try."""
 
     digest: str = ""
     at: datetime | None = None
@@ -39,8 +38,7 @@ def set_mark(state: str, value: Mark) -> None:
 
 
 def not_due(services: Services, last: Mark) -> str:
-    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
-    it would block indefinitely."""
+    """Why an automatic dream has to wait, or an empty string. A future time would block it, so is ignored."""
     now = services.now()
     for at, wait, what in (
         (last.at, timedelta(hours=services.config.dream.every_hours), "dream"),

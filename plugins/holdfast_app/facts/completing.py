@@ -46,8 +46,7 @@ _CUT: Final = (
 def completed(
     services: Services, attempt: Attempt, given: Payload | None, messages: Sequence[Message], *, undecided: bool
 ) -> Completed:
-    """See :meth:`holdfast.session.Session._fill`. Only extractors that need no model are asked. The others run later,
-    without the lock."""
+    """See :meth:`holdfast.session.Session._fill`. Extractors with a model run later, without the lock."""
     if given is not None and given.rules:  # an agent's payload withdraws no rule of the user
         given = given.evolve(rules=[rule for rule in given.rules if not is_line(rule)])
     made = Completed(given or Payload())

@@ -109,8 +109,7 @@ def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits:
         return framed(f"{head}\n\n{block}" if head and block else head or block)
 
     def largest(most: int, shown: Callable[[int], str]) -> int:
-        """A number from 1 to ``most`` that fits, or 0. Mostly it is the largest, but a counter may find longer text
-        cheaper (byte pairs merge)."""
+        """The number up to ``most`` that fits, mostly the largest, as a counter may find longer text cheaper; or 0."""
         return bisect_left(range(1, most + 1), True, key=lambda n: not fits(shown(n)))
 
     def cut(chars: int) -> str:

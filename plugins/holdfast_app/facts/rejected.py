@@ -95,8 +95,7 @@ class Rejected:
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted, updated or replaced. ``by`` is the replacing fact's id, ``source`` the replaced
-    one's source."""
+    """``event`` is evicted, deleted, updated or replaced. ``by`` is the new fact's id, ``source`` the old one's."""
 
     at: datetime
     event: str

@@ -56,8 +56,7 @@ def link(path: str, records: Iterable[dict[str, Any]], since: int, size: int, fi
 
 
 def heads(state: str) -> dict[str, Head]:
-    """The newest noted head of each journal of the project, by :func:`name_of`. Lines torn by a power cut do not
-    count."""
+    """The newest noted head of each of the project's journals, by :func:`name_of`. Torn lines do not count."""
     found: dict[str, Head] = {}
     with suppress(OSError):
         for line in _LINE.finditer(safeopen.read(_path(state), 64 << 20).decode("ascii", "replace")):

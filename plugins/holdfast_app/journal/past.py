@@ -81,8 +81,7 @@ def _table(state: str) -> dict[str, Packed]:
 
 
 def entries(state: str) -> list[Packed]:
-    """All packed journals, oldest first, superseded ones too: the index, completed from packs that it does not cover.
-    Raises: Unavailable."""
+    """All packed journals, oldest first, superseded ones too, by the index and unindexed packs. Raises: Unavailable."""
     folder = os.path.join(state, FOLDER)
     data = private.read(os.path.join(folder, INDEX)) or b""
     rows = data[:-_SEAL].splitlines(keepends=True) if data[-_SEAL:] == b"%08x\n" % crc32(data[:-_SEAL]) else []

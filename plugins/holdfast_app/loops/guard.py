@@ -83,8 +83,7 @@ class Guard(Hold):
         return guarded
 
     def _wrap_async(self, compact: Callable[P, Any]) -> Callable[P, Any]:
-        """The async version. It reads the messages on the event loop that changes them, and waits for the disk in a
-        thread."""
+        """The async version: messages are read on the event loop, the disk is waited for in a thread."""
 
         @functools.wraps(compact)
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -147,8 +146,7 @@ def _rows_in(given: object) -> Sequence[object] | None:
 
 
 def _may_speak(row: object) -> bool:
-    """Whether a list's element may be a message. Text without a role, or a loop's own object, counts, because parsing
-    refuses it."""
+    """Whether a list's element may be a message. Text and a loop's own object count; parsing refuses them."""
     is_text = isinstance(row, str | list | tuple)
     return says(row) if is_text else not (callable(row) or isinstance(row, int | float | PurePath | None))
 

@@ -240,8 +240,7 @@ class Hold:
         return said if not session.unsafe or self.may_drop(session, said) else None
 
     def allows(self, session: Session, said: Sequence[Message], rows: Iterable[object]) -> bool:
-        """Whether ``rows`` may replace the messages ``said``: they lack none, or the gate passes. The session then
-        follows."""
+        """Whether ``rows`` may replace the messages ``said``: they lack none, or the gate passes."""
         left = parse(rows)
         if not Counter(map(key_of, said)) - Counter(map(key_of, left)):
             return True

@@ -97,8 +97,7 @@ _REMINDER: Final = "system-reminder>"
 
 
 def without_injected(text: str, injected: list[str] | None = None) -> str:
-    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results. They are added to
-    ``injected``."""
+    """``text`` without a client's ``<system-reminder>`` blocks, which are added to ``injected``."""
     kept: list[str] = []
     start = at = depth = 0
     while (tag := text.find(_REMINDER, at)) > 0:
@@ -306,8 +305,7 @@ def has_words(value: object) -> bool:
 
 
 def says(value: object) -> bool:
-    """Whether ``value`` has words, not only ids, times and numbers. Words are strings or keys with several words, or
-    not in ASCII."""
+    """Whether ``value`` has words, not only ids, times and numbers: several in a string or key, or not ASCII."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

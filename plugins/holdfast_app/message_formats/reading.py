@@ -230,8 +230,7 @@ def mapping(value: object) -> Mapping[str, object]:
 
 
 def moment_of(stamp: object) -> datetime | None:
-    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time, like one itself; None for anything
-    else."""
+    """ISO 8601 text, or seconds or milliseconds since 1970, or such a time, as an aware time; else None."""
     try:
         if isinstance(stamp, datetime):
             return stamp

@@ -129,8 +129,7 @@ class Forge(ABC):
         )
 
     def check(self) -> str:
-        """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
-        Raises: HoldfastError."""
+        """Check whether it can be used, for ``holdfast doctor``; a line, empty if unchecked. Raises: HoldfastError."""
         return ""
 
     def item_id(self, flush: str, target: str) -> str:

@@ -101,8 +101,7 @@ def is_marked(folder: str) -> bool:
 
 
 def repository(start: str) -> str:
-    """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
-    belongs to another user."""
+    """The top folder of ``start``'s git repository or worktree; empty without one, or when another user owns it."""
     top = next(filter(_is_repository, paths.upwards(start)), "")
     return top if top and _obeyed(os.path.join(top, ".git"), top) else ""
 
@@ -192,8 +191,7 @@ def raw(root: str, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
 
 
 def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigError:
-    """The error for a mistake in a project's settings file. Agents read its message, which quotes nothing of the file;
-    ``detail`` is for people."""
+    """The error for a mistake in a project's file. Agents read the message, without quotations; people ``detail``."""
     where = f"line {line} of {source}" if line else source
     return ConfigError(
         f"There is a mistake in {where} ({code}).", next_step="Run `holdfast config` to see it.", detail=detail

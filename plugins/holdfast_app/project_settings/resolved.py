@@ -120,8 +120,7 @@ def load(root: str, *, lenient: bool = False) -> Config:
 
 
 def structured(found: Resolved, *, lenient: bool = False) -> Config:
-    """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
-    ``lenient``."""
+    """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for settings not in force."""
     from holdfast.config.serde import config_from
 
     variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides()]
@@ -299,8 +298,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
 
 
 def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
-    """Whether a project may set ``key`` in its table ``[plugins.NAME]``, given as ``said``. ``outside`` are the tables
-    in force without the project."""
+    """Whether a project may set ``key`` of ``[plugins.NAME]`` to ``said``. ``outside`` are the tables without it."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
     is_default = name in discovery.defaults()
@@ -327,8 +325,7 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
 
 @cache
 def _table() -> Mapping[str, About]:
-    """Every dotted key outside of ``[plugins]``, with its description. A table passed on as a whole
-    (``layout.documents``) is one key."""
+    """Every dotted key outside of ``[plugins]``, described. A table like ``layout.documents`` is one key."""
     from holdfast.config import values
 
     return described(values.config_type())

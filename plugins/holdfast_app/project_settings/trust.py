@@ -63,11 +63,7 @@ def record_of(root: str) -> Record | None:
         return None
 
 
-def are_trusted(
-    root: str,
-    settings: Mapping[str, object],
-    portable: Callable[[], Mapping[str, object]],
-) -> bool:
+def are_trusted(root: str, settings: Mapping[str, object], portable: Callable[[], Mapping[str, object]]) -> bool:
     """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
 
     ``portable`` returns the settings that need trust if the user has set nothing. Their digest is the same on every

@@ -116,8 +116,7 @@ _FIELDS: Final = {
 
 
 def is_own(line: str) -> bool:
-    """Whether holdfast wrote ``line`` for its layout, without a word of a user or an agent. Blank lines, rules and
-    comments count too."""
+    """Whether holdfast wrote ``line`` for its layout, as blank lines, rules and comments too, without others' words."""
     return _own().fullmatch(line.strip()) is not None
 
 

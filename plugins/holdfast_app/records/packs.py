@@ -98,8 +98,7 @@ def add(state: str, sessions: Iterable[tuple[str, str, bytes]]) -> None:
 
 
 def compact(state: str, gone: Collection[str] = ()) -> None:
-    """Remove the journals named in ``gone``, superseded ones and those in ``state/sessions`` from the packs. Raises:
-    Unavailable."""
+    """Remove the journals ``gone``, superseded ones and those in ``state/sessions`` from packs. Raises: Unavailable."""
     folder = os.path.join(state, FOLDER)
     if not os.path.isdir(folder):
         return

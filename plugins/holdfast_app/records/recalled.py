@@ -35,8 +35,7 @@ def heading(name: str) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` without the tag's name, see :func:`defuse`, and with ``<``, ``>`` and ``&`` as entities. Source: reading
-    A18."""
+    """``text`` without the tag's name (:func:`defuse`), with ``<``, ``>``, ``&`` as entities. Source: reading A18."""
     text = without_name(text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -163,8 +163,7 @@ def _repeats(new: _Group, old: _Group) -> bool:
 
 
 def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """The hits, with those marked whose value a later one replaces, below it. A line of a document is as new as the
-    same sentence elsewhere."""
+    """The hits; replaced ones are marked, below their successors. A line is as new as the same sentence elsewhere."""
     known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
@@ -190,8 +189,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def in_short(found: Hits, kept: str) -> str:
-    """The answer between the tags of recalled text, at most :data:`MOST` characters. ``kept`` says how long turns are
-    kept."""
+    """The answer in the tags of recalled text, up to :data:`MOST` characters. ``kept`` says how long turns stay."""
     notes = [line for line in (found.warning, found.damage) if line]
     if not found:
         nothing = f"No stored content matches. Try other words, or fewer conditions. {kept}"

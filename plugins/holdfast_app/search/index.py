@@ -301,8 +301,7 @@ def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:
 
 
 def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
-    """Remove these sources' entries, and the sources that are gone. FTS5's segments are merged, so that no word of a
-    deleted entry is left in the file."""
+    """Remove the entries of these and gone sources. Merging FTS5's segments leaves none of their words in the file."""
     for one in gone + other:
         first, end = one << SOURCE, (one + 1) << SOURCE
         db.execute("DELETE FROM text WHERE rowid >= ? AND rowid < ?", (first << PASSAGE, end << PASSAGE))

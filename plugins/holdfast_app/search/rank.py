@@ -106,12 +106,7 @@ class Matches:
 
 
 def rank(
-    db: sqlite3.Connection,
-    question: str,
-    *,
-    where: str = "",
-    similar: Similar = NOTHING_SIMILAR,
-    by_words: bool = True,
+    db: sqlite3.Connection, question: str, *, where: str = "", similar: Similar = NOTHING_SIMILAR, by_words: bool = True
 ) -> list[Ranked]:
     """Possible answers, best first; of equals the newest, then by place.
 

@@ -55,8 +55,7 @@ _KINDS_OF: Final = {
 
 
 class Source(NamedTuple):
-    """A journal (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
-    the content."""
+    """A journal (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with its content."""
 
     kind: str
     name: str
@@ -194,8 +193,7 @@ def day_of(memory: Holdfast, name: str) -> datetime | None:
 
 
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
-    """A source's content without what is withheld, for a journal from byte ``start`` on. Empty for a missing source.
-    Raises: Corrupt, Unavailable."""
+    """A source's content that is not withheld, a journal's from ``start``; or empty. Raises: Corrupt, Unavailable."""
     if source.kind == TURN:
         yield from _turns(memory, source, start)
     elif source.kind == DOCUMENT:

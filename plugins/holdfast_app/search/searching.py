@@ -102,8 +102,7 @@ class _Search:
     def answer(
         self, question: str, first: datetime | None, end: datetime | None, *, any_word: bool = False
     ) -> list[SearchHit]:
-        """The hits from these days. Without a word in common, those of the kind that the question asks for, or with
-        ``any_word`` all from these days."""
+        """These days' hits. Without a word in common, those of the kind asked for, or all with ``any_word``."""
         wanted = answer.asked(question)
         where = self._where(first, end)
         by_kind, corrected = self._of_kind(wanted, where), ""

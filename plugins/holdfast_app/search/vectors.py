@@ -48,8 +48,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
 
 
 def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings, identity: str) -> None:
-    """Make missing vectors within the time budget, or all of them again for another ``identity``. Raises:
-    HoldfastError; ImportError."""
+    """Make missing vectors in the time budget, or all for another ``identity``. Raises: HoldfastError; ImportError."""
     if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
         db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
         db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
@@ -69,8 +68,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings, iden
 
 
 def _masked(memory: Holdfast, strings: list[str]) -> list[str]:
-    """Strings masked for output and only then cut, because a cut could go through a secret. Servers would refuse an
-    empty string."""
+    """Strings masked for output, then cut, because a cut could go through a secret. Servers refuse empty ones."""
     return [text[:_CHARS] or " " for text in memory.services.gate.outgoing_all(strings, surface="journal")]
 
 

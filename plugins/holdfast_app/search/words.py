@@ -120,8 +120,7 @@ def _forms() -> dict[str, list[str]]:
 
 
 def asked(question: str) -> list[str]:
-    """The words to look for, once each, in lower case: stop words out, unless nothing else is there. A kind of tool is
-    one word, with :data:`WHICH`."""
+    """The words to look for, once, in lower case, without stop words if others are there. :data:`WHICH` ends a kind."""
     tools = [WHICH + found[1].lower() for found in _TOOL.finditer(question)]
     found = [word.lower() for word in _WORD.findall(_TOOL.sub(" ", question))] + tools + _wide(question)
     kept = [word for word in found if word not in STOP and _without_s(word) not in STOP]

@@ -116,8 +116,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
 
 
 def _new_file(data: Mapping[str, Any]) -> str:
-    """The path for a new settings file with ``data``, relative to the project. ``opencode`` must keep everything inside
-    its folder (R230)."""
+    """The relative path for a new settings file. ``opencode`` must keep all inside its folder (R230)."""
     return ".opencode/holdfast.toml" if settings.preset(data) == "opencode" else "holdfast.toml"
 
 

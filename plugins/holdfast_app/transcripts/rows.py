@@ -57,8 +57,7 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
 
 
 def elements(stream: BinaryIO) -> list[Row] | None:
-    """Elements of a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`. None for a file
-    with one row per line."""
+    """Elements of a file that is one JSON array, or one object with it in :data:`CONTAINERS`; else None."""
     stream.seek(0)
     first = stream.readline(MAX_ROW_BYTES)
     while first.isspace():

@@ -212,8 +212,7 @@ class _Kept:
         return {"from": given[0], "to": given[-1]} if given else None
 
     def files(self) -> dict[str, list[str]]:
-        """Each file's lines in the specification's order: episodes by id, others by line, and a stranger's as they
-        came."""
+        """Each file's lines in the specification's order: episodes by id, others by line, a stranger's as they came."""
         made = {name: sorted(r.values()) if _is_known(name) else list(r.values()) for name, r in self.rows.items()}
         if episodes := self.rows.get(_EPISODES):
             made[_EPISODES] = [line for _, line in sorted(episodes.items())]

@@ -45,8 +45,7 @@ class Passage(NamedTuple):
 
 
 def split(text: str) -> Iterator[Passage]:
-    """The passages in order. Whatever is in no passage is blank, a byte-order mark, or the ``+++`` around a
-    handoff's tables."""
+    """The passages in order. The rest is blank, a byte-order mark, or the ``+++`` of a handoff."""
     lines = _lines(text)
     first = next(lines, None)
     if first is not None and first.text == _FENCE:

@@ -28,8 +28,7 @@ def take_along(root: str, preset: str) -> bool:
 
 
 def of_files(root: str) -> str:
-    """The private folder as far as it can be found without settings in force. It has this user's state, or else is
-    named in the project's file."""
+    """The private folder without settings in force: it has this user's state, or the project's file names it."""
     try:
         preset = settings.preset(files.raw(root)[0])
     except HoldfastError:

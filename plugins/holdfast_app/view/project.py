@@ -34,8 +34,7 @@ _GONE: Final = ("merged", "replaced", "archived", "dropped", "refused", "judged"
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` counts the passages left out because this machine did
-    not write them."""
+    """A document as it may be shown. ``withheld`` counts passages that this machine did not write."""
 
     name: str
     text: str
@@ -71,8 +70,7 @@ class Project:
         return 0
 
     def version(self) -> str:
-        """A string that changes within a minute, and at once with a journal, a document or a state file of this
-        machine."""
+        """A string that changes each minute, and at once with a journal, document or state file of this machine."""
         state = self.services.state
         folders = {state, os.path.join(state, "sessions"), os.path.join(state, "unsafe")}
         files: list[tuple[str, int, int]] = []

@@ -205,8 +205,7 @@ def check(request: ValidationRequest) -> tuple[Finding, ...]:
 
 
 def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[Finding]]:
-    """The document's outline, which is empty for one that is too long, and the errors in its structure, the first to
-    be corrected first."""
+    """The outline, empty for a document that is too long, and the structure's errors, the first to correct first."""
 
     def error(rule: str, message: str, fix: str, line: int | None = None) -> Finding:
         return Finding(rule=f"anchors/{rule}", message=message, line=line, fix=fix, name=name)

@@ -157,8 +157,7 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
 
 
 def _with_git(done: Done) -> Done:
-    """The committed attribute, and this clone's own setting, without which it has no effect. Raises: ConfigError;
-    Unavailable."""
+    """The committed attribute, and this clone's setting that puts it in force. Raises: ConfigError; Unavailable."""
     if resolved.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
     command = f"{DISTRIBUTION} merge-driver %O %A %B %P"

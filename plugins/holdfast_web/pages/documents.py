@@ -187,10 +187,7 @@ def dreams(project: Project, renderer: Renderer, request: Request) -> str:
     runs = [run for run in project.dreams() if chosen == "all" or run.status != "skipped"]
     shown = page(runs, request.text("page"), size=_RUNS)
     return renderer.page(
-        "dreams",
-        page=evolve(shown, items=project.cleaned(shown.items, "reason")),
-        chosen=chosen,
-        filters=_FILTERS,
+        "dreams", page=evolve(shown, items=project.cleaned(shown.items, "reason")), chosen=chosen, filters=_FILTERS
     )
 
 

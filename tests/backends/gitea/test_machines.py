@@ -78,8 +78,7 @@ def test_machines__begin_a_store_at_once__no_count_is_lost_every_block_and_equal
 
 @pytest.mark.req("R096")
 def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(gitea, machine, monkeypatch):
-    """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
-    the step in the order of ids."""
+    """As on a database where a lower id can become visible later: the other machine's block comes after the step."""
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for block_id in ("a", "b", "c"):

@@ -40,8 +40,7 @@ class Proxy:
             one.close()
 
     def cut_at(self, message: int, *, answers: bool) -> None:
-        """Close both ends before the message with this number, from 0, of the next call or of its answer. No
-        connection is in use now."""
+        """Close both ends before the message with this number, from 0, of the next call or its answer."""
         self._side, self._messages, self._rest = answers, message, 0
 
     def _before_cut(self, data: bytes) -> int:

@@ -33,8 +33,7 @@ def called(capsys, *words):
 
 
 def on_a_terminal(command, cwd, env, **streams):
-    """What a pseudo-terminal receives from a program, and what its stdout holds if that is a pipe. ``streams`` are
-    those that are not the terminal."""
+    """What a pseudo-terminal receives from a program, and its piped stdout. ``streams`` are not the terminal."""
     leader, follower = pytest.importorskip("pty").openpty()
     given = {"stdin": follower, "stdout": follower, "stderr": follower, **streams}
     with subprocess.Popen(command, cwd=cwd, env={**os.environ, "PYTHONIOENCODING": "utf-8", **env}, **given) as process:

@@ -44,8 +44,7 @@ def test_auth_set__piped_in__kept_for_the_providers_address_and_never_printed(ru
 
 def test_auth_set__gitea_without_an_origin__the_one_server_of_the_users_settings_or_refused(run, project, kept):
     done = run("auth", "set", "gitea", stdin="t")
-    assert done.code == 2
-    assert "--origin" in done.err
+    assert (done.code, "--origin" in done.err) == (2, True)
     (project / "holdfast.toml").write_text('[storage]\nbackend = "gitea"\nserver = "https://evil.example.org"\n')
     assert run("auth", "set", "gitea", stdin="t").code == 2  # the project's word does not count
     assert kept.held == {}
@@ -102,8 +101,7 @@ def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_proj
 def test_auth__no_keyring_on_this_machine__clear_words_and_the_way_around(run):
     keyring.set_keyring(keyring.backends.fail.Keyring())
     done = run("auth", "set", "openai", stdin="x")
-    assert done.code == 3
-    assert "This machine has no keyring" in done.err
+    assert (done.code, "This machine has no keyring" in done.err) == (3, True)
     assert "HOLDFAST_<NAME>_KEY" in done.err
     assert "no usable keyring" in run("auth", "status").out
     assert run("auth", "status", "--json").json["keyring"] is False

@@ -106,8 +106,7 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
 
     monkeypatch.setattr(config.layers, "run", broken)
     result = run("layers")
-    assert result.code == 1
-    assert "RuntimeError: boom" in result.err
+    assert (result.code, "RuntimeError: boom" in result.err) == (1, True)
     assert "--debug" in result.err
     assert "Traceback" not in result.err
     assert "Traceback" in run("layers", "--debug").err

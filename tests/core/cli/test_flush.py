@@ -25,8 +25,7 @@ def stored(project, pattern="memory/*.md"):
 @pytest.mark.req("R083", "R087")
 def test_flush__what_was_said__receipt_with_a_digest_of_every_document(talked, project):
     result = talked("flush", "--session", "s1", "--reason", "compaction")
-    assert result.code == 0
-    assert "session s1 is flushed (compaction)" in result.out
+    assert (result.code, "session s1 is flushed (compaction)" in result.out) == (0, True)
     table = talked("flush", "--session", "s1", "--json").json
     assert table["repeated"] is True
     for written in table["written"]:
@@ -146,8 +145,7 @@ def test_flush__one_flag__is_merged_into_what_the_session_says(talked):
 def test_flush__payload_lacks_a_decision__following_the_advice_loses_nothing(talked, again):
     given = json.dumps({"objective": "Fix the login", "blockers": ["The VPN is down"], "next_step": "Ask Ann"})
     refused = talked("flush", "--session", "s1", stdin=given)
-    assert refused.code == 1
-    assert "`--curated none`" in refused.err
+    assert (refused.code, "`--curated none`" in refused.err) == (1, True)
 
     if again == "end":
         ended = talked("end", "--session", "s1")

@@ -341,8 +341,7 @@ def test_compaction__strict_and_a_category_dropped__is_blocked_until_it_is_state
 
     answer = client.compact()
 
-    assert answer.code == 2
-    assert "lacks `state_mutations`;" in answer.stderr
+    assert (answer.code, "lacks `state_mutations`;" in answer.stderr) == (2, True)
     assert "`/memory-update` states them" in answer.stderr
     assert client.notes() == ""
     client.break_store()

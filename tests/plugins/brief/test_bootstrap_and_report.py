@@ -127,10 +127,7 @@ def test_load__session_is_unsafe__comes_first(flushed, project):
     assert "Session s is UNSAFE" in str(flushed().report())
 
 
-DAMAGE = {
-    "not UTF-8": b"\xff\xfe",
-    "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n',
-}
+DAMAGE = {"not UTF-8": b"\xff\xfe", "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n'}
 
 
 @pytest.mark.req("R121", "R166")

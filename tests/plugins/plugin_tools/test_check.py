@@ -99,8 +99,7 @@ def test_check__misspelt_setting_next_to_a_string_for_a_tuple__fails(install, tm
 
 
 def alone(tmp_path, monkeypatch):
-    """An empty project in this process, in which no plugin is on by default. The faults of a process above show that
-    each entry point has one of its own."""
+    """An empty project in this process without a default plugin, to show the faults of each entry point."""
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     for name in discovery.defaults():

@@ -78,8 +78,7 @@ def conversation(client, request=ASKED):
 
 @st.composite
 def changed(draw, client):
-    """The conversation with up to eight changes to fields that do not carry the conversation, and with records of
-    unknown types between its rows."""
+    """The conversation with up to eight changes to other fields, and records of unknown types between its rows."""
     rows: list[dict[str, Any]] = json.loads(json.dumps(conversation(client)))
     for _ in range(draw(st.integers(0, 8))):
         holder = draw(st.sampled_from(_holders(rows)))

@@ -53,8 +53,7 @@ def plain(text: str) -> str:
 
 
 def literals(text: str) -> list[Literal]:
-    """The literals of ``text``, in the form of :func:`plain`, each once. A capital that opens a sentence makes no
-    name."""
+    """The literals of ``text``, as :func:`plain`, once each. A sentence's first capital makes no name."""
     found = [one for one in _marked(text) if any(map(str.isalnum, one.text))]
     end, opens = 0, True
     for part in _CHUNK.finditer(text):

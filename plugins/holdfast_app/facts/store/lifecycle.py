@@ -200,8 +200,7 @@ class Facts:
         return origins.conflicts(self.list())
 
     def keep(self, fact_id: str) -> FactList:
-        """Decide a fact's conflict in its favour, as :meth:`decide`. Raises: NotFound for an unknown id, or a fact
-        without a conflict."""
+        """Decide a conflict in a fact's favour, as :meth:`decide`. Raises: NotFound, also without a conflict."""
         kept = self.get(fact_id)
         for conflict in self.conflicts():
             if kept in conflict:
@@ -411,8 +410,7 @@ class Facts:
         return True
 
     def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
-        """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
-        error."""
+        """Remove an obsolete fact, its content durably to the trail first. A missing fact is not an error."""
         if fact.id == by:
             return
         self._trace("replaced", why, fact, by=by, is_kept=True)

@@ -168,8 +168,7 @@ class Call:
     # --- side effects ---------------------------------------------------------------------------------------------
 
     def form(self, *required: str) -> dict[str, Any]:
-        """The JSON body. Raises: Stop 422 for invalid JSON, a field of the wrong type, or a missing or empty required
-        field. Unknown fields are ignored."""
+        """The JSON body. Raises: Stop 422 for invalid JSON, a wrong type, or a required field missing or empty."""
         if self.body and self.headers.get("Content-Type", "").partition(";")[0].strip() not in ("", "application/json"):
             raise self.fail(422, "[]: Unsupported Content-Type")
         try:

@@ -157,8 +157,7 @@ class FakeServer:
         lines: int = 0,
         said: Sequence[str] = (),
     ) -> None:
-        """A review of a pull request with ``lines`` or the ``said`` line comments; ``state`` is APPROVED,
-        REQUEST_CHANGES or COMMENT."""
+        """A review with ``lines`` or the ``said`` line comments; ``state`` is APPROVED, REQUEST_CHANGES or COMMENT."""
         with self.world.lock:
             events.review(self.world, self._issue(full_name, number), by, state, body, lines, said)
 
