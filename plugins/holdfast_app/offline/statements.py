@@ -20,6 +20,7 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting, withdrawal
+from holdfast_app.sentences import vocabulary as v
 from holdfast_app.sentences.relation import Relation, outdated, read, relation
 
 T = TypeVar("T")
@@ -48,9 +49,6 @@ _NO_FACT: Final = Lazy(
 #: Minimum probability that a sentence lasts which replaces a rule, and that one below a label is a request for now.
 _LASTING: Final = 0.5
 _ASKS: Final = 0.95
-#: A change of mind, if it begins with a word such as "actually", and what it is about.
-_SWITCHED: Final = Lazy(r"(?:we|i)(?:['’]ve| have)?(?: now| just)? switched(?: over)? to\b", re.IGNORECASE)
-_USED: Final = Lazy(r"(?:we|i)(?:['’]re| are)?(?: now| all)? us(?:e|ing)\b", re.IGNORECASE)
 #: A question to the agent, also without a question mark.
 _ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
@@ -188,8 +186,8 @@ class Statements:
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules, said = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
-        used = [fact.content for fact in self.facts.values() if _USED.match(fact.content)]
-        if said != sentence and _SWITCHED.match(said) and len(used) == 1:
+        used = [fact.content for fact in self.facts.values() if v.USES.match(fact.content)]
+        if v.SWITCHED.match(sentence) and len(used) == 1:
             self._forget(used[0])
         if hit is None and _ASKED.match(said):
             return None
@@ -226,7 +224,8 @@ class Statements:
                 return  # done
             text = text.strip()[box.end() :]
         text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
-        text = text if cue.kind is Kind.RULE else cues.LEAD.sub("", text).rstrip(".;, *_")
+        if cue.kind is not Kind.RULE:  # "actually" tells what a switch is from
+            text = (text if v.SWITCHED.match(text) else cues.LEAD.sub("", text)).rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
