@@ -35,19 +35,6 @@ def stored_id(root: str, session_id: str) -> str:
     return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
 
 
-def whole_id(root: str, session_id: str) -> str:
-    """The only journalled session with the short id ``session_id``, otherwise the session of that name. Raises:
-    ConfigError; Unavailable."""
-    state = settings.state_folder(root, settings.preset(resolved.hot(root)))
-    names = [name for name in private.names(f"{state}/sessions") if name.endswith(".jsonl")]
-    longer = [name[:-6] for name in names if name.startswith(f"{session_id}-")]
-    if len(longer) == 1 and f"{session_id}.jsonl" not in names:
-        from holdfast_app.sessions.lookup import short  # rarely needed
-
-        return longer[0] if short(longer[0]) == session_id else session_id
-    return session_id
-
-
 def label(gate: Gate, given: str) -> str:
     """A name that a client recorded, masked; empty for a refused name. Raises: PluginError."""
     try:

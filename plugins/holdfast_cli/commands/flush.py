@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast.config import settings
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
-from holdfast.fs import durable
+from holdfast.fs import durable, private
 from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
-from holdfast_app.capture import capture, stored_id, whole_id
+from holdfast_app.capture import capture, stored_id
 from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
@@ -54,7 +55,7 @@ def add(call: Call) -> Answer | int:
             "An agent may not speak for the user. The client's hooks journal the user's input.",
             next_step="Use `holdfast add assistant` or `holdfast add tool`.",
         )
-    session = whole_id(call.root, call.session)
+    session = _whole(call.root, call.session)
     record = capture(call.root, session, call.args.role, text, message_id=message_id).record
     if call.args.role == "assistant":
         background.after_turn(call.root)
@@ -65,6 +66,19 @@ def add(call: Call) -> Answer | int:
     session, out = stored_id(call.root, session), call.out
     said = f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"
     return Answer({"session": session, "id": record["id"], "at": record["at"]}, said)
+
+
+def _whole(root: str, session_id: str) -> str:
+    """The only journalled session with the short id ``session_id``, otherwise the session of that name. Raises:
+    ConfigError; Unavailable."""
+    state = settings.state_folder(root, settings.preset(resolved.hot(root)))
+    names = [name for name in private.names(f"{state}/sessions") if name.endswith(".jsonl")]
+    longer = [name[:-6] for name in names if name.startswith(f"{session_id}-")]
+    if len(longer) == 1 and f"{session_id}.jsonl" not in names:
+        from holdfast_app.sessions.lookup import short  # rarely needed
+
+        return longer[0] if short(longer[0]) == session_id else session_id
+    return session_id
 
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
