@@ -1,8 +1,8 @@
 """The context tier. messages, tokens, the running summary, and the ways out that all lead through the flush."""
 
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -65,6 +65,16 @@ def test_summary__flush_and_new_process_before_the_trim__is_not_lost(opened, sum
     assert summarizer.asked == [["one", "two"]]
 
 
+@pytest.mark.req("R004", "R030")
+def test_summary__after_a_compaction__has_the_last_request_and_what_was_stated(opened, payload):
+    stated = payload(facts=["The port is 8080"])
+    for given, wanted in ((None, "Also handle Safari"), (stated, "The port is 8080")):
+        session = opened().session(wanted)
+        talk(session, "Fix the login bug.", "The clock is read twice.", "Also handle Safari.", "Right.", "Go on.")
+        session.compact(keep_last=1, payload=given)
+        assert wanted in session.with_summary()[0].text
+
+
 def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(opened):
     """Adds without others' changes in between read nothing back."""
     one, other = opened().session("s"), opened().session("s")
@@ -72,9 +82,7 @@ def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(op
     talk(other, "from the other")
     talk(one, "third")
     assert [m.text for m in one.messages] == ["first", "second", "from the other", "third"]
-    rewriting.rewrite(
-        other.journal, lambda record: {**record, "text": "FIRST"} if record.get("text") == "first" else record, bool
-    )
+    rewriting.rewrite(other.journal, lambda r: {**r, "text": "FIRST"} if r.get("text") == "first" else r, bool)
     talk(one, "fourth")  # the file has the same length as before
     talk(one, "fifth")
     assert [m.text for m in one.messages] == ["FIRST", "second", "from the other", "third", "fourth", "fifth"]
@@ -113,24 +121,14 @@ def test_compact_and_trim__kept_part_would_begin_with_a_tool_result__it_stays_or
 
 
 @pytest.mark.req("R009")
-@pytest.mark.parametrize("way", ["end", "compact", "trim", "switch_provider", "flush", "hand_over", "with"])
+@pytest.mark.parametrize("way", ["end", "compact", "trim", "switch_provider", "flush", "hand_over", "__exit__"])
 def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     memory = opened()
     session = memory.session("s")
-    leave = {
-        "end": session.end,
-        "compact": session.compact,
-        "trim": lambda: session.trim(0),
-        "switch_provider": lambda: session.switch_provider("other"),
-        "flush": session.flush,
-        "hand_over": lambda: session.hand_over("other"),
-        "with": lambda: session.__exit__(None, None, None),
-    }[way]
-    if way in ("flush", "hand_over"):
-        with pytest.raises(NothingToFlush, match="'s' is empty"):
-            leave()
-    else:
-        leave()
+    arguments = {"trim": (0,), "switch_provider": ("p",), "hand_over": ("a",), "__exit__": (None, None, None)}
+    refused = pytest.raises(NothingToFlush, match="'s' is empty")
+    with refused if way in ("flush", "hand_over") else nullcontext():
+        getattr(session, way)(*arguments.get(way, ()))
     with pytest.raises(BadValue, match="is blank"):
         session.hand_over(" ")
     assert memory.store.names() == []
@@ -202,9 +200,8 @@ memory.session("s").add("user", "hello")
 
 @pytest.mark.req("R005")
 def test_process_exit__session_open__is_ended_with_its_plugins(project, opened, note):
-    (project / "holdfast.toml").write_text(
-        'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
-    )
+    off = "plugins = { curated.enabled = false, offline.enabled = false }"
+    (project / "holdfast.toml").write_text(f'zone = "UTC"\n{off}\n')
     trusted(project)
     done = finished([sys.executable, "-c", SCRIPT, str(project)], check=True)
     assert done.stderr == ""
@@ -215,11 +212,9 @@ def test_process_exit__session_open__is_ended_with_its_plugins(project, opened, 
 
 
 @pytest.mark.req("R005")
-def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, note, project):
-    first = opened()
-    first.session("idle").add("user", "left alone")
-    journal = project / ".holdfast" / "state" / "sessions" / "idle.jsonl"
-    os.utime(journal, (clock().timestamp(), clock().timestamp()))
+def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, note):
+    """Whatever the file system's clock says."""
+    opened().session("idle").add("user", "left alone")
     clock.tick(minutes=119)
     opened().begin("new")
     assert note() == ""
@@ -286,12 +281,8 @@ def test_on_summary__failed_or_empty_flush__is_not_called(opened, project):
 def test_on_summary__raises__is_reported_and_the_flush_stands(opened, note):
     session = opened().session("s")
     session.add("user", "hello")
-
-    def callback(text: str) -> None:
-        raise RuntimeError("callback")
-
-    receipt = session.flush(on_summary=callback)
-    assert "RuntimeError('callback')" in receipt.warnings[-1]
+    receipt = session.flush(on_summary=lambda text: 1 / 0)
+    assert "ZeroDivisionError" in receipt.warnings[-1]
     assert session.state is State.SAFE
     assert "hello" in note()
 

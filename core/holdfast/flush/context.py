@@ -129,17 +129,17 @@ class Context:
         with self._lock:
             return order.as_said(self.unflushed), self._read_to, self._last_message
 
-    def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
+    def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: list[dict[str, Any]]) -> None:
         """Mark everything before offset ``upto`` as flushed. Later messages are not in the note.
 
-        ``flushed`` is the next :attr:`last_flush`; ``summary`` a record of the running summary, or empty. Called last.
+        ``flushed`` is the next :attr:`last_flush`; ``summary`` records of the running summary. Called last.
         """
         with self._lock:
             before = self._unrecorded, self.override_reason, self._flushed_to, self.last_receipt, self.last_flush
             self._unrecorded, self.override_reason = [], ""
             self._flushed_to, self.last_receipt, self.last_flush = upto, receipt, flushed
             try:
-                self._checkpoint(*([summary] if summary else []))
+                self._checkpoint(*summary)
             except HoldfastError:  # or the next flush would answer with a receipt that is in no journal
                 self._unrecorded, self.override_reason, self._flushed_to, self.last_receipt, self.last_flush = before
                 raise

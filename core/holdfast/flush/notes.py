@@ -38,16 +38,9 @@ def framed(
 ) -> str:
     """A block around the output of :func:`body`, beginning with a blank line. ``by`` is its origin, if recorded."""
     about = f" session={comment(session)} reason={comment(reason)}"
-    return block(
-        ownlines.TITLES.get(reason, ownlines.OTHER_TITLE),
-        block_id,
-        at,
-        about,
-        *([f"<!-- by={comment(by)} -->"] if by else []),
-        "",
-        text,
-        *(f"\n**Operator override:** {one_line(o)}" for o in overrides),
-    )
+    title, origin = ownlines.TITLES.get(reason, ownlines.OTHER_TITLE), [f"<!-- by={comment(by)} -->"] if by else []
+    overridden = [f"\n**Operator override:** {one_line(o)}" for o in overrides]
+    return block(title, block_id, at, about, *origin, "", text, *overridden)
 
 
 def of_receipt(receipt: models.Receipt, *, at: datetime | None = None, overrides: Iterable[str] = ()) -> str:
@@ -118,11 +111,17 @@ def _ids(payload: models.Payload, name: str) -> str:
 def found_and_not(payload: models.Payload) -> tuple[list[str], list[str]]:
     """The derived fields that have content, and those for which nothing was found, in contract order. The
     curated decision and the work's state are not findings, and most sessions change no state."""
-    looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
-    if not payload.state_mutations:
-        looked = [n for n in looked if n != "state_mutations"]
+    others = ("curated", "work_open", "handoff", "" if payload.state_mutations else "state_mutations")
+    looked = [n for n in payload.derived if n not in others]
     empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), ownlines.NOT_STATED)]
     return [n for n in looked if n not in empty], empty
+
+
+def unsummarised(payload: models.Payload, summary: str) -> str:
+    """A payload's statements that ``summary`` does not have, a line each."""
+    said = {"Objective": (payload.objective or "",), **by_label(payload)}
+    lines = ((label, one_line(text)) for label, texts in said.items() for text in texts if not is_none(text))
+    return "\n".join(f"- {label}: {text}" for label, text in lines if text not in summary)
 
 
 def by_label(payload: models.Payload) -> dict[str, Sequence[str]]:
@@ -132,14 +131,9 @@ def by_label(payload: models.Payload) -> dict[str, Sequence[str]]:
         "Decision": payload.decisions or (),
         "State": [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()],
         "Blocker": payload.blockers or (),
-        **{
-            label: [text for text in items or () if not is_none(text)]
-            for label, items in (
-                ("Needed", payload.needs_operator),
-                ("Rejected", payload.rejected),
-                ("Rule", payload.rules),
-            )
-        },
+        "Needed": [text for text in payload.needs_operator or () if not is_none(text)],
+        "Rejected": [text for text in payload.rejected or () if not is_none(text)],
+        "Rule": [text for text in payload.rules or () if not is_none(text)],
         "Next step": [payload.next_step or ""],
         "Promised": payload.follow_ups or (),
         "Artifact": payload.artifacts or (),

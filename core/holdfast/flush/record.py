@@ -4,7 +4,7 @@ The UNSAFE marker is also written here. It is on disk before the first step, and
 reason.
 """
 
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from attrs import evolve
 
@@ -112,13 +112,12 @@ def finish(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
     """Mark the messages as flushed in the journal, and remove the marker. Raises: Unavailable, Corrupt, Conflict."""
     attempt.step = "journal"
     attempt.services.store.settle()
-    summary: dict[str, Any] = {}
-    if plan.summary:
-        results = attempt.gathered.results if attempt.gathered is not None else None
-        derived = results is not None and not any(extraction.summary.strip() for _, extraction in results)
-        author = summaries.DERIVED if derived else summaries.EXTRACTED
-        summary = summaries.record(receipt.flush_id, author, plan.summary, stamp(receipt.at))
-    attempt.session.record_flush(receipt, plan.flushed(), attempt.upto, summary)
+    results = attempt.gathered.results if attempt.gathered is not None else None
+    derived = results is not None and not any(extraction.summary.strip() for _, extraction in results)
+    author = summaries.DERIVED if derived else summaries.EXTRACTED
+    told = {summaries.PAYLOAD: notes.unsummarised(plan.payload, plan.summary), author: plan.summary}
+    records = [summaries.record(receipt.flush_id, by, text, stamp(receipt.at)) for by, text in told.items() if text]
+    attempt.session.record_flush(receipt, plan.flushed(), attempt.upto, records)
     attempt.step = "marker"
     safety.clear(attempt.services.state, attempt.session.id, attempt.settled)
     logger.info("flushed session %s as %s", attempt.session.id, receipt.flush_id)

@@ -1,7 +1,7 @@
 """A session's running summary, assembled from its journal's records.
 
-Each flush writes one record with its messages' summary. A model may be called later. Its summary is then a record of
-the same flush and replaces the derived one.
+Each flush writes records with its payload's statements and its messages' summary. A model may be called later. Its
+summary is then a record of the same flush and replaces the derived one.
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,8 @@ from typing import Any
 
 from holdfast.journal.journal import Entry
 
+#: Author of the statements that the summary lacks, because a note has them in other parts.
+PAYLOAD = "payload"
 #: Author of a derived summary: shortened lines of the messages.
 DERIVED = "derived"
 #: Author of a summary by extractors called within the flush.
@@ -27,7 +29,8 @@ def text(records: Iterable[Entry], until: int) -> str:
     for entry in records:
         flushes.setdefault(entry.record["flush"], (entry.start, {}))[1][entry.record["by"]] = entry.record["text"]
     parts: list[str] = []
-    for start, by_author in flushes.values():
+    for start, told in flushes.values():
         if start < until:
-            parts += [one for author, one in by_author.items() if author != DERIVED and one] or by_author.values()
+            summed = [one for by, one in told.items() if by not in (PAYLOAD, DERIVED)]
+            parts += [told.get(PAYLOAD, ""), *(summed if any(summed) else [told.get(DERIVED, "")])]
     return "\n\n".join(part for part in parts if part)
