@@ -12,6 +12,7 @@ import attrs
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
+from holdfast.fs import paths
 from holdfast.models import Profile
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, clean, same_key
@@ -112,7 +113,7 @@ def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile
         changed = [n for n in ANCHORS if getattr(new, n) != getattr(old, n)]
         written = text if text and text.strip() else TITLE
         for section in changed:
-            written = _put(written, section, getattr(new, section))
+            written = _put(written, section, paths.rewrite(getattr(new, section), services.root))
         return services.gate.admit(written, surface=Surface.PROFILE, name=name, previous=text) if changed else written
 
     services.store.change(Surface.PROFILE, name, rewrite)

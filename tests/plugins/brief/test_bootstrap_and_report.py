@@ -293,7 +293,11 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
             if payload.objective == "fails":
                 raise RuntimeError(f"cannot open {project}/x")
 
-    session = opened(Fails()).session("s")
+    memory = opened(Fails())
+    fact = memory.facts.create(f"Logs are in {project}/logs", source=f"{project}/x").fact
+    assert memory.facts.update(fact.id, f"Logs are in {project}/log").content == "Logs are in log"
+    memory.update_profile(work=f"In {project}/work")
+    session = memory.session("s")
     session.add("user", f"edit {project}/a.py in {project}")
     session.add("tool", f"{project}/a.py: ok", tool=f"{project}/bin/tool")
     session.flush()

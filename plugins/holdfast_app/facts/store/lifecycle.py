@@ -16,7 +16,7 @@ from attrs import evolve
 from holdfast.clock import must_be_moment
 from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, NotFound, Refused, must_be, must_be_whole
-from holdfast.fs import durable, private
+from holdfast.fs import durable, paths, private
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Remove, delete_fact, get_fact
 from holdfast.text.lazy import Lazy, log
@@ -191,9 +191,12 @@ class Facts:
 
     def _admitted(self, content: str, source: str) -> tuple[str, str]:
         """Both as they may be stored, the source with who states the fact. Raises: BadValue, Refused, PluginError."""
-        content = check_content(self.services.gate.admit(content, surface=SURFACE))
-        source = self.services.gate.admit(source, surface=SURFACE) if source else ""
-        return content, origins.signed(source, self.services.origin())
+        source = self._portable(source) if source else ""
+        return check_content(self._portable(content)), origins.signed(source, self.services.origin())
+
+    def _portable(self, text: str) -> str:
+        """``text`` through the gate, and without this machine's paths, because others read the facts too."""
+        return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=SURFACE)
 
     def conflicts(self) -> Sequence[origins.Conflict]:
         """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
@@ -239,7 +242,7 @@ class Facts:
         category = None if category is None else check_category(category)
         confidence = None if confidence is None else check_confidence(confidence)
         if content is not None:
-            content = check_content(self.services.gate.admit(content, surface=SURFACE))
+            content = check_content(self._portable(content))
         given: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
