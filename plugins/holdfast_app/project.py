@@ -88,7 +88,8 @@ class Holdfast(RemembersFacts):
         idle.send_waiting(self.services, limit_s)
 
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
-        """End every session whose last turn is older than ``idle_minutes``; returns their ids.
+        """End every session that this object has not opened and whose last turn is older than ``idle_minutes``;
+        returns their ids.
 
         A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
         """

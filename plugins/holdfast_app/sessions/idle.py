@@ -27,17 +27,19 @@ def send_waiting(services: Services, limit_s: float) -> None:
 def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_s: float) -> list[str]:
     """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
     must_be(int | float, limit_s, "limit_s")
-    before = services.now().timestamp() - services.config.session.idle_minutes * 60
+    now = services.now().timestamp()
+    before = now - services.config.session.idle_minutes * 60
     ended, until = list[str](), time.monotonic() + limit_s
     for path in journal.session_files(services.state):
         if time.monotonic() > until:
             break
         try:
-            if safeopen.stat(path).st_mtime > before or journals.last_checkpoint_of(path) is not None:
+            written = safeopen.stat(path).st_mtime  # later than now when the clock was set back since
+            if before < written <= now or journals.last_checkpoint_of(path) is not None:
                 continue
             session_id = journal.session_id_of(path)
             session = kind(services, session_id) if session_id and session_id not in open_ids else None
-            if session and session.unflushed and not session.ended:
+            if session and session.unflushed and not session.ended and session.unflushed[-1].at.timestamp() <= before:
                 session.end()
                 ended.append(session.id)
         except OSError:
