@@ -98,8 +98,8 @@ def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_
 def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned, opened):
     dreamer = Dreamer()
     (cloned / ".holdfast/MEMORY.md").unlink()
-    opened(dreamer).deep_dream(force=True)
-    assert dreamer.asked == []
+    result = opened(dreamer).deep_dream(force=True)
+    assert (dreamer.asked, "withheld until you have seen them" in result.reason) == ([], True)
 
 
 def test_dream__memory_of_a_clone_that_nobody_trusts__is_not_dreamt_over(cloned, opened, payload):

@@ -37,8 +37,8 @@ class Note(NamedTuple):
 
 def window(services: Services, days: int) -> list[Note]:
     """Notes from the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
-    out. So are withheld passages, because a dream's result would count as written here. Source: readings
-    A25, A26."""
+    out. So are withheld passages, because a dream's result would count as written here; such a note may be blank.
+    Source: readings A25, A26."""
     today = services.now().date()
     found = []
     for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
@@ -46,9 +46,8 @@ def window(services: Services, days: int) -> list[Note]:
         document = services.store.read(name) if day is not None and 0 <= (today - day).days < days else None
         if day is None or document is None:
             continue
-        text = services.store.sifted(document).text
-        if content(text):
-            found.append(Note(day, name, text))
+        if content(document.text):
+            found.append(Note(day, name, services.store.for_agents(document)))
     return sorted(found)
 
 

@@ -99,7 +99,10 @@ def _news(
         raise Skipped(why)
     if if_due and days == services.config.dream.lookback_days:
         days = when.lookback(services, mark)
-    notes = window(services, days)
+    found = window(services, days)
+    notes = [note for note in found if consolidate.content(note.text)]
+    if found and not notes:
+        raise Skipped("The recent daily notes are withheld until you have seen them.", next_step=provenance.NEXT_STEP)
     if not notes:
         raise Skipped("No recent daily note has content.")
     digest, waiting = digest_of(notes), dreamlog.proposal(services.state)

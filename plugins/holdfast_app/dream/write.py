@@ -67,7 +67,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     result, name = proposal.result, proposal.name
     stored = services.store.read(name)
     if (stored.revision if stored else ABSENT) != proposal.base:
-        raise Conflict(f"{name} was edited since.", next_step="Dream again: `holdfast dream --force`.")
+        raise Conflict(
+            f"{name} was edited since.", next_step="Dream again: `holdfast dream`, after a review with `--force`."
+        )
     before = stored.text if stored else None
     changed = before != proposal.text
     if changed:

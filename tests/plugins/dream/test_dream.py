@@ -313,6 +313,7 @@ def test_dream__memory_edited_meanwhile__fails_and_keeps_the_edit(opened, store,
     dreamer.meanwhile = lambda: store.write("MEMORY.md", OLD + "- Added by hand\n")
     result = opened(dreamer).deep_dream()
     assert (result.status, "was edited since" in result.reason) == (Status.FAILED, True)
+    assert result.next_step.startswith("Dream again: `holdfast dream`,"), "`--force` lifts the loss guard"
     assert store.read() == OLD + "- Added by hand\n"
     assert store.read(DIARY) is None
 
