@@ -334,6 +334,8 @@ class ModelPlugin(Endpoint, ABC):
             return read(completion.text)
         except Exception as error:
             self._record(error, start)
+            if isinstance(error, AnswerUnusable):
+                error.next_step = error.next_step or f"Another model may do better: `[plugins.{self._name}] model`."
             raise
 
     def _record(self, outcome: Completion | Exception, start: float) -> None:

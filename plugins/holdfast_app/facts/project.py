@@ -77,7 +77,7 @@ class RemembersFacts(project.Project):
         and :class:`~holdfast.models.Turn` values.
         Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
         holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
-        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
+        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with facts that name no message.
         Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
         Unavailable.
         """

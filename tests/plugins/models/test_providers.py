@@ -169,8 +169,9 @@ def test_extract__trouble_that_passes__asked_again_and_facts_stored(memory, serv
         (Reply(status=401), "answered with HTTP status 401. Set a valid key: `holdfast auth set {0} --origin {1}`."),
         (Reply(delay_s=0.6), "took too long to answer. Check `base_url` and the network."),
         (Reply(text="Hello."), "holds no list `facts`. Another model may do better: `[plugins.{0}] model`."),
+        (Reply(text=GOOD, stop="max_tokens"), "answer was cut off. Raise `[plugins.{0}] max_tokens`."),
     ],
-    ids=["429", "401", "time-out", "no JSON"],
+    ids=["429", "401", "time-out", "no JSON", "cut off"],
 )
 def test_extract__fails__one_sentence_and_the_step_that_fits(memory, server, provider, reply, told):
     server.answers(reply)

@@ -14,16 +14,7 @@ from typing import Final, Self, TypeAlias
 from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import (
-    AnswerUnusable,
-    BadValue,
-    Conflict,
-    HoldfastError,
-    HookFailed,
-    ModelFailed,
-    NotFound,
-    Refused,
-)
+from holdfast.errors import BadValue, Conflict, HoldfastError, HookFailed, ModelFailed, NotFound, Refused
 from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, Fact, FactCandidate, Message, Payload, Profile, Turn, turns_of
 from holdfast.services.interfaces import Gathered
@@ -143,8 +134,6 @@ def _told(failure: HookFailed, root: str) -> str:
         sentence, step = failure.message, "" if isinstance(cause, TimeoutError | ConnectionError) else step
     elif isinstance(cause, ModelFailed) and cause.retryable:
         step = _PASSING.get(cause.status, "")
-    elif isinstance(cause, AnswerUnusable):
-        step = f"Another model may do better: `[plugins.{failure.plugin}] model`."
     return paths.rewrite(f"{sentence} {step}".strip(), root)
 
 
