@@ -341,7 +341,6 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: m.end_idle(limit_s="x"), "limit_s must be an int"),
         (lambda m: m.report(days=999_999_999), "days is not from 1 to"),
         (lambda m: m.import_transcript(None), "transcript must be a Transcript"),
-        (lambda m: m.update({"current_focus": ["x"]}), "update must be a MemoryUpdate, not dict"),
         (lambda m: m.prompt(counter=5), "counter must be a Callable, not int"),
         (lambda m: Holdfast.open(config={}), "config must be a Config, not dict"),
         (lambda m: Holdfast.open(plugins=[5]), r"plugins\[0\] must be a tuple, not int"),
