@@ -30,9 +30,9 @@ _SOURCE: Final = re.compile(r"Source: (.+), block (\S+)")
 _KIND: Final = re.compile(r"\*\*\w+\*\* ")
 _POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
 _URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
-#: The report sections whose lines are facts, decisions, changes of state and blockers, and lines made from other files.
-_CRITICAL: Final = ("What happened", "What changed", "What is blocked")
-_MADE: Final = re.compile(r"(?:heartbeat|briefing): |Session \S+ was compacted past the gate on ")
+#: The report sections whose lines appear in a source, and lines made from other files.
+_CRITICAL: Final = ("What happened", "What changed", "What is blocked", "Where the proof lives")
+_MADE: Final = re.compile(r"(?:heartbeat|briefing): |Session \S+ was compacted past the gate on |Daily note of ")
 
 
 class Derived:

@@ -162,7 +162,7 @@ def test_validate__summary_and_kept_report__decisions_stand_in_a_source_or_on_th
         "- Deploy on Monday  (.holdfast/memory/2026-11-21.md)\n- Ask Ben  (https://git.test/o/r/issues/1)\n- nothing\n"
     )
     before = kept.read_text()
-    for section in ("What changed", "What happened"):
+    for section in ("What changed", "What happened", "Where the proof lives"):
         kept.write_text(before.replace(f"## {section}\n\n", f"## {section}\n\n{told}"))
         [finding] = flushed().validate().errors
         assert (finding.rule, finding.name) == ("summary/only-place", "memory/reports/2026-11-21.md")
