@@ -20,7 +20,6 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting, withdrawal
-from holdfast_app.sentences import vocabulary as v
 from holdfast_app.sentences.relation import Relation, outdated, read, relation
 
 T = TypeVar("T")
@@ -186,9 +185,6 @@ class Statements:
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules, said = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
-        used = [fact.content for fact in self.facts.values() if v.USES.match(fact.content)]
-        if v.SWITCHED.match(sentence) and len(used) == 1:
-            self._forget(used[0])
         if hit is None and _ASKED.match(said):
             return None
         if hit is None and (old := outdated(said, self._known())):
@@ -224,8 +220,7 @@ class Statements:
                 return  # done
             text = text.strip()[box.end() :]
         text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
-        if cue.kind is not Kind.RULE:  # "actually" tells what a switch is from
-            text = (text if v.SWITCHED.match(text) else cues.LEAD.sub("", text)).rstrip(".;, *_")
+        text = text if cue.kind is Kind.RULE else cues.LEAD.sub("", text).rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
@@ -256,12 +251,8 @@ class Statements:
         for one in outdated(text, self._known()):
             # "The backup port is 7002 now" leaves "The staging port is 9443 now".
             if relation(text, one) is not Relation.DIFFERENT or not (read(text).changes and read(one).changes):
-                self._forget(one)
-
-    def _forget(self, text: str) -> None:
-        for kind in (Kind.RULE, Kind.DECISION):
-            self.kept[kind].pop(same_key(text), None)
-        self.facts.pop(same_key(text), None)
+                self.kept[Kind.RULE].pop(same_key(one), None)
+                self.facts.pop(same_key(one), None)
 
 
 def _keep(kept: dict[str, T], text: str, value: T) -> None:

@@ -88,7 +88,7 @@ class Statement(NamedTuple):
     @property
     def places(self) -> Iterator[Hashable]:
         """Two statements without a change in them can only be related when they share any of these."""
-        yield from (self.key, self.order, self.said, *([v.USES] if v.USES.match(self.key) else ()))
+        yield from (self.key, self.order, self.said)
         for slot in self.slots:
             kind = slot.kind if slot.kind.startswith("#") else ""
             yield from ((kind, slot.rest), (kind, slot.rest - self.verbs))
@@ -195,9 +195,8 @@ class Known(Generic[K]):
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
         new = read(text)
         places = chain(new.places, product({True, not new.moves}, new.words))
-        used = [*self._places.get(v.USES, ())] if v.SWITCHED.match(new.key) else []
-        near = dict.fromkeys(chain(used, (key for place in places for key in self._places.get(place, ()))))
-        found = [(key, Relation.REPLACES if [key] == used else _relation(new, self._known[key])) for key in near]
+        near = dict.fromkeys(key for place in places for key in self._places.get(place, ()))
+        found = [(key, _relation(new, self._known[key])) for key in near]
         for wanted in (Relation.SAME, Relation.REPLACES):
             yield from (pair for pair in found if pair[1] is wanted)
 

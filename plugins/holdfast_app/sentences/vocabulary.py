@@ -75,12 +75,6 @@ INSTEAD: Final = Lazy(
     r" (?P<left>[^,;]{1,40}?)(?= to\b|[,;.]|$)",
     re.IGNORECASE,
 )
-#: "Actually, we switched to bun" ends "We use pnpm", if nothing else is used.
-SWITCHED: Final = Lazy(
-    r"(?:actually|no|sorry|wait|oops)\b[,:.!]* (?:we|i)(?:['’]ve| have)?(?: now| just)? switched(?: over)? to\b",
-    re.IGNORECASE,
-)
-USES: Final = Lazy(r"(?:we|i)(?:['’]re| are)?(?: now| all)? us(?:e|ing)\b", re.IGNORECASE)
 #: What ends something, in a clause of its own.
 ENDED: Final = Lazy(r"no longer|(?:\bnot|n['’]t) .*\b(?:any ?more|after all)", re.IGNORECASE)
 #: A clause that names a thing or value, or says where the one before it holds.

@@ -140,7 +140,6 @@ def test_flush__a_tool_result_instructs__no_fact_no_decision_and_the_users_own_w
         ("Refunds over 200 EUR need approval by Jonas.", "The refund limit for Jonas' approval is now 500 EUR."),
         ("Staging runs on port 8443.", "The staging port is 9443 now, ops changed it over night."),
         ("We use pnpm for packages.", "We switched from pnpm to bun."),
-        ("We use pnpm.", "Actually, we switched to bun."),
         ("The cache TTL is 60 seconds.", "The cache TTL went up to 300 seconds."),
     ],
 )

@@ -267,9 +267,6 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
     )
     assert got.draft.facts == ("The launch date moved to March 5",)
     assert "$800" not in got.summary
-    assert extract(("user", "We use pnpm."), ("user", "Actually, we switched to bun.")).draft.facts is None
-    kept = ("user", "We use pnpm."), ("user", "We use Postgres."), ("user", "Actually, we switched to bun.")
-    assert extract(*kept).draft.facts == ("We use pnpm", "We use Postgres")
 
 
 def test_extract__package_taken_out_or_version_replaced__was_given_up():
