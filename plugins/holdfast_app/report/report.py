@@ -66,12 +66,15 @@ class Report:
     def markdown(self, *, paths: bool = False) -> str:
         """The text; with ``paths`` each line has its pointer, otherwise the last of several lines from one place."""
         parts = [*self.head]
+        notes = [
+            f"  ({line.pointer})" for line in self.sections.get(PROOF, ()) if line.pointer
+        ]  # where nothing was found
         for name, lines in self.sections.items():
             shown = []
             for line, following in zip(lines, (*lines[1:], None), strict=False):  # also without lines
                 is_last = following is None or following.pointer != line.pointer
                 shown.append(f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or is_last) else ""))
-            parts.append(f"## {name}\n\n" + "\n".join(shown or ["- nothing"]))
+            parts.append(f"## {name}\n\n" + "\n".join(shown or ["- nothing" + "".join(notes[-1:])]))
         return "\n\n".join(parts) + "\n"
 
 

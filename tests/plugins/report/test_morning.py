@@ -100,6 +100,9 @@ def test_morning__nothing_happened__says_where_it_looked(opened):
     assert [[line.text for line in lines] for lines in morning.sections.values()] == [["nothing"]] * 7
     assert morning.sections["What happened"][0].pointer == "no note of these days"
     assert all(lines[0].pointer for lines in morning.sections.values())
+    opened().session("s").add("user", "Wait")
+    opened().session("s").flush()
+    assert str(opened().report()).count("\n- nothing  (.holdfast/memory/2026-11-21.md)") == 3
 
 
 @pytest.mark.parametrize("error", [Unavailable("The board is down.", next_step="Wait."), ValueError("a fault")])
