@@ -129,7 +129,8 @@ def _archive(call: Call) -> Answer:
     done = import_archive(call.memory, file, replace=args.replace)
     new = done.added
     what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
-    out.say(f"{out.mark('ok')} {what} added; {count(done.evicted, 'weaker fact')} evicted to make room")
+    evicted = f"; {count(done.evicted, 'weaker fact')} evicted to make room" if done.evicted else ""
+    out.say(f"{out.mark('ok')} {what} added{evicted}")
     for label, names in (("replaced", done.replaced), ("left alone, different here", done.different)):
         if names:
             out.fill(f"{label}: {', '.join(names)}")
