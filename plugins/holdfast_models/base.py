@@ -28,7 +28,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from attrs import field, fields_dict, frozen
-from attrs.validators import ge, gt, min_len
+from attrs.validators import ge, gt
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed, must_be
@@ -166,7 +166,7 @@ class Settings:
     """The ``[plugins.NAME]`` table of a model plugin. Times in seconds. ``model`` has no default, because it decides
     who reads the conversations and at what cost."""
 
-    model: str = field(validator=min_len(1))
+    model: str
     base_url: str = ""
     insecure_http: bool = False
     timeout_s: float = field(default=30.0, validator=gt(0))
@@ -193,6 +193,9 @@ def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] =
     for key in table:
         if key not in known:
             raise ConfigError(f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(known)}.")
+    if not str(table.get("model", "")).strip():
+        step = f'Name the model to ask: `[plugins.{name}] model = "..."`.'
+        raise ConfigError(f"plugins.{name}.model is missing.", next_step=step)
     return serde.structure(table, Settings, what=f"`[plugins.{name}]`", next_step="See docs/facts.md.")
 
 

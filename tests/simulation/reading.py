@@ -34,7 +34,7 @@ BLOCK = re.compile(
 )
 AFTER = re.compile(
     r"(\n\n### Stated before, in a flush that was refused\n(\n- [^\n]+)+)?"
-    r"(\n\n### Summary\n\n<m\d+q>( <m\d+q>)*)?"
+    r"(\n\n### Summary\n\n<m\d+q>( <m\d+q>)*(\n\nThe last request:\n- m\d+q( long)*…?)?)?"
 )
 #: Lists of an entry in the handoff, those that closed work has not, and what people read of open work.
 LISTS = ("facts", "artifacts", "rejected", "blockers", "follow_ups", "needs_operator")

@@ -46,6 +46,7 @@ FOUND: dict[str, int] = {
     "a torn block stays": 617,
     "an append has no intent": 617,
     "a whole append is not flushed again": 3354,
+    "an unfinished flush's block is repeated": 3099,
     "a journal's failed flush is repeated": 11516,
     "a fact's failed flush is repeated": 10212,
     "an old block is taken for durable": 1370,
