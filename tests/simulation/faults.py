@@ -34,7 +34,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a refused payload is forgotten": (_TAKE_UP, "if one is not None", "if False"),
     "a purged marker comes back": ("holdfast_app.privacy.sweep forget_marker", "durable.fsync_dir(folder)", "pass"),
     "a finished flush's marker counts after a power cut": (_BEGIN, "if old is not None and old.p", "if 0 and old.p"),
-    "an unfinished flush's block is repeated": (_FLUSH + "check check", "(attempt) if earlier else set()", " and set()"),
+    "an unfinished flush's block is repeated": (_FLUSH + "check check", "noted(attempt) if", "set() if"),
     "an append has no intent": (_DOCUMENTS + "_extend", "intents.note(self._place.intent, intent)",
         "durable.append(self._place.intent, b'')"),
     "a whole append is not flushed again": (_DOCUMENTS + "_recover", "durable.replace(path, body)", "pass"),
