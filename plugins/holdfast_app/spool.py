@@ -290,6 +290,7 @@ def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> Non
         receipt.flush_id,
         at,
         lambda block_id: notes.of_receipt(evolve(receipt, flush_id=block_id), at=at, overrides=overrides),
+        note=documents.note(at),
         agent=str(flushed.get("agent", "")),
     )
     warnings = (*receipt.warnings, *documents.warnings)

@@ -67,6 +67,31 @@ def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload,
     )
 
 
+@pytest.mark.req("R097")
+def test_flush__another_is_written_during_it__is_dated_after_it(opened, payload, note, clock):
+    class Between:
+        is_due = False
+
+        @hookimpl
+        def on_validate(self, request):
+            if self.is_due:
+                self.is_due = False
+                clock.tick(seconds=1)
+                flush(opened(), payload, "between")
+                clock.tick(seconds=1)
+            return []
+
+    between = Between()
+    session = opened(between).session("s")
+    session.add("user", "first")
+    between.is_due = True
+    receipt = session.flush({"objective": "first", "curated": "none"})
+    found = list(blocks(note()))
+    assert [b.objective for b in found] == ["between", "first"]
+    assert found[0].at < found[1].at == receipt.at
+    assert session.state == "safe"
+
+
 @pytest.mark.req("R007", "R008", "R015")
 def test_flush__midnight_passes_during_it__one_instant_decides_name_and_headers(opened, payload, note, clock):
     class Slow:

@@ -71,6 +71,12 @@ class Documents:
             others = [layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER)]
             self._transaction = Transaction(store, [*days, *others])
 
+    def note(self, at: datetime) -> Document | None:
+        """The day's note, as it is now on this machine; None, too, when this flush need not write to it."""
+        self.step = "daily note"
+        store = self._store if self.services.is_remote else self.services.store
+        return None if self.proof.of(Surface.DAILY) else store.read(self.services.layout.name(Surface.DAILY, at.date()))
+
     def write(
         self,
         payload: Payload,
@@ -78,21 +84,20 @@ class Documents:
         at: datetime,
         block: Callable[[str], str],
         *,
+        note: Document | None,
         agent: str = "",
         last: Receipt | None = None,
         drafted: Iterable[object] = (),
     ) -> str:
-        """Write one flush's documents and read them back. ``block`` makes the note's block for an id; ``last`` is
+        """Write one flush's documents and read them back. ``block`` makes the block of ``note`` for an id; ``last`` is
         a repeated flush's receipt. ``drafted`` are facts of extractors. Returns the block's id."""
-        self.step = "daily note"
         name = self.services.layout.name(Surface.DAILY, at.date())
         intact = self.proof.of(Surface.DAILY)
         if last is not None and intact is not None:
             flush_id = last.flush_id
             self._parts.append(intact)
         else:
-            stored = self._store.read(name)
-            flush_id = self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, block)
+            flush_id = self._append(Surface.DAILY, name, note, notes.header(at.date()), flush_id, block)
         if payload.state_mutations:
             self.step = "daily summary"
             self._write_trail(payload, flush_id, name, at)

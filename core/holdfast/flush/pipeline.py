@@ -128,9 +128,8 @@ def take(
     except HoldfastError as error:
         record.refuse(attempt, error)
     except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-        message = (
-            f"The flush failed at the step `{attempt.documents.step or attempt.step}`: {type(error).__name__}: {error}."
-        )
+        step = attempt.documents.step or attempt.step
+        message = f"The flush failed at the step `{step}`: {type(error).__name__}: {error}."
         unforeseen = HoldfastError(message, next_step="Run `holdfast doctor`, then try again.")
         unforeseen.__cause__ = error
         record.refuse(attempt, unforeseen)
@@ -151,16 +150,12 @@ def take_steps(attempt: Attempt) -> Receipt:
     if made is None:
         return record.nothing_left(attempt)
     made = check(attempt, made)
-    results = attempt.gathered.results if attempt.gathered is not None else ()
+    drafted = [fact.content for _, found in getattr(attempt.gathered, "results", ()) for fact in found.facts]
     with nullcontext() if services.is_remote else services.store.turn(""):
+        made, note = record.in_order(attempt, made)
+        flush_id, block, last = made.flush_id(session.id), partial(made.block, session.id), session.last_receipt
         flush_id = documents.write(
-            made.payload,
-            made.flush_id(session.id),
-            made.at,
-            partial(made.block, session.id),
-            agent=attempt.agent,
-            last=session.last_receipt,
-            drafted=[fact.content for _, extraction in results for fact in extraction.facts],
+            made.payload, flush_id, made.at, block, note=note, agent=attempt.agent, last=last, drafted=drafted
         )
     attempt.step = "on_flush"
     receipt = verify.publish(services, made.payload, record.receipt_of(attempt, made, flush_id))

@@ -4,6 +4,7 @@ The UNSAFE marker is also written here. It is on disk before the first step, and
 reason.
 """
 
+from datetime import UTC
 from typing import Final, NoReturn
 
 from attrs import evolve
@@ -17,6 +18,7 @@ from holdfast.fs import paths
 from holdfast.journal import safety, summaries
 from holdfast.journal.safety import Marker
 from holdfast.models import Receipt
+from holdfast.storage import Document
 from holdfast.text.lazy import log
 
 logger = log(__name__)
@@ -62,7 +64,17 @@ def keep_plan(attempt: Attempt, plan: Plan, done: list[str]) -> None:
         mine = plan.payload.evolve(**rest, derived=own, sources=())
         attempt.stated = evolve(attempt.stated, payload=refused_payloads.form(mine))
         marker = evolve(marker, stated=refused_payloads.joined(marker.stated, attempt.stated))
-    safety.begin(attempt.services.state, marker, done=done)
+    attempt.marker = safety.begin(attempt.services.state, marker, done=done)
+
+
+def in_order(attempt: Attempt, plan: Plan) -> tuple[Plan, Document | None]:
+    """The plan, dated anew if a newer block came into its note since, and the note. Raises: Unavailable, Corrupt."""
+    now, note = attempt.services.now(), attempt.documents.note(plan.at)
+    newest = note.text.rpartition("\n<!-- at=")[2].partition(" ")[0].rstrip("Z") if note else ""
+    if not plan.is_resumed and stamp(plan.at.astimezone(UTC)).rstrip("Z") < newest < stamp(now.astimezone(UTC)):
+        plan = evolve(plan, at=now)
+        keep_plan(attempt, plan, [])
+    return plan, note
 
 
 def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
@@ -112,8 +124,8 @@ def finish(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
     """Mark the messages as flushed in the journal, and remove the marker. Raises: Unavailable, Corrupt, Conflict."""
     attempt.step = "journal"
     attempt.services.store.settle()
-    results = attempt.gathered.results if attempt.gathered is not None else None
-    derived = results is not None and not any(extraction.summary.strip() for _, extraction in results)
+    gathered = attempt.gathered
+    derived = gathered is not None and not any(extraction.summary.strip() for _, extraction in gathered.results)
     author = summaries.DERIVED if derived else summaries.EXTRACTED
     told = {summaries.PAYLOAD: notes.unsummarised(plan.payload, plan.summary), author: plan.summary}
     records = [summaries.record(receipt.flush_id, by, text, stamp(receipt.at)) for by, text in told.items() if text]
