@@ -25,8 +25,10 @@ GOES_ON: Final = "session {} goes on with it"
 
 
 def is_gone(services: Services) -> bool:
-    """Whether a handoff created here is missing or empty. Raises: Unavailable."""
+    """Whether a handoff created here is missing or empty. A server is not asked. Raises: Unavailable."""
     name = services.layout.name(Surface.HANDOFF)
+    if services.is_remote:
+        return False
     with suppress(Corrupt, Refused):  # the flush reports it
         return name in services.store.provenance.stored() and not getattr(services.store.read(name), "text", "")
     return False
