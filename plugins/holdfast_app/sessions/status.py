@@ -13,7 +13,6 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import handoff
 from holdfast.flush.context import Context
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
@@ -132,11 +131,10 @@ def _lost(services: Services) -> list[Loss]:
 
 
 def _documents(services: Services) -> Sequence[Loss]:
-    """Raises: Corrupt, Unavailable for the first document of a brief, without the notes, that cannot be read."""
-    for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER):
-        document = services.store.read(name := services.layout.name(surface))
-        if document and surface is Surface.HANDOFF:
-            handoff.parse(document.text, name)
+    """Raises: Corrupt, Unavailable for the first curated document that cannot be read. :func:`newest` looks at the
+    handoff and the notes."""
+    for surface in (Surface.MEMORY, Surface.USER):
+        services.store.read(services.layout.name(surface))
     return ()
 
 

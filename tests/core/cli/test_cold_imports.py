@@ -28,7 +28,7 @@ NEVER = set(
 OF_A_FLUSH = {"holdfast.models.payload"}
 #: Command -> packages and modules that it does without as well.
 COMMANDS = {
-    ("status",): {"sqlite3"},
+    ("status",): {"sqlite3", "tomllib"},
     ("load",): {"sqlite3"},
     ("remember", "The parser reads the journal"): {"sqlite3", "tomllib", "holdfast.session"},
     ("search", "parser"): {"tomllib", "holdfast.session"},
