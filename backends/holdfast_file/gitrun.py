@@ -55,9 +55,9 @@ def top(root: str) -> str:
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
-    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out, for a minute
-    after that, where it would wait for a pipe, and in another user's repository that ``safe.directory`` does not
-    name."""
+    """The output of ``git`` in ``root``, a repository folder, empty when it answers "no" (1); None when it fails, is
+    missing or times out, for a minute after that, where it would wait for a pipe, and in another user's repository that
+    ``safe.directory`` does not name."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
@@ -111,7 +111,7 @@ def merge_file(root: str, base: str, ours: str, theirs: str) -> bool:
     """Merge into ``ours`` as git does. False with a conflict, which ``ours`` then shows, or without git."""
     program, labels = _program(root), ("-L", "ours", "-L", "base", "-L", "theirs")
     words = ("merge-file", *labels, ours, base, theirs)
-    return bool(program) and _started(program, os.path.dirname(program), {}, words, 60.0) is not None
+    return bool(program) and _started(program, os.path.dirname(program), {}, words, 60.0, no=0) is not None
 
 
 def _is_its_own(work_tree: str) -> bool:
@@ -256,7 +256,7 @@ def _may_read(work_tree: str, own: str) -> bool:
 
 
 def _started(
-    program: str, folder: str, places: Mapping[str, str], words: tuple[str, ...], limit: float
+    program: str, folder: str, places: Mapping[str, str], words: tuple[str, ...], limit: float, *, no: int = 1
 ) -> bytes | None:
     import subprocess
 
@@ -273,7 +273,7 @@ def _started(
         if limit >= _TOO_LONG_S:
             _resting[places.get("GIT_WORK_TREE", "")] = time.monotonic() + _REST_S
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout if done.returncode in (0, no) else None
 
 
 def _program(root: str) -> str:

@@ -131,10 +131,7 @@ class LocalGit(Forge):
 
     def _is_empty(self) -> bool:
         """Whether no commit exists yet. Raises: Unavailable."""
-        if _git(self._root, "rev-parse", "-q", "--verify", "HEAD") is not None:
-            return False
-        self._run("rev-parse", "--git-dir")
-        return True
+        return not self._run("rev-parse", "-q", "--verify", "HEAD")
 
     def _rows(self, *words: str) -> Iterator[list[str]]:
         """A command's rows, with NUL between the fields."""

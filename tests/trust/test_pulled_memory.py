@@ -461,6 +461,15 @@ def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(wor
     assert len(calls.read_text().splitlines()) < 25
 
 
+def test_pull__git_is_killed_at_most_calls__is_withheld(working, tmp_path):
+    (wrapper := tmp_path / "bin" / "git").parent.mkdir()
+    kept = "*--is-inside-work-tree*|*for-each-ref*"  # answers that a work tree without commits and branches gives, too
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in {kept}) ;; *) kill -9 $$;; esac\nexec {shutil.which("git")} "$@"\n')
+    wrapper.chmod(0o755)
+    working.pull(_append("MEMORY.md", f"- {EVIL}\n"))
+    assert EVIL not in working.run("load", PATH=f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}").out
+
+
 def test_pull__through_the_user_s_own_filter__what_the_filter_writes_is_withheld(working):
     git(working.project, "config", "filter.lfs.smudge", f"sed 's/POINTER/{EVIL}/'")
     git(working.project, "config", "filter.lfs.clean", f"sed 's/{EVIL}/POINTER/'")

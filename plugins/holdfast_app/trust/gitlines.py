@@ -223,7 +223,7 @@ def _is_new(root: str, path: str) -> bool:
     if listed is not None:
         return not listed.strip() or listed.split()[1] == b"commit"
     works = gitrun.run(root, "rev-parse", "--is-inside-work-tree", timeout_s=_TIMEOUT_S)
-    return bool(works) and gitrun.run(root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=_TIMEOUT_S) is None
+    return bool(works) and gitrun.run(root, "rev-parse", "-q", "--verify", "HEAD", timeout_s=_TIMEOUT_S) == b""
 
 
 def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection[int], *, but: str = "") -> list[int]:
@@ -236,8 +236,9 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
     refs = list(dict.fromkeys(listed.decode("ascii").split()))[:_MOST_REFS]
     if not refs:
         return list(numbers)
-    # `git grep` answers 1, thus None, when no branch has the file.
-    found = gitrun.run(root, "grep", "-a", "-h", "-e", "", *refs, "--", path, timeout_s=_TIMEOUT_S) or b""
+    found = gitrun.run(root, "grep", "-a", "-h", "-e", "", *refs, "--", path, timeout_s=_TIMEOUT_S)
+    if found is None:
+        return []
     fetched = {_text(line) for line in found.split(b"\n")}
     return [number for number in numbers if lines[number - 1] not in fetched]
 
