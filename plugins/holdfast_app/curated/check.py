@@ -19,6 +19,7 @@ from holdfast.text.stored import duplicate_key
 from holdfast.validation import ValidationRequest
 from holdfast_app.curated import rules
 from holdfast_app.curated.limits import Limits
+from holdfast_app.dream.memorytext import LASTING
 from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
 
 #: Maximum characters of a line that the word rules read, which bounds their time. A longer item is refused for its
@@ -40,7 +41,7 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
         found.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name))
 
     firsts: dict[str, int] = {}  # duplicate key -> line of the first item that has it
-    count = 0
+    count, heading = 0, ""
     document = Lines(request.text)
     for index, line in enumerate(line for line in document if line.kind not in (BLANK, CODE)):
         if len(found) >= _MAX_FINDINGS:
@@ -57,11 +58,12 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
             shape = {HEADING: "a title below the first line", FENCE: "fenced code, not an item"}.get(line.kind, other)
             fix = "Begin each item with '- ' at the margin."
             add("bullets", line.number, f"is {shape}", fix, warning=request.stored or line.kind == FENCE)
+        heading = line.text if line.kind == HEADING else heading
         if line.kind != FENCE:
             if path := rules.machine_path(line.text):
                 message, fix = f"contains a path that exists on one machine only: {path}", _RELATIVE
                 add("machine-path", line.number, message, fix, warning=False)
-            for rule, message, fix in _said(line):
+            for rule, message, fix in _said(line, heading):
                 add(rule, line.number, message, fix)
     if document.unclosed:
         mark, number = document.unclosed
@@ -82,15 +84,15 @@ def _item(line: Line, first: int, count: int, limits: Limits) -> Iterator[tuple[
         yield "items", message, "Merge or remove items before adding one."
 
 
-def _said(line: Line) -> Iterator[tuple[str, str, str]]:
-    """The first problem of the line's words."""
+def _said(line: Line, heading: str) -> Iterator[tuple[str, str, str]]:
+    """The first problem of the line's words, under ``heading``. What was given up is told as work that was done."""
     text = rules.prepare(line.text[:_JUDGED_CHARS])
     if line.kind == HEADING:
         if rules.DIARY_HEADING.fullmatch(text.bare.strip()):
             yield "chronology", "is a diary heading", "Group by subject, not by day."
         return
     for rule in rules.RULES:
-        if said := rule.check(text):
+        if (rule.id, heading) != ("chronology", LASTING["Rejected"]) and (said := rule.check(text)):
             yield rule.id, said, rule.fix
             return
 

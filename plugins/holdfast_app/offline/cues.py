@@ -137,12 +137,12 @@ _FROM_NOW_ON: Final = Lazy(
     re.IGNORECASE,
 )
 
-#: Orders for good that are put as questions.
-_STANDING: Final = Lazy(
-    _LEAD + r"(?:(?:can|could|would|will) you\b.*\b(?:never again|from now on|in future)\b"
-    r"|(?:kannst|könntest|würdest) (?:du|ihr)\b.*\b(?:nie (?:wieder|mehr)|ab (?:jetzt|sofort)|künftig|in zukunft)\b)",
+#: The beginning of an order that is put as a question. Without it the order is judged, and must be this likely to last.
+_PUT: Final = Lazy(
+    _LEAD + r"(?:(?:can|could|would|will) you|(?:kannst|könntest|würdest) (?:du|ihr))\s+(?:(?:please|bitte)\s+)?",
     re.IGNORECASE,
 )
+_STANDING: Final = 0.78
 
 
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
@@ -150,9 +150,16 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue of ``sentence``, and the offset of the statement's text, or None."""
     found = _labelled(sentence)
     if found is None and user and len(sentence) <= MAX_CHARS:
-        found = (RULE, 0) if _STANDING.match(sentence) else _unlabelled(sentence)
+        put = _PUT.match(sentence)
+        found = (RULE, 0) if put and _stands(sentence[put.end() :].lower().rstrip("?？ ")) else _unlabelled(sentence)
     is_meant = found is not None and (user or found[0].is_agents) and not _QUOTED.fullmatch(sentence)
     return found if is_meant else None
+
+
+def _stands(order: str) -> bool:
+    """Whether an order holds for good."""
+    judged = lasting.judge(order)
+    return judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS
 
 
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:

@@ -119,8 +119,11 @@ def _relation(one: Statement, other: Statement) -> Relation:
 
 def _clash(a: Slot, b: Slot, one: Statement, other: Statement) -> bool:
     """Whether two slots have different values of one thing."""
-    kinds = a.kind == b.kind or ((one.changes or other.changes) and not {a.kind[:1], b.kind[:1]} & {"#"})
-    return kinds and a.value != b.value and _same_but(a.rest, b.rest, one.verbs | other.verbs)
+    changes = one.changes or other.changes
+    kinds = a.kind == b.kind or (changes and not {a.kind[:1], b.kind[:1]} & {"#"})
+    # "Deploy from release", "From now on deploy from main": without other words the order itself is what changes.
+    is_order = changes and (a.kind, a.rest, one.order[:1]) == (b.kind, frozenset(), other.order[:1]) and not b.rest
+    return kinds and a.value != b.value and (is_order or _same_but(a.rest, b.rest, one.verbs | other.verbs))
 
 
 def _same_but(one: frozenset[str], other: frozenset[str], verbs: frozenset[str]) -> bool:
@@ -297,7 +300,7 @@ def _verb(words: list[str]) -> int:
         return 0
     stops = (n for n, w in enumerate(words) if v.PLACES.get(w, "for") != "for" or v.NUMBER.fullmatch(w))
     stop = next((n for n in stops if n > 1), 0)
-    if stop and words[stop - 2] not in v.ARTICLES:
+    if stop and words[stop - 2] not in v.ARTICLES | v.QUANTIFIERS:
         return stop - 1
     return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))
 
@@ -321,15 +324,16 @@ def _slots(tokens: list[_Token], at: int, said: dict[int, str], changes: bool) -
             if not (many and (kind == "#" or tokens[n - 1].is_name)) and words[n - 1] not in v.LABELS:
                 yield slot(kind, n, n + size)._replace(value=(value,))
         elif kind := _kind(words, n, at, changes):
-            end = next((m for m in range(n + 1, len(words)) if _ends_name(words[m])), len(words))
-            name = tokens[n + 1 : end]
+            begin = n + 1 + (words[n + 1 : n + 2] == ["now"])
+            end = next((m for m in range(begin, len(words)) if _ends_name(words[m])), len(words))
+            name = tokens[begin:end]
             if not 0 < len(name) <= _SHORT or many or v.CALENDAR.fullmatch(name[-1].word):
                 continue
             plain = name[0].word not in ("a", "an") and kind != "in"
             if kind == "is":
-                plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[n + 1 : end]))
+                plain &= words[at - 1] in v.HEADS and not v.ADJECTIVE.fullmatch(" ".join(words[begin:end]))
             if plain or any(token.is_name for token in name):
-                yield slot(words[n] if kind == "in" else kind, n + 1, end)
+                yield slot(words[n] if kind == "in" else kind, begin, end)
     if 0 < at < 3 and not v.ROLES.isdisjoint(words[at : at + 3]):
         yield slot("with", 0, at)
 
