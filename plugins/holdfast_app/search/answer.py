@@ -163,7 +163,8 @@ def _repeats(new: _Group, old: _Group) -> bool:
 
 
 def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """The hits; replaced ones are marked, below their successors. A line is as new as the same sentence elsewhere."""
+    """The hits; replaced ones are marked, below their successors, and hold no longer. A line is as new as the same
+    sentence elsewhere. What holds is replaced only by what holds or the user said."""
     known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
@@ -174,11 +175,13 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
         for key, sentence in said[n].items():
             for (other, old), relation in known.related(sentence) if hits[n].role != "assistant" else ():
                 is_newer = latest[key] > latest[old] and key not in said[other]
-                if relation is Relation.REPLACES and is_newer and not hits[other].holds:
+                may = not hits[other].holds or hits[n].holds or hits[n].role == "user"
+                if relation is Relation.REPLACES and is_newer and may:
                     newer[other], text_of[other] = n, sentence
             known.add((n, key), sentence)
-    order = sorted(range(len(hits)), key=lambda n: (max(n, newer.get(n, n)), n in newer))
-    return [hits[n]._replace(replaced_by=text_of.get(n, "")) for n in order]
+    holding = {n for n, hit in enumerate(hits) if hit.holds and n not in newer}
+    order = sorted(range(len(hits)), key=lambda n: (n not in holding, max(n, newer.get(n, n)), n in newer))
+    return [hits[n]._replace(holds=n in holding, replaced_by=text_of.get(n, "")) for n in order]
 
 
 def _sentences(text: str) -> list[str]:
@@ -200,8 +203,8 @@ def in_short(found: Hits, kept: str) -> str:
     lines: list[str] = []
     for hit in found:
         title = (_HOLDS if hit.holds else _SAID) if found[0].holds else ""
-        new = [*([title] if title and title not in lines else []), recall.defuse(_line(hit))]
-        if sum(map(len, lines + new)) + len(lines + new) > room:
+        new = [*([title] if title and title not in lines else []), _line(hit)]
+        if len(recall.defuse("\n".join(lines + new))) > room:
             break
         lines += new
     shown = sum(line.startswith("- ") for line in lines)

@@ -15,32 +15,47 @@ _MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTH: Final = {name.lower()[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))}
-_WEEKDAY: Final = {name.lower(): n for n, name in enumerate(_DAYS)}
+_GERMAN_MONTHS: Final = (
+    "januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november",
+    "dezember",
+)  # fmt: skip
+_GERMAN_DAYS: Final = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag")
+_MONTH: Final = {name.lower()[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))} | {
+    name: n for n, name in enumerate(_GERMAN_MONTHS, 1)
+}
+#: The first day, counted from Monday, and the number of days.
+_WEEKDAY: Final = {name.lower(): (n, 1) for names in (_DAYS, _GERMAN_DAYS) for n, name in enumerate(names)} | {
+    "weekend": (5, 2), "wochenende": (5, 2),
+}  # fmt: skip
 _NUMBER: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10,
-    "couple": 2, "few": 3,
+    "couple": 2, "few": 3, "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
+    "sieben": 7, "zehn": 10,
 }  # fmt: skip
-#: German words of such expressions, in English.
-_GERMAN: Final = {
-    "gestern": "yesterday", "heute": "today", "seit": "since", "im": "in", "am": "on", "letzte": "last",
-    "letzten": "last", "letzter": "last", "letztes": "last", "diese": "this", "dieser": "this", "diesen": "this",
-    "woche": "week", "monat": "month", "jahr": "year", "wochenende": "weekend",
-    **dict(zip(("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"), _DAYS, strict=True)),
-    "januar": "January", "februar": "February", "märz": "March", "mai": "May", "juni": "June", "juli": "July",
-    "oktober": "October", "dezember": "December",
+#: How many days ago.
+_NAMED: Final = {
+    "today": 0, "heute": 0, "this morning": 0, "yesterday": 1, "gestern": 1, "last night": 1,
+    "day before yesterday": 2, "vorgestern": 2,
 }  # fmt: skip
-_GERMAN_WORD: Final = Lazy(rf"\b(?:{'|'.join(_GERMAN)})\b", re.IGNORECASE)
+_ENGLISH: Final = {
+    "seit": "since", "nach": "after", "vor": "before", "bis": "until", "till": "until", "tag": "day", "woche": "week",
+    "monat": "month", "jahr": "year",
+}  # fmt: skip
+_TO: Final = r"\s*(?:to|and|until|till|bis|und|[-–])\s*(?:(?:the|dem|zum)\s+)?"
 _DATE: Final = Lazy(
-    r"(?:\b(?P<lead>since|after|before|until|till|in|on|from|during|of|between|and|to)\s+)?(?:\bthe\s+)?\b(?:"
+    r"(?:\b(?P<lead>(?:in\s+)?(?:the\s+)?week\s+of|since|after|before|until|till|in|on|at|over|from|during|of|between|and|to"
+    r"|seit|nach|vor|bis|im|am|vom|zwischen|und)\s+)?(?:\b(?:the|de[mnr]|zum)\s+)?\b(?:"
     r"(?P<iso>\d{4})-(?P<iso_month>\d\d)(?:-(?P<iso_day>\d\d))?"
-    r"|(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?"
+    r"|(?P<dot_day>\d{1,2})\.(?P<dot_month>\d{1,2})\.(?P<dot_year>\d{4})?"
+    rf"|(?:(?:(?P<first>\d{{1,2}})(?:st|nd|rd|th|\.)?{_TO})?(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?"
     rf"(?P<month>{'|'.join(sorted(_MONTH, key=len, reverse=True))})\b\.?"
-    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4}))?"
-    r"|(?P<named>today|yesterday|last\s+night)"
-    rf"|(?:(?P<which>last|this|past)\s+)?(?P<unit>{'|'.join(_WEEKDAY)}|weekend|week|month|year)"
-    rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago"
-    r"|(?P<only>(?:19|20)\d\d))\b",
+    rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:{_TO}(?P<last>\d{{1,2}})(?:st|nd|rd|th)?\b)?)?"
+    r"(?:,?\s+(?P<year>\d{4}))?"
+    rf"|(?P<named>{'|'.join(_NAMED)})"
+    r"|(?:(?P<which>last|past|previous|this|(?:letzt|vorig|dies)e[nrsm]?)\s+)?"
+    rf"(?:(?P<weekday>{'|'.join(_WEEKDAY)})|(?:(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+)?"
+    r"(?P<unit>day|week|month|year|tag|woche|monat|jahr)(?:e?[ns]|e)?(?P<ago>\s+ago)?)"
+    r"|(?P<only>(?:19|20)\d\d))(?!\w)",
     re.IGNORECASE,
 )
 #: A number or the name of a time, in any text.
@@ -90,71 +105,98 @@ def narrowed(question: str, now: datetime, latest: Callable[[], datetime] | None
     None without a past day. A month without a year is the latest that had started at ``latest()`` (``now``). A month or
     weekday alone ("May I push?"), and a day to come, are words.
     """
-    text = _GERMAN_WORD.sub(lambda word: _GERMAN[word[0].lower()], question)
-    tomorrow = _start(now, now.year, now.month, now.day) + timedelta(days=1)
-    found, rest, at = [], [], 0
-    for match in _DATE.finditer(text):
+    tomorrow = _today(now) + timedelta(days=1)
+    starts, ends, rest, at = [], [], [], 0
+    until: datetime | None = None
+    for match in _DATE.finditer(question):
+        lead = _word(match, "lead")
         try:
-            span = _span(match, now, latest or (lambda: now))
+            span = _span(match, lead, now, latest or (lambda: now))
         except (ValueError, OverflowError):
             continue
         if span is None or span.start >= tomorrow:
             continue
-        lead = (match["lead"] or "").lower()
-        begin = {"since": span.start, "after": span.end}.get(lead)
-        if begin or lead in ("before", "until", "till"):
-            span = Span(begin, tomorrow) if begin else Span(_FIRST, span.start)
-        found.append(span)
-        rest.append(text[at : match.start()])
+        if lead in ("before", "until") and not match["n"]:
+            until = span.end if lead == "until" else span.start
+        else:
+            starts.append(span.end if lead == "after" else span.start)
+            ends.append(tomorrow if lead in ("after", "since") else span.end)
+        rest.append(question[at : match.start()])
         at = match.end()
-    if not found:
+    if not rest:
         return None, question
-    return Span(min(found).start, max(span.end for span in found)), " ".join([*rest, text[at:]]).strip()
+    return Span(min(starts, default=_FIRST), until or max(ends)), " ".join([*rest, question[at:]]).strip()
 
 
-def _span(match: re.Match[str], now: datetime, latest: Callable[[], datetime]) -> Span | None:
+def _word(match: re.Match[str], group: str) -> str:
+    """The group's word in English and lower case."""
+    word = (match[group] or "").lower()
+    return _ENGLISH.get(word, word)
+
+
+def _span(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
     if match["iso"]:
         return _days(now, int(match["iso"]), int(match["iso_month"]), int(match["iso_day"] or 0))
-    if match["month"]:
-        month, day = _MONTH[match["month"].lower()], int(match["day"] or match["day2"] or 0)
-        if not (day or match["year"] or match["lead"]):
-            return None
-        newest = latest()
-        started = (month, day or 1) <= (newest.month, newest.day)
-        if day and not (started or match["year"]):
-            return None
-        return _days(now, int(match["year"] or 0) or (newest.year if started else newest.year - 1), month, day)
-    today = _start(now, now.year, now.month, now.day)
+    if match["month"] or (match["dot_day"] and (lead or match["dot_year"])):
+        return _of_month(match, lead, now, latest)
+    today = _today(now)
     if match["named"]:
-        start = today - timedelta(days=match["named"].lower() != "today")
-        return Span(start, start + timedelta(days=1))
-    if match["ago"]:
-        days, around = _UNITS[match["ago"].lower()]
-        days *= _NUMBER.get(match["n"].lower()) or int(match["n"])
-        return Span(today - timedelta(days=days + around), today - timedelta(days=days - around - 1))
+        return _from(today - timedelta(days=_NAMED[match["named"].lower()]), 1)
     if match["only"]:
         year = int(match["only"])
-        return Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) if match["lead"] else None
-    return _unit(match["which"] or "", match["unit"].lower(), today, bool(match["lead"]))
+        return Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) if lead else None
+    is_last = match["which"] and match["which"][:4].lower() not in ("this", "dies")
+    if match["n"]:
+        days, around = _UNITS[_word(match, "unit")]
+        days *= _NUMBER.get(match["n"].lower()) or int(match["n"])
+        if match["ago"] or lead == "before":  # German "vor zwei Wochen"
+            return _from(today - timedelta(days=days + around), 2 * around + 1)
+        return _from(today - timedelta(days=days), days + 1) if is_last or lead == "since" else None
+    if match["weekday"] and (lead or match["which"]):
+        first, length = _WEEKDAY[match["weekday"].lower()]
+        back = (today.weekday() - first) % 7
+        return _from(today - timedelta(days=back + (7 if is_last and back < length else 0)), length)
+    return _unit(_word(match, "unit"), today, last=bool(is_last)) if match["which"] else None
 
 
-def _unit(which: str, unit: str, today: datetime, leads: bool) -> Span | None:
-    last = which.lower() in ("last", "past")
-    if not which and not (leads and unit in _WEEKDAY):
+def _of_month(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
+    """A day, several days, a month, or the week of a day."""
+    month = int(match["dot_month"] or 0) or _MONTH[match["month"].lower()]
+    first, last = (
+        int(next(filter(None, map(match.group, groups)), 0))
+        for groups in (("first", "day2"), ("last", "day", "dot_day"))
+    )
+    day, year = first or last, int(match["year"] or match["dot_year"] or 0)
+    if not (day or year or lead):
         return None
-    if unit in _WEEKDAY:
-        back = (today.weekday() - _WEEKDAY[unit]) % 7 or (7 if last else 0)
-        return Span(today - timedelta(days=back), today - timedelta(days=back - 1))
-    monday = today - timedelta(days=today.weekday())
-    if unit == "weekend":
-        start = monday + timedelta(days=-2 if last else 5)
-        return Span(start, start + timedelta(days=2))
+    newest = latest()
+    started = (month, day or 1) <= (newest.month, newest.day)
+    if day and not (started or year):
+        return None
+    year = year or (newest.year if started else newest.year - 1)
+    span = _days(now, year, month, day)
+    if "week" in lead:
+        return _from(span.start - timedelta(days=span.start.weekday()), 7)
+    return Span(span.start, max(span.end, _days(now, year, month, last).end)) if last else span
+
+
+def _unit(unit: str, today: datetime, *, last: bool) -> Span | None:
     if unit == "week":
-        return Span(monday - timedelta(days=7 * last), monday + timedelta(days=7 - 7 * last))
+        return _from(today - timedelta(days=today.weekday() + 7 * last), 7)
     if unit == "month":
         month = today.year * 12 + today.month - 1 - last
         return _days(today, month // 12, month % 12 + 1)
-    return Span(_start(today, today.year - last, 1, 1), _start(today, today.year - last + 1, 1, 1))
+    if unit == "year":
+        return Span(_start(today, today.year - last, 1, 1), _start(today, today.year - last + 1, 1, 1))
+    return None
+
+
+def _from(start: datetime, days: int) -> Span:
+    return Span(start, start + timedelta(days=days))
+
+
+def _today(now: datetime) -> datetime:
+    return _start(now, now.year, now.month, now.day)
 
 
 def _days(now: datetime, year: int, month: int, day: int = 0) -> Span:

@@ -208,6 +208,7 @@ def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -
         except HoldfastError as error:
             left.append(f"{root} ({error.message})")
     inside = {root: hits for root, hits in answers.items() if hits and not hits.outside} or answers
+    inside = {root: hits for root, hits in inside.items() if not hits.corrected} or inside
     found = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
     first = answers[own]
     return Hits(

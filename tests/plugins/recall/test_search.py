@@ -75,19 +75,29 @@ def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_
     assert places(memory, "fields of the form", kinds=["turn"])[0] == "Always"
 
 
-def test_search__value_that_changed__only_the_old_one_is_replaced(project, clock):
+@pytest.mark.parametrize(
+    ("before", "after", "question", "was", "now"),
+    [
+        ("The API listens on port 8080.", "The API listens on port 9090 now, not 8080. Add pagination.",
+         "which port does the API listen on", "8080", "9090"),
+        ("Decision: we use MySQL for the orders.", "Decision: we use Postgres for the orders, not MySQL.",
+         "which database for orders", "MySQL", "Postgres"),
+        ("Always use npm in this repo.", "Use pnpm instead of npm in this repo from now on.",
+         "which package manager", "npm", "pnpm"),
+    ],
+)  # fmt: skip
+def test_search__value_that_changed__only_the_old_one_is_replaced(project, clock, before, after, question, was, now):
     with Holdfast.open(project, clock=clock) as memory:
-        for text in ("The API listens on port 8080.", "The API listens on port 9090 now, not 8080. Add pagination."):
-            session = memory.session(text[:28].split()[-1])
-            session.add("user", text)
-            session.flush()
+        for name, text in (("first", before), ("second", after)):
+            memory.session(name).add("user", text)
+            memory.session(name).flush()
             clock.tick(minutes=1)
-        hits = memory.search("which port does the API listen on")
-    new = [hit.replaced_by for hit in hits if "9090" in hit.excerpt]
-    old = [hit.replaced_by for hit in hits if "9090" not in hit.excerpt and "8080" in hit.excerpt]
-    assert (set(new), len(new) > 1) == ({""}, True)
+        hits = memory.search(question)
+    new = [hit.replaced_by for hit in hits if now in hit.excerpt]
+    old = [hit for hit in hits if now not in hit.excerpt and was in hit.excerpt]
+    assert set(new) == {""}
     assert old
-    assert all("9090" in text for text in old)
+    assert all(now in hit.replaced_by and not hit.holds for hit in old)
 
 
 def test_search__session_since_and_until__only_what_is_meant(talked, clock):
@@ -129,6 +139,16 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked):
         ("between August 11 and August 15", "2026-08-11", "2026-08-15"),
         ("since Tuesday", "2026-11-17", "2026-11-21"),
         ("seit gestern", "2026-11-20", "2026-11-21"),
+        ("from 2 to 5 November", "2026-11-02", "2026-11-05"),
+        ("zwischen dem 2. und 5. November", "2026-11-02", "2026-11-05"),
+        ("from 28 October until 3 November", "2026-10-28", "2026-11-03"),
+        ("nach dem 15. November", "2026-11-16", "2026-11-21"),
+        ("the day before yesterday", "2026-11-19", "2026-11-19"),
+        ("in the week of 4 November", "2026-11-02", "2026-11-08"),
+        ("in den letzten drei Tagen", "2026-11-18", "2026-11-21"),
+        ("vor drei Tagen", "2026-11-18", "2026-11-18"),
+        ("am Wochenende", "2026-11-21", "2026-11-22"),
+        ("am 2.11.2026", "2026-11-02", "2026-11-02"),
     ],
 )
 def test_dates__a_day_in_a_question__is_that_span(question, first, last):
@@ -138,7 +158,9 @@ def test_dates__a_day_in_a_question__is_that_span(question, first, last):
     assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
 
 
-@pytest.mark.parametrize("question", ["May I push?", "dec() fails", "what expires on 14 December?", "what is next"])
+@pytest.mark.parametrize(
+    "question", ["May I push?", "dec() fails", "what expires on 14 December?", "what is next", "on a Friday"]
+)
 def test_dates__words_that_name_no_past_day__narrow_nothing(question):
     assert dates.narrowed(question, NOW) == (None, question)
 
@@ -262,19 +284,21 @@ def test_search__turn_found__shown_with_the_line_before_and_after_it(search):
 def test_search__short__grouped_and_at_most_1500_characters(search, opened):
     with opened() as memory:
         for number in range(40):
-            memory.session("long").add("user", f"The heron {number} is {'very ' * 60}busy")
+            memory.session("long").add("user", f"The heron {number} <b> is {'very ' * 60}busy")
     said = search("--short", "the", "heron")
     assert "Holds now:\n- [fact knowledge 2026-11-21 14:30] name='' place='fact_" in said
     assert "Where it was said:\n- [turn user" in said
     assert "more: add words, a kind or a day." in said
+    assert "&lt;b> is" in said  # defused once
     assert len(said.strip()) <= 1_500
 
 
 def test_search__everywhere__trusted_projects_each_hit_with_its_own(search, project):
-    for name in ("other", "untrusted"):
+    # A word that only a corrected question finds gives way to the exact one of another project.
+    for name, word in (("other", "heron"), ("untrusted", "heron"), ("mistyped", "heran")):
         project.with_name(name).mkdir()
         with Holdfast.open(project.with_name(name)) as memory:
-            memory.facts.create(f"The heron of {name} is grey", "knowledge", 0.9)
+            memory.facts.create(f"The {word} of {name} is grey", "knowledge", 0.9)
     (project.with_name("untrusted") / "holdfast.toml").write_text('[plugins.openai]\nbase_url = "https://x.example"\n')
     found = json.loads(search("--everywhere", "--json", "heron"))
     assert {Path(hit["project"]).name: hit["excerpt"] for hit in found["hits"]} == {
