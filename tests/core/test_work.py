@@ -177,6 +177,17 @@ def test_reopen__closed_by_command__has_all_it_had_and_a_session_that_goes_on_co
     assert memory.work.get("session-00").is_open
 
 
+def test_reopen__finished_by_its_session__has_what_its_flush_said_and_needs_no_room(many, payload):
+    memory = many(1)()
+    rules = ["Never deploy on a Friday."]
+    memory.session("session-00").flush(payload(work_open=False, next_step="none", handoff=None, rules=rules))
+    memory.session("other").flush(dict(WHOLE))
+    again = memory.work.reopen("session-00", "the test fails again")
+    assert (again.facts, again.artifacts) == (tuple(WHOLE["facts"]), tuple(WHOLE["artifacts"]))
+    assert again.next_action == "the test fails again"
+    assert not memory.session("third").flush(dict(WHOLE)).warnings
+
+
 def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many, payload, monkeypatch):
     memory = many(1)()
     get = type(memory.work).get

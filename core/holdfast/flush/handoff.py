@@ -245,9 +245,9 @@ def is_full(entries: Iterable[Work]) -> bool:
 
 
 def crowded(entries: Sequence[Work]) -> str:
-    """A sentence that lists the shortened entries; empty when there are none."""
+    """A sentence that lists the open entries shortened for want of room; empty when there is room."""
     short = [w.session for w in entries if w.short and w.is_open]
-    if not short:
+    if not short or sum(work.is_open for work in entries) <= MAX_ENTRIES:
         return ""
     older = " `holdfast work --all` also lists older work, from the journals." if is_full(entries) else ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")

@@ -100,8 +100,8 @@ class WorkList:
             if last is not None and last.flush == work.flush and last.open is opens and not last.by:
                 self._note(work, last)  # a killed process may have stopped before this step
             return work
-        if opens and last is not None and last.flush == work.flush and last.work is not None:
-            work = self._masked([evolve(last.work, note=work.note or last.work.note)])[0]
+        if opens:
+            work = self._masked([self._whole(work, last)])[0]
         decision = Decision(work.session, work.flush, opens, reason, self._services.now(), work)
         journal = Journal(self._services.state, work.session)
         if journal.exists():
@@ -112,6 +112,13 @@ class WorkList:
         )
         self._note(new, decision)
         return new
+
+    def _whole(self, work: Work, last: Decision | None) -> Work:
+        """Ended work as its flush left it. The handoff holds a shortened marker."""
+        if last is not None and last.flush == work.flush and last.work is not None:
+            return evolve(last.work, note=work.note or last.work.note)
+        there = self._of_journal(work.session) if work.short else None
+        return there if there is not None and there.flush == work.flush else work
 
     def _admitted(self, because: str) -> str:
         must_be(str, because, "because")
