@@ -291,7 +291,9 @@ class History:
             if not (op.faulted or self.world.lying or self._may_refuse(op, error)):
                 raise (Lost if isinstance(error, Corrupt) else Broken)(f"{op} failed: {error}") from error
         is_saved = op.kind == "state" or (op.kind in SAVES and not self.world.hit)
-        if op.was == DONE and is_saved and self._is_alone and not (session.unmarked or op.session in self.between):
+        # A flush that was refused while a purge went on leaves its note: something was said, and is gone.
+        is_unsure = session.unmarked or op.session in self.between or self._was_purged(op.session)
+        if op.was == DONE and is_saved and self._is_alone and not is_unsure:
             self._expect(session.state is State.SAFE, f"{op.session} is {session.state} after {op}", is_loss=False)
         return memory
 
@@ -656,6 +658,9 @@ class History:
     def _overridden(self, session: str) -> bool:
         return any(op.kind == "override" and op.session == session and op.was != WAITING for op in self._all())
 
+    def _was_purged(self, session: str) -> bool:
+        return any(op.kind == "purge" and op.session == session and op.was != WAITING for op in self._all())
+
     def _expect(self, holds: bool, what: str, *, is_loss: bool = True) -> None:
         if not holds:
             raise (Lost if is_loss else Broken)(what)
@@ -749,8 +754,9 @@ class History:
         breaks, self.faulted = self.world.is_over or self.world.faulted, self.world.faulted
         self.log.append(f"then: {'; '.join(map(str, more))}{f' ({self.world.hit})' if breaks else ''}")
         self.world.mend()
-        self.was_cut = not breaks or way == "cut" or self._later.random() < 0.5
-        if self.was_cut:
+        is_cut = not breaks or way == "cut" or self._later.random() < 0.5
+        self.was_cut |= is_cut  # a note that went without a sync may be back, and stays until its session's next flush
+        if is_cut:
             self.world.cut_power()
         ended = {name for name, op in {op.session: op for op in more}.items() if op.kind == "end" and op.was == DONE}
         ended -= {op.session for op in self._all() if op.kind == "lack" and op.was == REFUSED}  # to be completed
