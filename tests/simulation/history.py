@@ -291,9 +291,7 @@ class History:
             if not (op.faulted or self.world.lying or self._may_refuse(op, error)):
                 raise (Lost if isinstance(error, Corrupt) else Broken)(f"{op} failed: {error}") from error
         is_saved = op.kind == "state" or (op.kind in SAVES and not self.world.hit)
-        # A flush that was refused while a purge went on leaves its note: something was said, and is gone.
-        is_unsure = session.unmarked or op.session in self.between or self._was_purged(op.session)
-        if op.was == DONE and is_saved and self._is_alone and not is_unsure:
+        if op.was == DONE and is_saved and self._is_alone and not self._may_be_unsafe(session):
             self._expect(session.state is State.SAFE, f"{op.session} is {session.state} after {op}", is_loss=False)
         return memory
 
@@ -658,8 +656,10 @@ class History:
     def _overridden(self, session: str) -> bool:
         return any(op.kind == "override" and op.session == session and op.was != WAITING for op in self._all())
 
-    def _was_purged(self, session: str) -> bool:
-        return any(op.kind == "purge" and op.session == session and op.was != WAITING for op in self._all())
+    def _may_be_unsafe(self, session: Any) -> bool:
+        """Whether a session need not be SAFE after a flush. One that was refused during a purge leaves its note."""
+        is_purged = any(op.kind == "purge" and op.session == session.id and op.was != WAITING for op in self._all())
+        return is_purged or session.unmarked or session.id in self.between
 
     def _expect(self, holds: bool, what: str, *, is_loss: bool = True) -> None:
         if not holds:
