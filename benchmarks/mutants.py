@@ -1,4 +1,4 @@
-"""``python -m tests.simulation.mutants``: how many small faults of the write path histories find, and which not.
+"""``python -m benchmarks.mutants``: how many small faults of the write path histories find, and which not.
 
 A mutant has one change, in a function that histories enter: a comparison or a condition the other way round, another
 number, or a call, a lock or an error left out.
@@ -7,6 +7,7 @@ number, or a call, a lock or an error left out.
 import argparse
 import ast
 import difflib
+import inspect
 import logging
 import signal
 import subprocess
@@ -54,7 +55,12 @@ def entered(histories: int) -> list[tuple[str, int]]:
     sys.setprofile(None)
     modules = {getattr(module, "__file__", ""): name for name, module in [*sys.modules.items()]}
     found = {code for code in codes if modules.get(code.co_filename, "").startswith(PACKAGES)}
-    return sorted((code.co_filename, code.co_firstlineno) for code in found if code.co_name[0] != "<")
+    is_function = inspect.CO_OPTIMIZED  # no class and no module
+    return sorted(
+        (code.co_filename, code.co_firstlineno)
+        for code in found
+        if code.co_flags & is_function and code.co_name[0] != "<"
+    )
 
 
 def faults(function: ast.AST) -> Iterator[Callable[[], Any]]:
@@ -81,11 +87,8 @@ def faults(function: ast.AST) -> Iterator[Callable[[], Any]]:
 def mutant(path: str, line: int, chance: Random) -> tuple[ast.Module, str]:
     """The changed module, and the lines that differ; none where the function has nothing to change."""
     tree = ast.parse(Path(path).read_text("utf-8"))
-    function = next(
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and min(one.lineno for one in (node, *node.decorator_list)) == line
-    )
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    function = next(one for one in functions if min(n.lineno for n in (one, *one.decorator_list)) == line)
     before, choices = ast.unparse(function), [*faults(function)]
     if choices:
         chance.choice(choices)()
@@ -114,7 +117,7 @@ def hunt(path: str, tree: ast.Module, seconds: float) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which mutants (1)")
     parser.add_argument("--mutants", type=int, default=100, metavar="N", help="how many (100)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="of processor time for each (60)")
@@ -136,17 +139,16 @@ def main() -> int:
 
     def found(one: tuple[str, int, str, str]) -> bool:
         given = ["--seconds", str(options.seconds), "--one", one[0], str(one[1]), one[2]]
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.simulation.mutants", *given], capture_output=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-m", "benchmarks.mutants", *given], capture_output=True, check=False)
         return bool(done.stdout or done.returncode)
 
+    number = 0
     with ThreadPoolExecutor(options.processes) as pool:
-        results = [*zip(chosen, pool.map(found, chosen), strict=True)]
-    for (path, line, _, change), is_found in results:
-        if not is_found:
-            sys.stdout.write(f"{path}:{line}\n{change}\n\n")
-    sys.stdout.write(f"{sum(is_found for _, is_found in results)} of {len(results)} found\n")
+        for (path, line, _, change), is_found in zip(chosen, pool.map(found, chosen), strict=True):
+            number += is_found
+            if not is_found:
+                print(f"{path}:{line}\n{change}\n", flush=True)
+    print(f"{number} of {len(chosen)} found")
     return 0
 
 
