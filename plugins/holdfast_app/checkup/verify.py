@@ -12,6 +12,7 @@ from attrs import field, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import verify
+from holdfast.text.humanize import count
 from holdfast_app import data_loss
 from holdfast_app.base import Services
 from holdfast_app.journal import chain
@@ -46,7 +47,7 @@ class Verified:
 
 
 def verify_all(services: Services) -> Verified:
-    """Everything on this machine and in the store. Raises: Corrupt, Unavailable, PluginError."""
+    """Everything on this machine and in the store. Raises: Unavailable, PluginError."""
     journals = list(every(services.state, packed=True))
     findings = [*_journals(services, journals)]
     receipts = data_loss.proofs(services)
@@ -66,7 +67,7 @@ def verify_all(services: Services) -> Verified:
     known = {receipt.flush_id.partition("-")[0] for receipt, _ in receipts}
     known.update(*map(work_log.block_ids, journals))
     findings += _typed(services, known)
-    return Verified(journals=len(journals), proofs=proofs, findings=findings)
+    return Verified(journals=len(journals), proofs=proofs, findings=dict.fromkeys(findings))
 
 
 # journals
@@ -77,9 +78,8 @@ def _journals(services: Services, journals: Sequence[Journal]) -> Iterator[Findi
     for one in journals:
         for what in _broken(one, noted.pop(chain.name_of(one.stem), None)):
             yield Finding(name=one.shown, state=TAMPERED, what=what)
-    for head in noted.values():
-        if head.chain != chain.GONE:
-            yield Finding(name="state/sessions", state=TAMPERED, what="A journal with receipts is missing.")
+    if missing := sum(head.chain != chain.GONE for head in noted.values()):
+        yield Finding(name="state/sessions", state=TAMPERED, what=f"Lost: {count(missing, 'journal')} with receipts.")
 
 
 def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
@@ -107,7 +107,11 @@ def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
 def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
     provenance = services.store.provenance
     for name in services.store.names():
-        document = services.store.read(name)
+        try:
+            document = services.store.read(name)
+        except Corrupt as error:
+            yield Finding(name=name, state=CHANGED, what=error.message)
+            continue
         text = document.text if document else ""
         for block in blocks(text) if services.layout.day_of(Surface.DAILY, name) else ():
             if block.id.partition("-")[0] not in known:

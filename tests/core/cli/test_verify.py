@@ -119,6 +119,8 @@ def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(ru
     assert any(state == FOREIGN and "flush_0123456789abcdef" in what for _, state, what in told)
     assert ("MEMORY.md", FOREIGN, "Line 3: - Typed by hand") in told
     assert any(state == FOREIGN and what == "The cache is Valkey." for _, state, what in told)
+    note.write_bytes(b"\xff")  # a document that cannot be read hides no other
+    assert {f"memory/{note.name}", "MEMORY.md"} <= {one["name"] for one in found(run)[1]}
 
 
 def test_verify__work_closed_and_reopened_by_command__finds_nothing_but_a_forged_block(run, flushed):
