@@ -93,3 +93,4 @@ if __name__ == "__main__":
     memory = Memory(sys.argv[1])
     for line in sys.stdin:
         print(json.dumps(memory.answer(json.loads(line))), flush=True)
+    memory.memory.close()  # leaves the sessions open

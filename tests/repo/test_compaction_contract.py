@@ -30,17 +30,24 @@ def test_contract__holdfast_as_the_memory_and_the_example_host__keep_every_claus
 @pytest.mark.parametrize(
     ("clause", "old", "new"),
     [
+        ("M1", "    memory.memory.close()  # leaves the sessions open\n", ""),
+        ("M3", '"at": proof.at.isoformat()', '"at": "yesterday"'),
+        ("M8", '"receipt": found}', '"receipt": {**found, "rows": 0}}'),
         ("M10", 'self._note({"unguarded": True})', "pass"),
         ("H1", "receipt, why = may_drop(", "receipt, why = ('none', '') or ("),
         ("H2", 'talk(type="rows", rows=context)', 'talk(type="rows", rows=context[:2])'),
         ("H3", "return None, \"The memory's answer is not", 'return "none", "The memory\'s answer is not'),
         ("H4", 'if answer.get("type") == "refuse":', 'if answer.get("type") == "refuse":\n        return "none", ""'),
         ("H5", "deadline_s=60", "deadline_s=5"),
+        ("H4", "print(why, file=sys.stderr)", "print('No.', file=sys.stderr)"),
         ("H6", "context = context[4:]", "context = context[5:]"),
+        ("H6", 'summary="Six requests were made."', 'summary=""'),
+        ("H8", 'talk(type="resume", source="compacted")', "pass"),
+        ("wire", 'reason="automatic"', 'reason="because"'),
     ],
 )
 def test_contract__a_side_breaks_a_clause__it_is_named(tmp_path, clause, old, new):
-    side, words = ("memory", ["FOLDER"]) if clause == "M10" else ("host", [])
+    side, words = ("memory", ["FOLDER"]) if clause.startswith("M") else ("host", [])
     code, out = check(side, python(changed(tmp_path, f"{side}.py", old, new), *words))
     assert code == 1
     assert f"{clause:>3}  " in out
