@@ -79,13 +79,14 @@ class LocalGit(Forge):
         form = "--format=%h%x00%ct%x00%an%x00%P%x00%S%x00%s"
         branches: dict[str, list[Activity]] = {}
         read = 0
-        window = [f"--since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", self._default(), "--branches"]
-        if _top(self._root) != self._root:  # a folder of a repository, or a project among dotfiles
-            window += ["--", "."]
-        for row in self._rows("log", form, "--source", f"-{_MOST_READ}", *window):
+        window = [f"-{_MOST_READ}", f"--since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", default := self._default()]
+        below = ["--", "."] if _top(self._root) != self._root else []  # a folder of a repository, or among dotfiles
+        own = {*self._run("log", "--format=%h", "--first-parent", *window, *below).split()}
+        for row in self._rows("log", form, "--source", *window, "--branches", *below):
             short, at, author, parents, source, subject = row
             read += 1
-            moment, branch = _moment(at), source.removeprefix("refs/heads/")
+            # The source of a commit in several branches is the one with the newest.
+            moment, branch = _moment(at), (default if short in own else source).removeprefix("refs/heads/")
             if since <= moment <= until:
                 is_merge = " " in parents
                 kind = "merge" if is_merge else "commit"

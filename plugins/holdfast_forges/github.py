@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Ask
-from holdfast_app.outbox.trail import BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asks, folded, row_text
+from holdfast_app.outbox.trail import ANSWER, BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asks, row_text
 from holdfast_keys.faults import Absent, Closed
 from holdfast_keys.transport import Transport
 
@@ -43,6 +43,9 @@ _VERDICTS: Final = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested chan
 _REVIEWS: Final = {
     "approved by": ("APPROVED",), "changes by": ("CHANGES_REQUESTED",), "reviewed by": tuple(_VERDICTS),
 }  # fmt: skip
+#: Events that ask somebody for something, what withdraws them, and until when the operator is awaited.
+_REVOKED: Final = {"unassigned": "assigned", "review_request_removed": "review_requested"}
+_WAITS: Final = {"assigned": "operator", "review_requested": ANSWER}
 _BAD: Final = ("failure", "timed_out", "cancelled", "action_required", "startup_failure")
 _MARK: Final = "<!-- hf:rec id="
 _moment = datetime.fromisoformat
@@ -170,51 +173,54 @@ class _Day:
         for row in self._server.rows(path, state="all", since=since, per_page=100):
             self._changed[row["number"]] = row
             if self._now(row["created_at"]):
-                asked = asks(row.get("body") or "", _login(row["user"]), self._operator)
-                yield self._of(row, f"opened: {row['title']}", row["created_at"], row["user"], asked)
+                waits = self._asked(row.get("body"), _login(row["user"]))
+                yield self._of(row, f"opened: {row['title']}", row["created_at"], row["user"], waits)
+        seen: set[tuple[object, ...]] = set()
         for event in self._server.rows(f"/repos/{self._name}/issues/events", per_page=100):
             if _moment(event["created_at"]) < self._since:
                 return  # the newest come first
             issue = event.get("issue")
             said = self._said(event, issue) if issue and self._now(event["created_at"]) else ""
             if issue and said:
-                whom = _login(
-                    event.get("assignee") if event["event"] == "assigned" else event.get("requested_reviewer")
-                )
-                wanted = event["event"] in ("assigned", "review_requested") and self._is_operator(whom)
-                one = self._of(issue, said, event["created_at"], event["actor"], wanted and issue["state"] == "open")
-                is_blocked = event["event"] == "labeled" and BLOCKED.search(said) and issue["state"] == "open"
-                yield one._replace(waits="blocked") if is_blocked else one
+                kind, waits = event["event"], ""
+                whom = _login(event.get("assignee") or event.get("requested_reviewer"))
+                about = (issue["number"], _REVOKED.get(kind, kind), whom)
+                if issue["state"] == "open" and self._is_operator(whom) and about not in seen:
+                    waits = _WAITS.get(kind, "")
+                elif issue["state"] == "open" and kind == "labeled" and BLOCKED.search(said):
+                    waits = "blocked"
+                seen.add(about)
+                yield self._of(issue, said, event["created_at"], event["actor"], waits)
 
     def comments(self) -> Iterator[Activity]:
         """Comments, and comments on lines."""
-        found: dict[str, list[Activity]] = {}
         for path in ("issues", "pulls"):
             for row in self._server.rows(f"/repos/{self._name}/{path}/comments", since=_iso(self._since), per_page=100):
                 body, author = row["body"] or "", _login(row["user"])
                 is_own = author == self._me and _MARK in body and " kind=trail " in body
-                asked = not is_own and asks(body, author, self._operator)
+                asked = "" if is_own else self._asked(body, author)
                 at = row["created_at"] if self._now(row["created_at"]) else row["updated_at"]
                 if self._now(row["created_at"]) or (asked and self._now(at)):
                     number = (row.get("issue_url") or row["pull_request_url"]).rpartition("/")[2]
                     text = body.split("\n\n", 1)[0] if is_own else body
                     one = self._line("comment", number, row["html_url"], text, at, author, asked)
-                    found.setdefault(one.target, []).append(one._replace(own=is_own))
-        for several in found.values():
-            yield from folded(several)
+                    yield one._replace(own=is_own)
 
     def pulls(self) -> Iterator[Activity]:
         """Reviews and failed checks. Raises: Absent, Closed."""
         repo = f"/repos/{self._name}"
         changed = [(number, row) for number, row in self._changed.items() if "pull_request" in row][-MOST:]
         for number, row in changed:
-            for review in self._server.rows(f"{repo}/pulls/{number}/reviews", per_page=100):
+            reviews = [*self._server.rows(f"{repo}/pulls/{number}/reviews", per_page=100)]
+            last = {_login(one["user"]): one for one in reviews if one["state"] in ("APPROVED", "CHANGES_REQUESTED")}
+            for review in reviews:
                 verdict, author = _VERDICTS.get(review["state"], ""), _login(review["user"])
                 if verdict and self._now(review.get("submitted_at")) and (review["body"] or verdict != "reviewed"):
                     mine = self._is_operator(_login(row["user"])) and row["state"] == "open"
-                    asked = (mine and verdict == "requested changes") or asks(review["body"], author, self._operator)
+                    wanted = mine and verdict == "requested changes" and last[author] is review
+                    waits = "operator" if wanted else self._asked(review["body"], author)
                     said = f"{verdict}: {review['body']}" if review["body"] else verdict
-                    yield self._line("review", number, review["html_url"], said, review["submitted_at"], author, asked)
+                    yield self._line("review", number, review["html_url"], said, review["submitted_at"], author, waits)
         newest = self._server.get(f"{repo}/pulls", state="open", sort="updated", direction="desc", per_page=MOST).data
         for pull in newest:
             if not _in(pull["updated_at"], self._since):
@@ -222,9 +228,9 @@ class _Day:
             runs = self._server.get(f"{repo}/commits/{pull['head']['sha']}/check-runs", per_page=100).data["check_runs"]
             if bad := [run for run in runs if run["conclusion"] in _BAD and self._now(run["completed_at"])]:
                 said = f"checks failed: {', '.join(run['name'] for run in bad)}"
-                mine = self._is_operator(_login(pull["user"]))
+                waits = "operator" if self._is_operator(_login(pull["user"])) else ""
                 at = max(run["completed_at"] for run in bad)
-                yield self._line("checks", pull["number"], pull["html_url"], said, at, "", mine)
+                yield self._line("checks", pull["number"], pull["html_url"], said, at, "", waits)
 
     def pushes(self) -> Iterator[Activity]:
         """Releases, pushes to the default branch, force pushes and deleted branches. Raises: Absent, Closed."""
@@ -249,8 +255,10 @@ class _Day:
             return f"label {label} {'added' if kind == 'labeled' else 'removed'}: {issue['title']}"
         if kind in ("assigned", "unassigned"):
             return f"{kind} {'to' if kind == 'assigned' else 'from'} {_login(event.get('assignee'))}: {issue['title']}"
-        if kind == "review_requested":
-            return f"review requested from {_login(event.get('requested_reviewer')) or 'a team'}: {issue['title']}"
+        if kind in ("review_requested", "review_request_removed"):
+            whom = _login(event.get("requested_reviewer")) or "a team"
+            said = f"requested from {whom}" if kind == "review_requested" else f"request to {whom} withdrawn"
+            return f"review {said}: {issue['title']}"
         if kind == "renamed":
             return f"renamed from {event['rename']['from']!r} to {event['rename']['to']!r}"
         if kind in ("milestoned", "demilestoned"):
@@ -259,13 +267,15 @@ class _Day:
             return ""  # it has an event of its own
         return f"{_PLAIN[kind]}: {issue['title']}" if kind in _PLAIN else ""
 
-    def _of(self, issue: Mapping[str, Any], text: str, at: str, by: Any, asked: bool) -> Activity:
+    def _of(self, issue: Mapping[str, Any], text: str, at: str, by: Any, waits: str) -> Activity:
         kind = "pull" if "pull_request" in issue else "issue"
-        return self._line(kind, issue["number"], issue["html_url"], text, at, _login(by), asked)
+        return self._line(kind, issue["number"], issue["html_url"], text, at, _login(by), waits)
 
-    def _line(self, kind: str, number: object, url: str, text: str, at: str, by: str, asked: object) -> Activity:
-        waits = "operator" if asked else ""
+    def _line(self, kind: str, number: object, url: str, text: str, at: str, by: str, waits: str) -> Activity:
         return Activity(kind, f"{self._name}#{number}", url, row_text(text), _moment(at), by, waits)
+
+    def _asked(self, body: str | None, author: str) -> str:
+        return ANSWER if asks(body or "", author, self._operator) else ""
 
     def _is_operator(self, login: str) -> bool:
         return bool(login) and login.casefold() == self._operator.casefold()

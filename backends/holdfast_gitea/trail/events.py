@@ -20,7 +20,7 @@ from holdfast.errors import StorageError
 from holdfast.fs import durable, private
 from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
-from holdfast_app.outbox.trail import BLOCKED, PRIORITY, asks, folded, row_text
+from holdfast_app.outbox.trail import ANSWER, BLOCKED, PRIORITY, asks, row_text
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Repo
@@ -39,7 +39,7 @@ _PLAIN: Final = {
     "dismiss_review": "review dismissed: {body}",
     "change_target_branch": "target changed from {old_ref} to {new_ref}",
     "added_deadline": "due {body}",
-    "modified_deadline": "due date changed: {body}",
+    "modified_deadline": "due {new} instead of {old}",
     "removed_deadline": "no longer due {body}",
     "lock": "locked",
     "unlock": "unlocked",
@@ -63,7 +63,6 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
         yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
-    by_issue: dict[int, list[Activity]] = {}
     known: set[str] = set()
     for one in repo.activity(since, until):
         found = marker.fields(one.body) or {}
@@ -77,11 +76,8 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         asked = not is_trail and asks(one.body, one.author, operator)
         if said and (since <= one.created_at <= until or (one.was_edited and asked)):
             said, at = (f"edited: {said}", one.updated_at) if asked and one.was_edited else (said, one.created_at)
-            target, waits = f"{repo.name}#{one.issue}", "operator" if asked else ""
-            line = Activity("comment", target, one.url, row_text(said), at, one.author, waits, is_trail)
-            by_issue.setdefault(one.issue, []).append(line)
-    for several in by_issue.values():
-        yield from folded(several)
+            target, waits = f"{repo.name}#{one.issue}", ANSWER if asked else ""
+            yield Activity("comment", target, one.url, row_text(said), at, one.author, waits, is_trail)
     try:  # takes `read:repository`
         for row in repo.rows("/releases", draft="false"):
             at = models.moment(row, "published_at")
@@ -147,7 +143,7 @@ def _of_issue(
     kind = "pull" if issue.is_pull else "issue"
     target = f"{repo.name}#{issue.number}"
     if since <= issue.created_at <= until:
-        waits = "operator" if asks(issue.body, issue.author, operator) else ""
+        waits = ANSWER if asks(issue.body, issue.author, operator) else ""
         yield Activity(
             kind, target, issue.url, row_text(f"opened: {issue.title}"), issue.created_at, issue.author, waits
         )
@@ -157,10 +153,13 @@ def _of_issue(
     opening = next((row for row in rows if row.get("type") == "pull_push" and issue.created_at >= since), None)
     if opening is not None and _pushed(text(opening, "body")) == _FORCED:
         opening = None  # it replaces the earlier notes
+    last = {(text(row, "type"), text(row, "assignee", "login")): row for row in rows}
     for row in rows:
         at = models.moment(row, "created_at")
         if row is not opening and since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
+            if waits != "blocked" and last[text(row, "type"), text(row, "assignee", "login")] is not row:
+                waits = ""  # asked again, or withdrawn
             ended = ended or row.get("type") in ("close", "merge_pull")
             what = "review" if row.get("type") in ("review", "review_request") else kind
             author, url = text(row, "user", "login"), text(row, "html_url") or issue.url
@@ -180,17 +179,20 @@ def _of_issue(
 
 def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str) -> Iterator[Activity]:
     path, target = f"/pulls/{issue.number}/reviews", f"{repo.name}#{issue.number}"
-    for row in repo.rows(path):
+    rows = [*repo.rows(path)]
+    verdicts = {text(row, "user", "login"): row for row in rows if row.get("state") in ("APPROVED", "REQUEST_CHANGES")}
+    for row in rows:
         at, author, state = models.moment(row, "submitted_at"), text(row, "user", "login"), text(row, "state")
         if not since <= at <= until or state not in _VERDICTS:
             continue
         mine = bool(operator) and issue.author.casefold() == operator.casefold()
         wanted = mine and issue.is_open and state == "REQUEST_CHANGES" and row.get("dismissed") is not True
+        wanted = wanted and verdicts[author] is row
         said = [text(row, "body")]
         if row.get("comments_count"):
             comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
             said += [text(models.table(one), "body") for one in comments]
-        waits = "operator" if wanted or any(asks(one, author, operator) for one in said) else ""
+        waits = "operator" if wanted else ANSWER if any(asks(one, author, operator) for one in said) else ""
         yield Activity("review", target, text(row, "html_url"), row_text(_verdict(row)), at, author, waits)
 
 
@@ -216,12 +218,13 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
         if removed:
             return f"review request to {who} withdrawn: {issue.title}", ""
         is_asked = bool(operator) and who.casefold() == operator.casefold() and issue.is_open
-        return f"review requested from {who}: {issue.title}", "operator" if is_asked else ""
+        return f"review requested from {who}: {issue.title}", ANSWER if is_asked else ""
     if kind == "assignees":
         is_mine = bool(operator) and who.casefold() == operator.casefold() and issue.is_open and not removed
         return f"{'unassigned' if removed else 'assigned to'} {who}: {issue.title}", "operator" if is_mine else ""
     if kind in _PLAIN:
         fields = {name: text(row, name) for name in ("body", "old_ref", "new_ref")}
+        fields["new"], _, fields["old"] = fields["body"].partition("|")
         return f"{_PLAIN[kind].format(**fields).rstrip(': ')}: {issue.title}", ""
     if kind in ("add_dependency", "remove_dependency"):
         word = "added" if kind == "add_dependency" else "removed"

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -42,6 +43,10 @@ _REQUEST: Final = re.compile(
     r"\b(please|(could|can|would) you|needs? your|your (call|decision|approval|review|turn)|decide|let (me|us) know)\b",
     re.IGNORECASE,
 )
+#: An event's ``waits`` while it waits for the operator's next comment or, when it is a review, the next review.
+ANSWER: Final = "answer"
+#: What the operator's comment answers, and what the operator's review does.
+_ANSWERS: Final = {"comment": ("issue", "pull", "comment"), "review": ("issue", "pull", "comment", "review")}
 #: Maximum number of comments shown individually for a piece of work. The rest are counted in one line.
 MOST_COMMENTS: Final = 5
 #: Labels that a report shows.
@@ -145,7 +150,8 @@ class IssueForge(Forge):
                     found.append(Activity("repository", name, f"{self._server}/{name}", text, until))
             if failed and len(failed) == len(self._repositories):
                 raise failed[0]
-        return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
+        found.sort(key=attrgetter("at"))
+        return sorted(_settled(found, self._operator or me), key=attrgetter("at", "pointer", "text"))
 
     @abstractmethod
     def _open(self) -> AbstractContextManager[Any]:
@@ -197,7 +203,23 @@ def row_text(text: str) -> str:
     return cut(one_line(text), 200)
 
 
-def folded(comments: Sequence[Activity]) -> Iterator[Activity]:
+def _settled(found: Sequence[Activity], operator: str) -> Iterator[Activity]:
+    """``found``, oldest first, with each work's many comments folded. What the operator has answered does not wait."""
+    own = [one for one in found if one.author.casefold() == operator.casefold() and one.author and not one.own]
+    answered = {(one.target, kind): one.at for one in own for kind in _ANSWERS.get(one.kind, ())}
+    comments: dict[str, list[Activity]] = {}
+    for one in found:
+        if one.waits == ANSWER:
+            one = one._replace(waits="" if answered.get((one.target, one.kind), one.at) > one.at else "operator")
+        if one.kind == "comment":
+            comments.setdefault(one.target, []).append(one)
+        else:
+            yield one
+    for several in comments.values():
+        yield from _folded(several)
+
+
+def _folded(comments: Sequence[Activity]) -> Iterator[Activity]:
     """One work's comments: up to :data:`MOST_COMMENTS` one by one, more as a count; questions to the operator alike."""
     asking, others = [one for one in comments if one.waits], [one for one in comments if not one.waits]
     for some, what in ((asking, "questions"), (others, "comments")):

@@ -191,7 +191,7 @@ def test_morning__what_waits_for_the_operator_in_any_place__is_under_needed_and_
     gitea.review(REPO, mine, "ben", "REQUEST_CHANGES", "Not yet.")
     gitea.review(REPO, 2, "ben", "COMMENT", "Fine.", said=["why, @olga?"])
     gitea.happen(REPO, 1, "label", "ana", label="priority/high")
-    gitea.happen(REPO, 1, "added_deadline", "ana", body="2026-12-24")
+    gitea.happen(REPO, 1, "modified_deadline", "ana", body="2026-12-24|2026-12-20")
     gitea.happen(REPO, 1, "lock", "ana", body="spam")
     gitea.happen(REPO, 2, "change_target_branch", "ana", old_ref="main", new_ref="next")
     gitea.happen(REPO, 2, "dismiss_review", "ana", body="settled")
@@ -208,8 +208,9 @@ def test_morning__what_waits_for_the_operator_in_any_place__is_under_needed_and_
         assert f"{REPO}#{number}" in needed
         assert text in needed
     told = " ".join(lines(memory, "On the forge"))
-    for text in ("label priority/high added", "due 2026-12-24", "locked", "target changed from main to next",
-                 "review dismissed: settled", "force-pushed", "dependency with #2 added", "checks: failure (ci/test)",
+    for text in ("label priority/high added", "due 2026-12-24 instead of 2026-12-20", "locked",
+                 "target changed from main to next", "review dismissed: settled", "force-pushed",
+                 "dependency with #2 added", "checks: failure (ci/test)",
                  "1 commit pushed to main directly: Fix it at once", "tag v2.0 pushed"):  # fmt: skip
         assert text in told
     assert "Merge pull request" not in told
@@ -221,6 +222,30 @@ def test_morning__old_comment_edited_into_a_question__waits_for_the_operator(git
     clock.tick(hours=72)
     gitea.edit_comment(REPO, made, "We are late. @olga, shall we stop?")
     assert "edited: We are late. @olga, shall we stop?" in " ".join(lines(opened(), "What is needed from you"))
+
+
+def test_morning__withdrawn_approved_or_answered_since__no_longer_waits_for_the_operator(gitea, opened, clock):
+    memory = opened()
+    question = gitea.make_issue(REPO, "Encrypt backups", "@olga which cipher?", poster="ben")
+    seen = gitea.make_issue(REPO, "Sign the key", poster="ana", pull=True)
+    asked = gitea.make_issue(REPO, "Rotate keys", poster="olga", pull=True)
+    for removed in (False, True):
+        gitea.happen(REPO, 1, "assignees", "ana", assignee="olga", removed_assignee=removed)
+        gitea.happen(REPO, 2, "review_request", "ana", assignee="olga", removed_assignee=removed)
+    gitea.happen(REPO, seen, "review_request", "ana", assignee="olga")
+    gitea.review(REPO, asked, "ben", "REQUEST_CHANGES", "Not yet.")
+    gitea.happen(REPO, asked, "review_request", "ana", assignee="olga")
+    assert len(lines(memory, "What is needed from you")) == 4
+    clock.tick(minutes=1)
+    gitea.make_comment(REPO, question, "The new one.", poster="olga")
+    gitea.make_comment(REPO, asked, "I will look.", poster="olga")  # which is no review
+    gitea.review(REPO, asked, "ben", "APPROVED")
+    gitea.review(REPO, seen, "olga", "COMMENT", "Fine.")
+    [left] = lines(memory, "What is needed from you")
+    assert f"{REPO}#{asked} review by ana: review requested from olga" in left
+    clock.tick(minutes=1)
+    gitea.make_comment(REPO, question, "And which length, @olga?", poster="ben")
+    assert any("which length" in line for line in lines(memory, "What is needed from you"))
 
 
 @pytest.mark.parametrize("author", ["ben", "agent"])

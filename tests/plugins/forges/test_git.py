@@ -84,14 +84,18 @@ def test_morning__a_fresh_repository__commits_merges_and_tags_without_any_settin
     commit(repo, "Document \x1b[31mit", minutes=5)
     git(repo, "merge", "-q", "--no-ff", "-m", "Merge branch 'fix-login'", "fix-login")
     git(repo, "switch", "-q", "-c", "quick")
-    commit(repo, "A quick repair", "c.txt")
+    commit(repo, "A quick repair", "c.txt", minutes=2)
     git(repo, "switch", "-q", "main")
     git(repo, "merge", "-q", "quick")
-    git(repo, "tag", "-a", "v1.2", "-m", "Version 1.2")
+    git(repo, "switch", "-q", "-c", "ahead", "main~1")
+    commit(repo, "Try it", "d.txt")
+    git(repo, "tag", "-a", "v1.2", "-m", "Version 1.2", "main")
     told = [line[17:] for line in on_the_forge(capsys)]
     assert "fix-login commit: 7 commits by t; the last one: Step 6" in told
     assert "main merge by t: Merge branch 'fix-login'" in told
     assert "main commit by t: A quick repair" in told
+    assert "main commit by t: Document \\x1b[31mit" in told
+    assert "ahead commit by t: Try it" in told
     assert "quick merge: quick merged, fast-forward" in told
     assert "v1.2 tag by t: tagged: Version 1.2" in told
     assert not any("Old work" in line or "\x1b" in line for line in told)

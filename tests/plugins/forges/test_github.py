@@ -91,6 +91,8 @@ def test_morning__a_day_on_github__every_event_is_one_right_line(server, opened)
     server.review(3, "CHANGES_REQUESTED", body="Add a test")
     server.check(3, "tests", "failure")
     server.happen(3, "head_ref_force_pushed", by="olga")
+    server.happen(3, "review_requested", requested_reviewer=server.user("olga"))
+    server.happen(3, "review_request_removed", requested_reviewer=server.user("olga"))
     server.happen(2, "closed")
     server.happen(2, "reopened")
     server.push("main")
@@ -115,12 +117,13 @@ def test_morning__a_day_on_github__every_event_is_one_right_line(server, opened)
         f"{REPO}#2 issue by ana: closed: Webhooks are delivered twice",
         f"{REPO}#2 issue by ana: reopened: Webhooks are delivered twice",
         f"{REPO}#3 pull by olga: force-pushed: Deliver once",
+        f"{REPO}#3 pull by ana: review request to olga withdrawn: Deliver once",
         f"{REPO} push by ana: branch main pushed directly",
         f"{REPO} push by ana: branch old deleted",
         f"{REPO} release by ana: released: Release v1.2",
     ):
         assert line in told
-    assert len(told) == 8
+    assert len(told) == 10
     assert any("label blocked added" in line.text for line in morning.sections["What is blocked"])
 
 
