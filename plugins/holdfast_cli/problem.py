@@ -89,9 +89,10 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
     ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
     ``debug`` stderr gets the traceback first.
     """
+    table = as_table(error)
     try:
         if as_json:
-            Term().json({"ok": False, "error": as_table(error)})
+            Term().json({"ok": False, "error": table})
         sys.stdout.flush()
     except (OSError, OutputLost):
         discard(sys.stdout)
@@ -100,10 +101,10 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
         if debug:
             import traceback
 
-            sys.stderr.write(printable("".join(traceback.format_exception(error))))
+            sys.stderr.write(printable(_masked("".join(traceback.format_exception(error)))))
         # The name first and unstyled: people and programs search logs for it.
-        err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
-        err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
+        err.say(f"holdfast: {err.red(err.plain(table['message']), bold=True)}")
+        err.say(f"  {err.dim('next:')} {err.plain(table['next_step'])}")
         sys.stderr.flush()
     except (OSError, OutputLost):
         discard(sys.stderr)
@@ -125,17 +126,23 @@ def discard(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-def _next_step(error: HoldfastError) -> str:
-    is_usage = error.exit_code == UsageError.exit_code
-    return error.next_step or ("Correct it, then try again." if is_usage else "`holdfast doctor` looks for the cause.")
+def _masked(text: str) -> str:
+    """A message may quote an argument, a variable or a file, and a client puts stderr into the model's context."""
+    from holdfast_redaction import redact
+
+    with suppress(HoldfastError):
+        return redact(text)
+    return "This message is not shown, because a rule for secrets did not finish."
 
 
 def as_table(error: HoldfastError) -> dict[str, Any]:
     """The error as the JSON object that ``--json`` prints. A refused flush adds ``target`` and ``missing``."""
+    is_usage = error.exit_code == UsageError.exit_code
+    otherwise = "Correct it, then try again." if is_usage else "`holdfast doctor` looks for the cause."
     table: dict[str, Any] = {
         "kind": type(error).__name__,
-        "message": error.message,
-        "next_step": _next_step(error),
+        "message": _masked(error.message),
+        "next_step": _masked(error.next_step or otherwise),
         "exit_code": error.exit_code,
     }
     more = {name: getattr(error, name, None) for name in ("target", "missing")}

@@ -113,6 +113,17 @@ def test_command__secret_written_by_hand__is_in_no_output(run, planted, writes):
             assert SECRET not in result.out + result.err, (command, words)
 
 
+def test_error__quotes_a_secret_of_the_command_line_or_a_variable__shows_it_masked(run, project, monkeypatch):
+    for words in ((SECRET,), ("status", f"--tokn={SECRET}"), ("facts", "show", SECRET), ("import", SECRET)):
+        for more in ((), ("--json",), ("--debug",)):
+            result = run(*words, *more)
+            assert result.code != 0
+            assert SECRET not in result.out + result.err, words
+            assert MARK in result.err, words
+    monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", SECRET)
+    assert MARK in run("status").err
+
+
 def test_command__secret_written_by_hand__is_masked_and_the_rest_is_there(run, planted):
     for words in (("load",), ("show", "MEMORY.md"), ("facts",), ("workflow", "start", "build"), ("report",)):
         assert MARK in run(*words).out, words
