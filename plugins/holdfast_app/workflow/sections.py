@@ -24,6 +24,7 @@ from holdfast_app.markdown.marks import without_comments
 from holdfast_app.markdown.outline import Heading, Outline, outline
 from holdfast_app.records import ownlines
 from holdfast_app.workflow.three import ANCHORS
+from holdfast_file import conflicts
 
 #: The placeholder text of a new section, replaced by the first entry.
 PLACEHOLDER: Final = ownlines.NONE_YET
@@ -187,7 +188,9 @@ def _newline(text: str) -> str:
 
 
 def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
-    """The document's outline. Raises: Corrupt for an error in its structure."""
+    """The document's outline. Raises: Corrupt for an error in its structure or for both sides of a merge."""
+    if told := conflicts.described(name, text):
+        raise Corrupt(told, next_step="Keep the right lines and remove the markers.")
     found, errors = _read(text, anchors, name)
     if errors:
         told = ", ".join(f"{one.message} (line {one.line})" if one.line else one.message for one in errors)

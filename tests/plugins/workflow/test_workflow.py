@@ -83,8 +83,15 @@ def test_start__each_workflow__reads_the_three_in_order_and_returns_them(memory,
 @pytest.mark.req("R190", "R226", "R242")
 @pytest.mark.parametrize(
     "damage",
-    [b"# nothing\n", b"\xff\xfe", b"## Conventions\n\n## Gotchas\n\n## Gotchas\n\n## Approved Practices\n", None, b""],
-    ids=["anchors", "no text", "twice", "folder", "missing"],
+    [
+        b"# nothing\n",
+        b"\xff\xfe",
+        b"## Conventions\n\n## Gotchas\n\n## Gotchas\n\n## Approved Practices\n",
+        b"## Conventions\n<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> b\n## Gotchas\n## Approved Practices\n",
+        None,
+        b"",
+    ],
+    ids=["anchors", "no text", "twice", "merge", "folder", "missing"],
 )
 def test_start__corrupt_or_missing_file__fails_before_any_write(memory, project, damage):
     opened = memory()
@@ -99,7 +106,7 @@ def test_start__corrupt_or_missing_file__fails_before_any_write(memory, project,
         opened.workflow("build").start()
     assert sorted((p, p.read_bytes() if p.is_file() else b"") for p in project.rglob("*")) == before
     assert not opened.workflow("build").is_open
-    assert opened.validate().errors[0].rule.partition("/")[2] in ("missing", "unreadable", "duplicate")
+    assert opened.validate().errors[0].rule.partition("/")[2] in ("missing", "unreadable", "duplicate", "conflict")
 
 
 # UPDATE
