@@ -49,6 +49,7 @@ def test_flush__more_open_work_than_the_handoff_holds__the_oldest_is_listed_from
     listed = [work.session for work in memory.work.list()]
     assert (len(listed), listed[0], listed[-1]) == (10, "s10", "s1")
     assert "older work, from the journals" in receipt.warnings[-1]
+    assert "- `holdfast work --all` also lists older work" in str(memory.load())
     [oldest] = [work for work in memory.work.list(everything=True) if work.session == "s0"]
     assert (oldest.is_open, oldest.objective) == (True, "Objective 0")
     memory.session("done").flush(payload(work_open=False, handoff=None))

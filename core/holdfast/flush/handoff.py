@@ -239,9 +239,10 @@ def shortened(work: Work) -> Work:
     )
 
 
-def is_full(entries: Iterable[Work]) -> bool:
-    """Whether older open work may be in the journals alone."""
-    return sum(work.is_open for work in entries) >= MAX_OPEN
+def older(entries: Iterable[Work]) -> str:
+    """A sentence when older open work may be in the journals alone, else empty."""
+    is_full = sum(work.is_open for work in entries) >= MAX_OPEN
+    return "`holdfast work --all` also lists older work, from the journals." if is_full else ""
 
 
 def crowded(entries: Sequence[Work]) -> str:
@@ -249,11 +250,10 @@ def crowded(entries: Sequence[Work]) -> str:
     short = [w.session for w in entries if w.short and w.is_open]
     if not short or sum(work.is_open for work in entries) <= MAX_ENTRIES:
         return ""
-    older = " `holdfast work --all` also lists older work, from the journals." if is_full(entries) else ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
     return (
         f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the oldest entries are shortened: "
-        f"{shown}. Their daily notes hold the rest.{older}"
+        f"{shown}. Their daily notes hold the rest. {older(entries)}".rstrip()
     )
 
 

@@ -134,6 +134,8 @@ def resume(
         lines += entry
         whole.append(other.flush)
     lines += _named(others[len(whole) :], room)
+    if older := handoff.older(work):
+        lines.append(f"- {older}")
     return "\n".join(lines), frozenset(one.flush for one in (newer, first) if one).union(whole)
 
 

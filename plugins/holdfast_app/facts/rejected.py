@@ -30,6 +30,7 @@ REASON: Final = "it was removed or replaced here, and only `holdfast remember` b
 #: A longer list is cut to its newest half.
 _MAX_BYTES: Final = 1_000_000
 _LIFTED: Final = "-"
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def key_of(text: str) -> str:
@@ -43,16 +44,13 @@ class Rejected:
     def __init__(self, services: Services) -> None:
         self._path = services.private(NAME)
         self._secret = b""
-        self._times: dict[str, datetime] = {}
-        for line in (private.read(self._path) or b"").decode("ascii", "replace").split("\n"):
-            digest, _, time = line.partition(" ")
-            self._times.pop(digest, None)
-            with suppress(ValueError):  # a crash truncated the line, or it was lifted
-                self._times[digest] = moment(time)
+        text = (private.read(self._path) or b"").decode("ascii", "replace")
+        rows = (line.partition(" ") for line in text.split("\n"))
+        self._stamps = {digest: time for digest, _, time in rows if digest}  # parsed when asked, since they are many
 
     def at(self, text: str) -> datetime | None:
         """When ``text`` was rejected; None when it was not."""
-        return self._times.get(self._digest(key_of(text))) if self._times else None
+        return self._time(self._digest(key_of(text))) if self._stamps else None
 
     def has(self, text: str, said: datetime | None = None) -> bool:
         """Whether ``text``, stated at ``said``, was rejected later. Without a time, whether it was rejected."""
@@ -62,28 +60,33 @@ class Rejected:
     def add(self, keys: Iterable[str], at: datetime, *, kept: bool = True) -> None:
         """Reject statements by :func:`key_of`, durably. Without ``kept``, for this object alone."""
         digests = [self._digest(key) for key in keys]
-        new = {one: at for one in digests if one not in self._times or self._times[one] < at}
-        self._times.update(new)
+        new = {one: stamp(at.astimezone(UTC)) for one in digests if (self._time(one) or _NEVER) < at}
+        self._stamps |= new
         if new and kept:
-            self._append(f"{one} {stamp(at.astimezone(UTC))}" for one in new)
+            self._append(map(" ".join, new.items()))
 
     def lift(self, text: str) -> None:
         """Accept a statement again, because it was stated anew."""
         if self.at(text) is not None:
             digest = self._digest(key_of(text))
-            del self._times[digest]
+            del self._stamps[digest]
             self._append([f"{digest} {_LIFTED}"])
 
     def blanked(self, text: str, day: datetime, reached: dict[str, datetime]) -> tuple[str, int]:
         """A note with the lines empty that state something rejected later, and how many they are. For ``day`` and
         ``reached`` see :func:`holdfast_app.records.blocks.in_order`."""
         count = 0
-        for block, at in blocks.in_order(text, day, reached) if self._times else ():
+        for block, at in blocks.in_order(text, day, reached) if self._stamps else ():
             if gone := {f"- {label}: {item}" for _, label, item in block.lines if self.has(item, at)}:
                 lines = block.text.split("\n")
                 count += sum(line in gone for line in lines)
                 text = text.replace(block.text, "\n".join("" if line in gone else line for line in lines), 1)
         return text, count
+
+    def _time(self, digest: str) -> datetime | None:
+        with suppress(ValueError):  # a crash truncated the line, or it was lifted
+            return moment(self._stamps.get(digest, _LIFTED))
+        return None
 
     def _digest(self, key: str) -> str:
         self._secret = self._secret or ownership_mark.secret(make=True)

@@ -6,6 +6,7 @@ from typing import Any
 from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
+from holdfast.flush import handoff
 from holdfast.flush.handoff import Work
 from holdfast.text.humanize import ago, count
 from holdfast_app.facts.restated import RULE
@@ -51,6 +52,8 @@ def _list(call: Call) -> Answer:
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")) + "\n")
     ended = f", {len(entries) - number:,} ended" if call.args.all else ""
     out.say(f"  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
+    if not call.args.all and (older := handoff.older(entries)):
+        out.say(f"  {out.dim(older)}")
     if rules:
         out.say(f"\n  {out.bold('Rules of the user')}  {out.dim('`holdfast work close RULE` removes one')}")
     for rule_id, text in rules.items():
