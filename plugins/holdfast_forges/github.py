@@ -43,9 +43,9 @@ _VERDICTS: Final = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested chan
 _REVIEWS: Final = {
     "approved by": ("APPROVED",), "changes by": ("CHANGES_REQUESTED",), "reviewed by": tuple(_VERDICTS),
 }  # fmt: skip
-#: Events that ask somebody for something, what withdraws them, and until when the operator is awaited.
-_REVOKED: Final = {"unassigned": "assigned", "review_request_removed": "review_requested"}
-_WAITS: Final = {"assigned": "operator", "review_requested": ANSWER}
+#: Events after which the work waits, and what withdraws them.
+_WAITS: Final = {"assigned": "operator", "review_requested": ANSWER, "labeled": "blocked"}
+_REVOKED: Final = {"unassigned": "assigned", "review_request_removed": "review_requested", "unlabeled": "labeled"}
 _BAD: Final = ("failure", "timed_out", "cancelled", "action_required", "startup_failure")
 _MARK: Final = "<!-- hf:rec id="
 _moment = datetime.fromisoformat
@@ -182,13 +182,15 @@ class _Day:
             issue = event.get("issue")
             said = self._said(event, issue) if issue and self._now(event["created_at"]) else ""
             if issue and said:
-                kind, waits = event["event"], ""
+                kind, label = event["event"], _label(event.get("label") or "")
                 whom = _login(event.get("assignee") or event.get("requested_reviewer"))
-                about = (issue["number"], _REVOKED.get(kind, kind), whom)
-                if issue["state"] == "open" and self._is_operator(whom) and about not in seen:
+                about, waits = (issue["number"], _REVOKED.get(kind, kind), whom, label), ""
+                if (
+                    issue["state"] == "open"
+                    and about not in seen
+                    and (BLOCKED.search(label) or self._is_operator(whom))
+                ):
                     waits = _WAITS.get(kind, "")
-                elif issue["state"] == "open" and kind == "labeled" and BLOCKED.search(said):
-                    waits = "blocked"
                 seen.add(about)
                 yield self._of(issue, said, event["created_at"], event["actor"], waits)
 

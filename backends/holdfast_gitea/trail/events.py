@@ -153,13 +153,12 @@ def _of_issue(
     opening = next((row for row in rows if row.get("type") == "pull_push" and issue.created_at >= since), None)
     if opening is not None and _pushed(text(opening, "body")) == _FORCED:
         opening = None  # it replaces the earlier notes
-    last = {(text(row, "type"), text(row, "assignee", "login")): row for row in rows}
+    last = {_about(row): row for row in rows}
     for row in rows:
         at = models.moment(row, "created_at")
         if row is not opening and since <= at <= until and (described := _of_event(row, issue, operator)):
             line, waits = described
-            if waits != "blocked" and last[text(row, "type"), text(row, "assignee", "login")] is not row:
-                waits = ""  # asked again, or withdrawn
+            waits = waits if last[_about(row)] is row else ""  # asked again, or withdrawn
             ended = ended or row.get("type") in ("close", "merge_pull")
             what = "review" if row.get("type") in ("review", "review_request") else kind
             author, url = text(row, "user", "login"), text(row, "html_url") or issue.url
@@ -239,9 +238,14 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
     label = text(row, "label", "name")
     if kind == "label" and (BLOCKED.search(label) or PRIORITY.search(label)):
         was_added = bool(text(row, "body"))
-        is_blocked = was_added and BLOCKED.search(label) and issue.is_open and label in issue.labels
+        is_blocked = was_added and BLOCKED.search(label) and issue.is_open
         return f"label {label} {'added' if was_added else 'removed'}: {issue.title}", "blocked" if is_blocked else ""
     return None
+
+
+def _about(row: Mapping[str, object]) -> tuple[str, ...]:
+    """What an event sets and another one of the same kind takes back."""
+    return text(row, "type"), text(row, "assignee", "login"), text(row, "label", "name")
 
 
 def _pushed(body: str) -> str:

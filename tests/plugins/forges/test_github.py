@@ -84,6 +84,8 @@ def test_morning__a_day_on_github__every_event_is_one_right_line(server, opened)
     server.issue("Which database? @olga please decide", body="@olga which one?", by="ana")
     server.happen(2, "assigned", assignee=server.user("olga"))
     server.happen(2, "labeled", label={"name": "blocked", "color": "f00"})
+    for event in ("labeled", "unlabeled"):
+        server.happen(3, event, label={"name": "blocked", "color": "f00"})
     server.happen(2, "subscribed")
     server.comment(2, "It happens again")
     server.comment(2, "@olga, shall we wait?", by="bot")
@@ -123,8 +125,10 @@ def test_morning__a_day_on_github__every_event_is_one_right_line(server, opened)
         f"{REPO} release by ana: released: Release v1.2",
     ):
         assert line in told
-    assert len(told) == 10
-    assert any("label blocked added" in line.text for line in morning.sections["What is blocked"])
+    assert len(told) == 12
+    assert [line.text[17:] for line in morning.sections["What is blocked"]] == [
+        f"{REPO}#2 issue by ana: label blocked added: Webhooks are delivered twice"
+    ]
 
 
 def test_morning__more_rows_than_a_page__all_are_read_and_no_other_server_is_asked(server, opened):
