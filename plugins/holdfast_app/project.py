@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from types import EllipsisType
 
-    from holdfast.models import Written
     from holdfast_app.brief.resume import Brief
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.message_formats.reading import Transcript
@@ -333,15 +332,6 @@ class Holdfast(RemembersFacts):
         from holdfast_app.report.morning import morning
 
         return morning(self.services)
-
-    def store_report(self) -> Written | None:
-        """Store yesterday's report, once. None when it already exists, or when there is nothing to report.
-
-        Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
-        """
-        from holdfast_app.report.report import write_yesterdays
-
-        return write_yesterdays(self.services)
 
     # Python agent loops
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Ask
-from holdfast_app.outbox.trail import ANSWER, BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asks, row_text
+from holdfast_app.outbox.trail import ANSWER, BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asked, row_text
 from holdfast_keys.faults import Absent, Closed
 from holdfast_keys.transport import Transport
 
@@ -173,7 +173,7 @@ class _Day:
         for row in self._server.rows(path, state="all", since=since, per_page=100):
             self._changed[row["number"]] = row
             if self._now(row["created_at"]):
-                waits = self._asked(row.get("body"), _login(row["user"]))
+                waits = asked(row.get("body") or "", _login(row["user"]), self._operator)
                 yield self._of(row, f"opened: {row['title']}", row["created_at"], row["user"], waits)
         seen: set[tuple[object, ...]] = set()
         for event in self._server.rows(f"/repos/{self._name}/issues/events", per_page=100):
@@ -184,13 +184,9 @@ class _Day:
             if issue and said:
                 kind, label = event["event"], _label(event.get("label") or "")
                 whom = _login(event.get("assignee") or event.get("requested_reviewer"))
-                about, waits = (issue["number"], _REVOKED.get(kind, kind), whom, label), ""
-                if (
-                    issue["state"] == "open"
-                    and about not in seen
-                    and (BLOCKED.search(label) or self._is_operator(whom))
-                ):
-                    waits = _WAITS.get(kind, "")
+                about = (issue["number"], _REVOKED.get(kind, kind), whom, label)
+                may_wait = issue["state"] == "open" and (BLOCKED.search(label) or self._is_operator(whom))
+                waits = _WAITS.get(kind, "") if may_wait and about not in seen else ""
                 seen.add(about)
                 yield self._of(issue, said, event["created_at"], event["actor"], waits)
 
@@ -200,12 +196,12 @@ class _Day:
             for row in self._server.rows(f"/repos/{self._name}/{path}/comments", since=_iso(self._since), per_page=100):
                 body, author = row["body"] or "", _login(row["user"])
                 is_own = author == self._me and _MARK in body and " kind=trail " in body
-                asked = "" if is_own else self._asked(body, author)
+                waits = "" if is_own else asked(body, author, self._operator)
                 at = row["created_at"] if self._now(row["created_at"]) else row["updated_at"]
-                if self._now(row["created_at"]) or (asked and self._now(at)):
+                if self._now(row["created_at"]) or (waits and self._now(at)):
                     number = (row.get("issue_url") or row["pull_request_url"]).rpartition("/")[2]
                     text = body.split("\n\n", 1)[0] if is_own else body
-                    one = self._line("comment", number, row["html_url"], text, at, author, asked)
+                    one = self._line("comment", number, row["html_url"], text, at, author, waits)
                     yield one._replace(own=is_own)
 
     def pulls(self) -> Iterator[Activity]:
@@ -220,7 +216,7 @@ class _Day:
                 if verdict and self._now(review.get("submitted_at")) and (review["body"] or verdict != "reviewed"):
                     mine = self._is_operator(_login(row["user"])) and row["state"] == "open"
                     wanted = mine and verdict == "requested changes" and last[author] is review
-                    waits = "operator" if wanted else self._asked(review["body"], author)
+                    waits = "operator" if wanted else asked(review["body"], author, self._operator)
                     said = f"{verdict}: {review['body']}" if review["body"] else verdict
                     yield self._line("review", number, review["html_url"], said, review["submitted_at"], author, waits)
         newest = self._server.get(f"{repo}/pulls", state="open", sort="updated", direction="desc", per_page=MOST).data
@@ -275,9 +271,6 @@ class _Day:
 
     def _line(self, kind: str, number: object, url: str, text: str, at: str, by: str, waits: str) -> Activity:
         return Activity(kind, f"{self._name}#{number}", url, row_text(text), _moment(at), by, waits)
-
-    def _asked(self, body: str | None, author: str) -> str:
-        return ANSWER if asks(body or "", author, self._operator) else ""
 
     def _is_operator(self, login: str) -> bool:
         return bool(login) and login.casefold() == self._operator.casefold()

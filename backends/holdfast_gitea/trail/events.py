@@ -20,7 +20,7 @@ from holdfast.errors import StorageError
 from holdfast.fs import durable, private
 from holdfast.text.humanize import count
 from holdfast_app.outbox.forge import INCOMPLETE, Activity
-from holdfast_app.outbox.trail import ANSWER, BLOCKED, PRIORITY, asks, row_text
+from holdfast_app.outbox.trail import ANSWER, BLOCKED, PRIORITY, asked, row_text
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Repo
@@ -46,6 +46,7 @@ _PLAIN: Final = {
     "delete_branch": "branch {old_ref} deleted",
 }
 _FORCED: Final = "force-pushed"
+_BINDING: Final = ("APPROVED", "REQUEST_CHANGES")
 _VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
 
 
@@ -73,10 +74,10 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
         kind = found.get("kind", "") if me in ("", one.author) else ""
         is_trail, is_record = kind == "trail", bool(found) and me in ("", one.author) and kind != "trail"
         said = row_text(one.body.split("\n\n", 1)[0] if is_trail else "" if is_record else one.body)
-        asked = not is_trail and asks(one.body, one.author, operator)
-        if said and (since <= one.created_at <= until or (one.was_edited and asked)):
-            said, at = (f"edited: {said}", one.updated_at) if asked and one.was_edited else (said, one.created_at)
-            target, waits = f"{repo.name}#{one.issue}", ANSWER if asked else ""
+        waits = "" if is_trail else asked(one.body, one.author, operator)
+        if said and (since <= one.created_at <= until or (one.was_edited and waits)):
+            said, at = (f"edited: {said}", one.updated_at) if waits and one.was_edited else (said, one.created_at)
+            target = f"{repo.name}#{one.issue}"
             yield Activity("comment", target, one.url, row_text(said), at, one.author, waits, is_trail)
     try:  # takes `read:repository`
         for row in repo.rows("/releases", draft="false"):
@@ -143,10 +144,8 @@ def _of_issue(
     kind = "pull" if issue.is_pull else "issue"
     target = f"{repo.name}#{issue.number}"
     if since <= issue.created_at <= until:
-        waits = ANSWER if asks(issue.body, issue.author, operator) else ""
-        yield Activity(
-            kind, target, issue.url, row_text(f"opened: {issue.title}"), issue.created_at, issue.author, waits
-        )
+        waits, line = asked(issue.body, issue.author, operator), row_text(f"opened: {issue.title}")
+        yield Activity(kind, target, issue.url, line, issue.created_at, issue.author, waits)
     ended = False
     rows = timeline(repo, issue.number, since, until) if detailed else []
     # The server notes the commits that a pull request was opened with as a push, some seconds later.
@@ -179,19 +178,19 @@ def _of_issue(
 def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str) -> Iterator[Activity]:
     path, target = f"/pulls/{issue.number}/reviews", f"{repo.name}#{issue.number}"
     rows = [*repo.rows(path)]
-    verdicts = {text(row, "user", "login"): row for row in rows if row.get("state") in ("APPROVED", "REQUEST_CHANGES")}
+    kept = (row for row in rows if row.get("state") in _BINDING and row.get("dismissed") is not True)
+    verdicts = {text(row, "user", "login"): row for row in kept}
     for row in rows:
         at, author, state = models.moment(row, "submitted_at"), text(row, "user", "login"), text(row, "state")
         if not since <= at <= until or state not in _VERDICTS:
             continue
         mine = bool(operator) and issue.author.casefold() == operator.casefold()
-        wanted = mine and issue.is_open and state == "REQUEST_CHANGES" and row.get("dismissed") is not True
-        wanted = wanted and verdicts[author] is row
+        wanted = mine and issue.is_open and verdicts.get(author) is row and state == "REQUEST_CHANGES"
         said = [text(row, "body")]
         if row.get("comments_count"):
             comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
             said += [text(models.table(one), "body") for one in comments]
-        waits = "operator" if wanted else ANSWER if any(asks(one, author, operator) for one in said) else ""
+        waits = "operator" if wanted else max(asked(one, author, operator) for one in said)
         yield Activity("review", target, text(row, "html_url"), row_text(_verdict(row)), at, author, waits)
 
 

@@ -189,13 +189,12 @@ class IssueForge(Forge):
         return ConfigError(f"In `[plugins.{self.name}]` {problem}.", next_step=next_step)
 
 
-def asks(body: str, author: str, operator: str) -> bool:
-    """Whether ``body`` mentions the operator and asks for something, outside of code and quotations."""
-    if not operator or author.casefold() == operator.casefold():
-        return False
+def asked(body: str, author: str, operator: str) -> str:
+    """:data:`ANSWER` when ``body`` mentions the operator and asks for something, outside of code and quotations."""
     prose = _QUOTED.sub(" ", body)
-    mentioned = re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose)
-    return mentioned is not None and ("?" in prose or _REQUEST.search(prose) is not None)
+    is_asked = operator and author.casefold() != operator.casefold() and ("?" in prose or _REQUEST.search(prose))
+    mention = rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])"
+    return ANSWER if is_asked and re.search(mention, prose) else ""
 
 
 def row_text(text: str) -> str:

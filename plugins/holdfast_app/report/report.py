@@ -112,18 +112,6 @@ def write(services: Services, day: date, text: str) -> Written:
     return services.store.change(Surface.REPORT, name, lambda _: text)
 
 
-def write_yesterdays(services: Services) -> Written | None:
-    """Store yesterday's report, once; None when it exists already or there is nothing to report.
-
-    Raises: as :func:`report` and :func:`write`.
-    """
-    day = services.now().date() - timedelta(days=1)
-    if services.store.read(services.layout.name(Surface.REPORT, day)) is not None:
-        return None
-    made = report(services, last_day=day)
-    return write(services, day, str(made)) if any(made.sections.values()) else None
-
-
 def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:
     """The lines, masked, and of equal ones the first."""
     masked = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)

@@ -13,7 +13,7 @@ from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.search import index
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, argument, at_least, flag
-from holdfast_cli.problem import UsageError, show_error
+from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 _MARKS = {Status.DONE: "ok", Status.UNDONE: "ok", Status.REJECTED: "ok", Status.PROPOSED: "warn", Status.FAILED: "fail"}
@@ -113,10 +113,6 @@ def _dream(call: Call) -> Answer:
                 memory.extract_turns()
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
-                try:
-                    memory.store_report()  # the previous day's; the dream's result does not depend on it
-                except HoldfastError as error:
-                    show_error(error, as_json=False)
                 with suppress(HoldfastError):
                     index.complete(memory)  # so that no question waits for it
                     memory.store.withheld(remember=True)  # nor `status`

@@ -147,7 +147,6 @@ def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:
     flag("--write", "also store the report as today's"),
     flag("--paths", "show the source after every line"),
     examples=("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write"),
-    notes="A dream that begins by itself stores the previous day's report.",
 )
 def report(call: Call) -> Answer:
     """The requested days' report."""
