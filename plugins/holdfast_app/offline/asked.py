@@ -214,11 +214,11 @@ def still(objective: str, messages: Sequence[Message]) -> str:
 
 
 def _answer(messages: Sequence[Message], request: Message | None, room: int) -> str:
-    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words."""
+    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words or of a call."""
     since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
     said = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
     whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in said)
-    words = next((text for text in whole if len(text.encode()) >= _LEAST), "")
+    words = next((text for text in whole if len(text.encode()) >= _LEAST and not text.endswith((":", "："))), "")
     room = min(_ANSWER, room - len(hostile.ANSWERED) - 1)
     return f"{hostile.ANSWERED}{cut(words, room)})" if words and room >= _LEAST else ""
 

@@ -17,7 +17,7 @@ from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.offline import asked, calls
+from holdfast_app.offline import asked, calls, cues
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.speech import refuses, units
 from holdfast_app.printable import cut
@@ -165,8 +165,10 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
 
 
 def last_sentences(text: str, most: int = _READ) -> list[str]:
-    """The last sentences, items and headings with a word; "Run this:" has the first line of the code at the end."""
-    found = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
+    """The last sentences, items and headings with a word, without labelled decisions beside them, which say nothing
+    about what is left; "Run this:" has the first line of the code at the end."""
+    said = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
+    found = [unit for unit in said if not cues.match(unit, user=False)] or said
     code = _CODE.search(text) if found and found[-1].endswith((":", "：")) else None
     return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
 

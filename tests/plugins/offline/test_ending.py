@@ -71,6 +71,7 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([PYTEST], True, f"Fix the login test {LAST}"),
         ([PYTEST, REFUSED], True, f"Fix the login test {LAST[:-1]}; the user refused it)"),
         ([("assistant", "---")], True, "Fix the login test"),
+        ([("assistant", "Fixed it.\n\nDecision: integers, because the app can't read UUIDs.")], False, "none"),
         ([("assistant", "The page updates after the deploy."), ("user", "Great, thanks!")], False, "none"),
         ([("assistant", MOVING), *READING, ("assistant", FILLER), PYTEST], True, f"{MOVING} {FILLER} {LAST}"),
         ([("assistant", "Fixed."), ("user", "commit"), ("assistant", QUESTION)], True, QUESTION),
@@ -89,6 +90,11 @@ def test_objective__pasted_error__is_quoted_with_the_words_before_it():
     told = ("user", f"{remains}\n\n{error}\n  323 | {{a}}")
     assert asked.objective(messages(told), 200).startswith(f"{remains} {error}")
     assert asked.objective(messages(told, ("user", "push it")), 200) == f"push it (after: {remains})"
+
+
+def test_objective__a_call_is_announced_last__says_what_came_before():
+    said = asked.objective(messages(ASK, ("assistant", MOVING), ("assistant", FILLER)), 200)
+    assert said.endswith(f"(agent: {MOVING.replace('`', '')})")
 
 
 def test_objective__short_request_with_a_long_answer__still_names_its_task():
