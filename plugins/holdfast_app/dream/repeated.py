@@ -21,8 +21,11 @@ from holdfast_app.dream.write import diff, new_id
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal import journal
 from holdfast_app.records import journals
+from holdfast_app.sentences import lasting
 from holdfast_app.sentences.splitting import split
 
+#: A sentence that surely asks for something now, or surely says nothing lasting, is not worth a person's time.
+_ASKS, _LASTS = 0.9, 0.1
 #: Names the proposer where a dream's plugin is named.
 PROPOSER: Final = "repetition"
 #: Number of sessions in which a sentence must have been said, and of newest sessions that are read.
@@ -99,5 +102,8 @@ def _sentences(services: Services, path: str) -> Iterator[str]:
             continue
         for line in ownwords.own_words(record["text"]).splitlines():
             for text in (one.strip() for _, one in split(line.strip())):
-                if len(text.split()) in _WORDS and not text.endswith(("?", ":")) and "[REDACTED" not in text:
+                if len(text.split()) not in _WORDS or text.endswith(("?", ":")) or "[REDACTED" in text:
+                    continue
+                judged = lasting.judge(text)
+                if judged.asks < _ASKS and judged.lasting > _LASTS:
                     yield text

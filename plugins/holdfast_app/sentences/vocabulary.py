@@ -71,8 +71,8 @@ INSTEAD: Final = Lazy(
     r"|e non più|вместо|а не|больше не))\b"
     r"|不再(?:用|使用)?|而不是)(?P<old>[^,;，。；]{1,40})"
     r"|(?P<former>[^,;，。；\s]{1,40})\s*(?:の代わりに|ではなく|じゃなく)"
-    r"|\b(?:we|i)(?:['’]ve| have)?(?: \w+)? (?:stopped using|(?:switched|moved|migrated|changed)(?: over| away)? from)"
-    r" (?P<left>[^,;]{1,40}?)(?= to\b|[,;.]|$)",
+    r"|\b(?:we|i)(?:['’]ve| have)?(?: \w+)? (?:stopped using|replaced"
+    r"|(?:switched|moved|migrated|changed)(?: over| away)? from) (?P<left>[^,;]{1,40}?)(?= (?:to|with|by)\b|[,;.]|$)",
     re.IGNORECASE,
 )
 #: What ends something, in a clause of its own.

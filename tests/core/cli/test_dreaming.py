@@ -68,13 +68,14 @@ def test_rule__closed_by_a_person__leaves_memory_and_no_dream_brings_it_back(run
 def test_dream__said_in_three_sessions__is_proposed_and_only_a_person_puts_it_into_memory(run, project, answer):
     asked = "The footer hides the button on small screens"
     for number in range(3):
-        run("add", "user", f"{asked}. Add page {number}.", "--session", f"s{number}")
+        run("add", "user", f"{asked}. Run all tests, then commit. Add page {number}.", "--session", f"s{number}")
         run("end", "--session", f"s{number}")
         run("dream", "--force")
         assert not (project / ".holdfast" / "MEMORY.md").exists()
         assert ("holdfast dream review" in run("load").out) is (number == 2)
     assert "waits for the user" in " ".join(run("status").out.split())
-    assert f"+- {asked}." in run("dream", "review").out
+    assert (review := run("dream", "review").out).count("+- ") == 1
+    assert f"+- {asked}." in review
     assert run("dream", "review", answer).code == 0
     run("dream", "--force")
     assert "dream review" not in run("load").out
