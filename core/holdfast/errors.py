@@ -69,7 +69,7 @@ class BadValue(HoldfastError, ValueError):
 def must_be(kind: type | UnionType, value: object, field: str) -> None:
     """A check of a caller's value. Raises: BadValue unless it is a ``kind``. A bool is no int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        wanted = "whole number" if kind is int else getattr(kind, "__name__", str(kind))
+        wanted = "whole number" if kind is int else kind.__name__ if isinstance(kind, type) else str(kind)
         wanted = f"an {wanted}" if wanted[0] in "AEIOi" else f"a {wanted}"
         raise BadValue(field, f"must be {wanted}, not {type(value).__name__}", next_step=f"Give {wanted}.")
 

@@ -3,7 +3,6 @@
 import itertools
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -181,7 +180,7 @@ def test_pgbouncer__in_transaction_mode__every_call_works(cluster, opened):
         found = stores[2].read("a.md")
         assert found.text.count("holdfast:block") == 30
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.kill()
         process.wait(10)
 
 
