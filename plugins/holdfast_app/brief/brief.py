@@ -167,9 +167,8 @@ def _text(
 def _asked(brief: Brief, closed: handoff.Work | None) -> str:
     notes = [text for _, text in brief.notes[::-1]]
     is_rejected = any(one.rejected for one in (*brief.work, closed) if one) or any("- Rejected: " in n for n in notes)
-    return known.questions(
-        brief.memory, notes, rejected=is_rejected, blocked=bool(brief.blockers), ruled=bool(brief.rules)
-    )
+    is_blocked = any(blocker.casefold() != "none" for one in brief.work for blocker in one.blockers)
+    return known.questions(brief.memory, notes, rejected=is_rejected, blocked=is_blocked, ruled=bool(brief.rules))
 
 
 def _shortened(text: str, name: str, chars: int, state: str) -> str:

@@ -129,6 +129,7 @@ def questions(memory: str, notes: Sequence[str], *, rejected: bool, blocked: boo
     decided += [line[2:] for line in memory.partition("## Decisions\n")[2].partition("\n## ")[0].split("\n")]
     found = [one["what"] for text in dict.fromkeys(decided) if (one := _WE.match(text))]
     asked = [f"why do we {what}?" for what in found if len(what) < _TOPIC][:2]
+    asked = asked or ["what did we decide?"] * any(decided)
     asked += ["what did not work?"] if rejected else []
     asked += ["which questions are still open?"] if blocked else []
     asked += ["what should I watch out for?"] if ruled else []
