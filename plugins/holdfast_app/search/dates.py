@@ -15,14 +15,10 @@ _MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_GERMAN_MONTHS: Final = (
-    "januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november",
-    "dezember",
-)  # fmt: skip
 _GERMAN_DAYS: Final = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag")
 _MONTH: Final = {name.lower()[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))} | {
-    name: n for n, name in enumerate(_GERMAN_MONTHS, 1)
-}
+    "januar": 1, "februar": 2, "märz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10, "dezember": 12,
+}  # fmt: skip
 #: The first day, counted from Monday, and the number of days.
 _WEEKDAY: Final = {name.lower(): (n, 1) for names in (_DAYS, _GERMAN_DAYS) for n, name in enumerate(names)} | {
     "weekend": (5, 2), "wochenende": (5, 2),
@@ -105,7 +101,7 @@ def narrowed(question: str, now: datetime, latest: Callable[[], datetime] | None
     None without a past day. A month without a year is the latest that had started at ``latest()`` (``now``). A month or
     weekday alone ("May I push?"), and a day to come, are words.
     """
-    tomorrow = _today(now) + timedelta(days=1)
+    tomorrow = _start(now, now.year, now.month, now.day) + timedelta(days=1)
     starts, ends, rest, at = [], [], [], 0
     until: datetime | None = None
     for match in _DATE.finditer(question):
@@ -139,7 +135,7 @@ def _span(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], d
         return _days(now, int(match["iso"]), int(match["iso_month"]), int(match["iso_day"] or 0))
     if match["month"] or (match["dot_day"] and (lead or match["dot_year"])):
         return _of_month(match, lead, now, latest)
-    today = _today(now)
+    today = _start(now, now.year, now.month, now.day)
     if match["named"]:
         return _from(today - timedelta(days=_NAMED[match["named"].lower()]), 1)
     if match["only"]:
@@ -162,11 +158,8 @@ def _span(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], d
 def _of_month(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
     """A day, several days, a month, or the week of a day."""
     month = int(match["dot_month"] or 0) or _MONTH[match["month"].lower()]
-    first, last = (
-        int(next(filter(None, map(match.group, groups)), 0))
-        for groups in (("first", "day2"), ("last", "day", "dot_day"))
-    )
-    day, year = first or last, int(match["year"] or match["dot_year"] or 0)
+    days = [int(match[one]) for one in ("first", "day", "day2", "last", "dot_day") if match[one]]
+    day, year = days[0] if days else 0, int(match["year"] or match["dot_year"] or 0)
     if not (day or year or lead):
         return None
     newest = latest()
@@ -177,7 +170,7 @@ def _of_month(match: re.Match[str], lead: str, now: datetime, latest: Callable[[
     span = _days(now, year, month, day)
     if "week" in lead:
         return _from(span.start - timedelta(days=span.start.weekday()), 7)
-    return Span(span.start, max(span.end, _days(now, year, month, last).end)) if last else span
+    return Span(span.start, max(span.end, _days(now, year, month, days[-1]).end)) if days else span
 
 
 def _unit(unit: str, today: datetime, *, last: bool) -> Span | None:
@@ -193,10 +186,6 @@ def _unit(unit: str, today: datetime, *, last: bool) -> Span | None:
 
 def _from(start: datetime, days: int) -> Span:
     return Span(start, start + timedelta(days=days))
-
-
-def _today(now: datetime) -> datetime:
-    return _start(now, now.year, now.month, now.day)
 
 
 def _days(now: datetime, year: int, month: int, day: int = 0) -> Span:

@@ -502,3 +502,14 @@ def test_load__memory_line_that_a_newer_fact_replaced__is_not_shown(opened, payl
     brief = memory.load()
     assert "port 8080" not in brief.memory
     assert "- Docs are in English" in brief.memory
+
+
+def test_load__decision_rule_and_blocker_of_several_sessions__three_questions_that_memory_answers(opened, payload):
+    with opened() as memory:
+        memory.session("a").flush(payload(blockers=["Which zone?"]))
+        memory.session("b").flush(
+            payload(decisions=["psycopg replaces the ORM"], rules=["Never use tabs"], blockers=[])
+        )
+        brief = str(memory.load(session="b"))
+    asked = ("what did we decide?", "which questions are still open?", "what should I watch out for?")
+    assert "\n".join(f"- {one}" for one in asked) in brief
