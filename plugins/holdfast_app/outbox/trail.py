@@ -203,33 +203,27 @@ def row_text(text: str) -> str:
 
 
 def _settled(found: Sequence[Activity], operator: str) -> Iterator[Activity]:
-    """``found``, oldest first, with each work's many comments folded. What the operator has answered does not wait."""
+    """``found``, oldest first, where nothing waits that the operator has answered. Of the questions, and of the other
+    comments, on a piece of work up to :data:`MOST_COMMENTS` are shown one by one, more as a count."""
     own = [one for one in found if one.author.casefold() == operator.casefold() and one.author and not one.own]
     answered = {(one.target, kind): one.at for one in own for kind in _ANSWERS.get(one.kind, ())}
-    comments: dict[str, list[Activity]] = {}
+    comments: dict[tuple[str, str], list[Activity]] = {}
     for one in found:
         if one.waits == ANSWER:
             one = one._replace(waits="" if answered.get((one.target, one.kind), one.at) > one.at else "operator")
         if one.kind == "comment":
-            comments.setdefault(one.target, []).append(one)
+            comments.setdefault((one.target, one.waits), []).append(one)
         else:
             yield one
-    for several in comments.values():
-        yield from _folded(several)
-
-
-def _folded(comments: Sequence[Activity]) -> Iterator[Activity]:
-    """One work's comments: up to :data:`MOST_COMMENTS` one by one, more as a count; questions to the operator alike."""
-    asking, others = [one for one in comments if one.waits], [one for one in comments if not one.waits]
-    for some, what in ((asking, "questions"), (others, "comments")):
-        if len(some) <= (MOST_COMMENTS if some is asking or len(comments) <= MOST_COMMENTS else 0):
+    for (_, waits), some in comments.items():
+        if len(some) <= MOST_COMMENTS:
             yield from some
-        elif some:
-            counts = Counter(one.author for one in some).most_common()
-            authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
-            authors += f" and {len(counts) - 5} more" if counts[5:] else ""
-            said = row_text(f"{len(some)} {what} by {authors}; the last one: {some[-1].text}")
-            yield some[-1]._replace(text=said, author="", own=False)
+            continue
+        counts = Counter(one.author for one in some).most_common()
+        authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
+        authors += f" and {len(counts) - 5} more" if counts[5:] else ""
+        what = f"{len(some)} {'questions' if waits else 'comments'} by {authors}"
+        yield some[-1]._replace(text=row_text(f"{what}; the last one: {some[-1].text}"), author="", own=False)
 
 
 @frozen(kw_only=True)

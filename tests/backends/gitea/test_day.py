@@ -243,9 +243,6 @@ def test_morning__withdrawn_approved_or_answered_since__no_longer_waits_for_the_
     gitea.review(REPO, seen, "olga", "COMMENT", "Fine.")
     [left] = lines(memory, "What is needed from you")
     assert f"{REPO}#{asked} review by ana: review requested from olga" in left
-    clock.tick(minutes=1)
-    gitea.make_comment(REPO, question, "And which length, @olga?", poster="ben")
-    assert any("which length" in line for line in lines(memory, "What is needed from you"))
 
 
 @pytest.mark.parametrize("author", ["ben", "agent"])
