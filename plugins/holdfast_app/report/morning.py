@@ -28,8 +28,8 @@ FINDINGS: Final = "What does not fit together"
 @frozen(kw_only=True)
 class Morning(Report):
     """Everything from ``since``, yesterday 00:00 in the configured zone, until now. ``sections`` maps the section names
-    of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the
-    sources searched. ``remarks`` lists forges that could not be reached, ``screen`` is what fits a phone."""
+    of a report, then :data:`FORGE` and :data:`FINDINGS`, to their lines. ``remarks`` lists forges that could not be
+    reached, ``screen`` is what fits a phone."""
 
     since: datetime
     remarks: tuple[str, ...]
@@ -75,7 +75,8 @@ def morning(services: Services) -> Morning:
         first_day=files.first_day,
         last_day=files.last_day,
         since=since,
-        sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
+        sections=sections,
+        searched={**files.searched, FORGE: "holdfast plugins", FINDINGS: "holdfast validate"},
         remarks=tuple(remarks),
         screen=_screen((*sections[NEEDED], *blocked), changed, findings, remarks),
     )
@@ -115,17 +116,6 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
         if one.severity is Severity.ERROR:
             where = services.store.backend.where(one.name)
             yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
-
-
-def _nothing(services: Services, title: str, files: Report) -> Line:
-    """An empty section's line, which names the sources searched."""
-    layout, where = services.layout, services.store.backend.where
-    handoff = layout.name(Surface.HANDOFF)
-    handoff = where(handoff) if services.store.read(handoff) is not None else "no handoff yet"
-    known = {FORGE: "holdfast plugins", FINDINGS: "holdfast validate", BLOCKED: handoff, NEEDED: handoff}
-    names = (layout.name(Surface.DAILY, day) for day in dict.fromkeys((files.first_day, files.last_day)))
-    notes = ", ".join(where(name) for name in names if services.store.read(name) is not None)
-    return Line(text="nothing", pointer=known.get(title) or notes or "no note of these days")
 
 
 # what fits a phone: what needs you, what changed, what does not fit together

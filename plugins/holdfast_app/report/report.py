@@ -48,11 +48,13 @@ MAX_DAYS = 36_525
 
 @frozen(kw_only=True)
 class Report:
-    """``sections`` maps each of :data:`SECTIONS` to its lines; ``str()`` is the Markdown, with each pointer once."""
+    """``sections`` maps each of :data:`SECTIONS` to its lines, and ``searched`` to what an empty one was looked for in.
+    ``str()`` is the Markdown, with each pointer once."""
 
     first_day: date
     last_day: date
     sections: dict[str, tuple[Line, ...]]
+    searched: dict[str, str]
 
     def __str__(self) -> str:
         return self.markdown()
@@ -66,15 +68,12 @@ class Report:
     def markdown(self, *, paths: bool = False) -> str:
         """The text; with ``paths`` each line has its pointer, otherwise the last of several lines from one place."""
         parts = [*self.head]
-        notes = [
-            f"  ({line.pointer})" for line in self.sections.get(PROOF, ()) if line.pointer
-        ]  # where nothing was found
         for name, lines in self.sections.items():
             shown = []
             for line, following in zip(lines, (*lines[1:], None), strict=False):  # also without lines
                 is_last = following is None or following.pointer != line.pointer
                 shown.append(f"- {line.text}" + (f"  ({line.pointer})" if line.pointer and (paths or is_last) else ""))
-            parts.append(f"## {name}\n\n" + "\n".join(shown or ["- nothing" + "".join(notes[-1:])]))
+            parts.append(f"## {name}\n\n" + "\n".join(shown or [f"- nothing  ({self.searched[name]})"]))
         return "\n\n".join(parts) + "\n"
 
 
@@ -101,7 +100,9 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
         made.add(NEEDED, [f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}"], "holdfast status")
     made.add_outbox()
     sections = {name: _outgoing(services, lines) for name, lines in made.found.items()}
-    return Report(first_day=window[0], last_day=today, sections=sections)
+    notes = ", ".join(made.notes) or "no note of these days"
+    searched = dict.fromkeys(SECTIONS, notes) | dict.fromkeys((BLOCKED, NEEDED), made.handoff)
+    return Report(first_day=window[0], last_day=today, sections=sections, searched=searched)
 
 
 def write(services: Services, day: date, text: str) -> Written:
@@ -122,13 +123,16 @@ def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:
 
 
 class _Making:
-    """Lines for each section, as they are collected. ``needed`` are each session's needs, by its newest entry."""
+    """Lines for each section, as they are collected, and the notes and the handoff that were found. ``needed`` are
+    each session's needs, by its newest entry."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._where = services.store.backend.where
         self.found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
         self.needed: dict[str, list[Line]] = {}
+        self.notes: list[str] = []
+        self.handoff = "no handoff yet"
 
     def add(self, section: str, lines: Iterable[str], pointer: str) -> None:
         self.found[section] += [Line(text=text, pointer=pointer) for text in lines]
@@ -139,6 +143,7 @@ class _Making:
         if document is None:
             return
         where = self._where(name)
+        self.notes.append(where)
         for block in blocks(document.text):
             if not block.objective:
                 continue  # a summary added later; its flush has its own block
@@ -187,8 +192,10 @@ class _Making:
         """Add the open work: its blockers, promises and needs."""
         name = self._services.layout.name(Surface.HANDOFF)
         document = self._services.recalled(name)
-        where = self._where(name)
-        for work in handoff.parse(document.text, name) if document is not None else ():
+        if document is None:
+            return
+        self.handoff = where = self._where(name)
+        for work in handoff.parse(document.text, name):
             if not work.is_open:
                 continue
             self.add(BLOCKED, dict.fromkeys(filter(_is_said, (work.blocker, *work.blockers))), where)
