@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from typing import Final
 from urllib.parse import quote
 
@@ -35,22 +36,18 @@ def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[s
     """The known values. ``names`` are the repositories whose releases, branches and checks count; ``works``
     are the targets that name work, of which at most :data:`MOST` are read."""
     repos = [gitea.repo(name) for name in names]
+    issue_of = cache(lambda target: gitea.repo(target.repository).issue(target.number))
+    read = [*dict.fromkeys(works.values())][:MOST]
     found: Facts = {}
-    issues: dict[Target, Issue | None] = {}
-    for ask in asks:
-        target = works.get(ask.target)
-        if not repos or (target is not None and target not in issues and len(issues) >= MOST):
-            continue
+    for ask in asks if repos else ():
+        target, values = works.get(ask.target), None
         with suppress(StorageError):  # a missing scope, or a hidden repository
             if target is None:
                 values = _of_name(repos, ask)
-            else:
-                repo = gitea.repo(target.repository)
-                if target not in issues:
-                    issues[target] = repo.issue(target.number)
-                values = _of_work(repo, target.number, issues[target], ask.about, since)
-            if values is not None:
-                found[ask] = set(values)
+            elif target in read:
+                values = _of_work(gitea.repo(target.repository), target.number, issue_of(target), ask.about, since)
+        if values is not None:
+            found[ask] = set(values)
     return found
 
 

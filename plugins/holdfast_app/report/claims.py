@@ -129,12 +129,13 @@ _FORMS: Final = (
         rf"(?:^\W*|[,:;]\s+|\band\s+|\bthat\s+){_VERSION}\s+(?:{_DONE}tagged|exists)\b",
     )),
     ("commit", "present", "is committed", (
-        r"\bcommit(?:ted)?\s+(?:it\s+)?(?:as\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
+        r"\b(?:landed\s+in\s+)?commit(?:ted)?\s+(?:(?:[\w-]+\s+){0,3}?(?:as|in)\s+)?`?(?P<name>(?=[a-f]*[0-9])[0-9a-f]{7,40})\b",
     )),
     ("branch", "not unmerged", "is merged", (
         rf"\bmerged\s+(?:the\s+)?branch\s+{_REF}",
         rf"\bmerged\s+{_REF}\s+(?:in)?to\s+`?(?:main|master)\b",
         rf"\bbranch\s+{_REF}\s+{_DONE}merged\b",
+        rf"(?<!\S)(?=`?\w+[-/]){_REF}\s+{_DONE}merged\s+(?:in)?to\s+`?(?:main|master)\b",
     )),
     ("branch", "absent", "is deleted", (
         rf"\bdeleted\s+(?:(?:the|branch)\s+)+{_REF}",

@@ -136,11 +136,12 @@ def test_facts__shallow_clone__knows_no_missing_commit(repo, tmp_path):
 CLAIMS = {
     "Tagged v9.9 after the tests": "v9.9 is tagged, but on git it is absent",
     "Tagged v1.0": "",
-    "Committed abcdef0 with the repair": "abcdef0 is committed, but on git it is absent",
+    "Committed the repair in abcdef0": "abcdef0 is committed, but on git it is absent",
     "Deleted the branch fix-login": "fix-login is deleted, but on git it is unmerged",
     "Deleted the branch gone": "",
     "Merged branch fix-login": "fix-login is merged, but on git it is unmerged",
     "Merged fix-login into main, at last": "fix-login is merged, but on git it is unmerged",
+    "try-cache has been merged into main": "try-cache is merged, but on git it is unmerged",
     "Merged branch squashed": "",
     "Will merge branch fix-login": "",
     "The branch fix-login will be merged": "",
@@ -150,7 +151,7 @@ CLAIMS = {
 def test_morning__a_note_claims_what_git_does_not_have__does_not_fit_together(repo, capsys):
     commit(repo, "Begin", hours=2)
     git(repo, "tag", "v1.0")
-    for name, file in (("fix-login", "b.txt"), ("squashed", "c.txt")):
+    for name, file in (("fix-login", "b.txt"), ("squashed", "c.txt"), ("try-cache", "d.txt")):
         git(repo, "switch", "-q", "-c", name, "main")
         commit(repo, f"Work on {name}", file)
     git(repo, "switch", "-q", "main")
