@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
-#: Limit of lines that hold nothing. A few come from an editor or a merge.
-MOST_EMPTY: Final = 1_000
 #: Limit of a file that this store did not write, in bytes. Reading it takes seconds.
 _MOST_BYTES: Final = 8 << 20
+#: A line counts as at least so many bytes, because the shortest take as long to read.
+_LEAST_LINE: Final = 100
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
 
@@ -275,11 +275,8 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > _MOST_BYTES and key[SIZE] > _MOST_BYTES + 2 * marks.read(self._mark).size:
-            raise Corrupt(
-                f"{self._place.facts!r} has more than {_MOST_BYTES:,} bytes.",
-                next_step="Move it away. `holdfast facts import FILE` reads it from there.",
-            )
+        if key[SIZE] > _MOST_BYTES:
+            self._bound(key[SIZE], marks.read(self._mark))
         with durable.reporting(self._place.facts, "read"):
             try:
                 with safeopen.reader(self._path, private=False) as file:
@@ -309,11 +306,7 @@ class FactFile:
 
     def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
         """Apply the whole lines of the file ``key``. A torn line at the end is not read; the next writer cuts it."""
-        if data.count(b"\n") > data.count(b"{") + MOST_EMPTY:  # before a list of them takes seconds and memory
-            raise Corrupt(
-                f"{self._place.facts!r} has more than {MOST_EMPTY:,} lines without a fact.",
-                next_step="Remove the empty lines, or restore the file from git or a copy.",
-            )
+        self._bound(_LEAST_LINE * (self._lines + data.count(b"\n")), mark)  # before a list of them takes memory
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
@@ -346,6 +339,14 @@ class FactFile:
         now = self._identity() if torn else None  # the mark may be that of a file that replaced this one meanwhile
         if self._size < mark.size and now is not None and now[:2] == key[:2]:
             raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts")
+
+    def _bound(self, size: int, mark: Mark) -> None:
+        """Raises: Corrupt for a file of ``size`` bytes that this store did not write."""
+        if size > _MOST_BYTES + 2 * mark.size:
+            raise Corrupt(
+                f"{self._place.facts!r} is larger than {_MOST_BYTES:,} bytes, at least {_LEAST_LINE} a line.",
+                next_step="Move it away. `holdfast facts import FILE` reads it from there.",
+            )
 
     def _corrupt(self, reason: str) -> Corrupt:
         number = self._lines + 1

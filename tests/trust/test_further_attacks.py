@@ -146,9 +146,9 @@ def test_modules_in_a_clone__are_not_imported_by_the_installed_program(victim):
     ("name", "text", "told"),
     [
         ("holdfast.toml", "[layout.x]\n" + "k1234567 = 1234567\n" * 55_000, "larger than 131,072 bytes"),
-        (".holdfast/facts.jsonl", "\n" * 7_000_000, "more than 1,000 lines without a fact"),
-        (".holdfast/facts.jsonl", " \n" * 2_000, "more than 1,000 lines without a fact"),
-        (".holdfast/facts.jsonl", '{"id": "fact_1"}\n' * 500_000, "more than 8,388,608 bytes"),
+        (".holdfast/facts.jsonl", "\n" * 7_000_000, "larger than 8,388,608 bytes"),
+        (".holdfast/facts.jsonl", '{"op": "gone"}\n' * 100_000, "larger than 8,388,608 bytes"),
+        (".holdfast/facts.jsonl", '{"id": "fact_1"}\n' * 500_000, "larger than 8,388,608 bytes"),
         (".holdfast/facts.jsonl", f'{{"id": "{"x" * 5_000_000}"}}\n', "more than 4,194,304 bytes"),
         (".holdfast/MEMORY.md", f"# Memory\n\n- {'x ' * 11_000_000}\n", "larger than 20,000,000 bytes"),
         (".holdfast/MEMORY.md", "- x\n" * 2_000_000, "1 passage of 1 document"),
