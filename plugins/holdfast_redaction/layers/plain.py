@@ -1,19 +1,21 @@
 """Undoes disguises of a secret before the search: escapes, colours, invisible characters, folded YAML, wraps.
 
-``\\u005f``, ``\\_``, ``&#95;``, ``%3D`` and full-width signs become the sign itself, and ``\\n`` a line end.
-The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. Hits are mapped back to the original.
+``\\u005f``, ``\\_``, ``&#95;``, ``%3D`` and full-width signs become the sign itself, ``\\n`` a line end, and a letter
+with its accent one character. The block after ``password: >-`` or ``DB_PASSWORD <<EOF`` moves up to its name. Hits
+are mapped back to the original.
 """
 
 import re
 from bisect import bisect_right
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import normalized
 from holdfast_redaction.layers import values
 from holdfast_redaction.patterns import Hit
 
 #: The first character is consumed alone, so that `re` skips to the next of its class.
 _DISGUISE = Lazy(
-    r"""[\\%&:<\n\x1b\ufffd\u00ad\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
+    r"""[\\%&:<\n\x1b\ufffd\u00ad\u0130\u0300-\u036f\u200b-\u200d\u2060\ufeff\uff01-\uff5e](?:
       (?<=\\)(?:u00|x)(?P<hex>[2-7][0-9a-fA-F]) | (?<=\\)(?P<sign>[_\-.*~\#+!=&:@]) | (?<=\\)\\{0,3}(?P<blank>[nrt])
     | (?<=%)(?P<url>3[\dADad]|2[267Dd]|5[\dFfAa]|7[\dAaBbDd]|[46][1-9A-Fa-f])               # none that an address needs
     | (?<=&)(?:\#x0{0,2}(?P<html>[2-7][0-9a-fA-F])|\#0{0,2}(?P<number>\d{2,3})|(?P<name>amp|quot));
@@ -22,6 +24,7 @@ _DISGUISE = Lazy(
     | (?<=\\)\r?\n[ \t>\#]*(?P<goes_on>)
     | (?<=\n)[ \t>|\#*+"'`]*(?P<wrap>(?=[A-Za-z0-9_+/.-]{3,400}={0,2}(?:["'`]|[\\;,.)]*(?:\s|$))))
     | (?<=[\x1b\ufffd])\[[0-9;?]{0,20}[A-Za-z](?P<colour>)                                 # the gate masks ESC
+    | (?<=[\u0300-\u036f])(?P<accent>)
     | (?<=[^\\%&:<\n\x1b\ufffd]))""",
     re.VERBOSE,
 )
@@ -87,6 +90,9 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
             if not join:
                 continue
             start, new = text.rfind(word, at, start) + len(word), ""
+        elif kind == "accent":
+            start = max(at, start - 1)
+            new = normalized("NFC", text[start:end])
         elif kind == "here":
             opening = _OPENING.search(text, max(at, start - 30), start)
             start, new = opening.start() if opening else start, f"{found['here']}= "
@@ -105,7 +111,8 @@ def _sign(found: re.Match[str], kind: str | None) -> str:
     if kind in ("hex", "url", "html", "number"):
         return chr(int(value, 10 if kind == "number" else 16))
     if not kind:
-        return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" else ""
+        letter = normalized("NFKD", found[0])  # lower case has the Turkish capital I with its dot in two characters
+        return letter[0] if letter.isascii() or len(letter) > 1 else ""
     return {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}.get(
         kind, ""
     )

@@ -101,6 +101,8 @@ def test_redact__an_element_of_several_words__has_its_secret_masked():
         "hasło do bazy to {}",
         "كلمة المرور هي {}",
         "la contraseña del servidor es {}",
+        "la contrasen\u0303a del servidor es {}",
+        "ŞİFRE: {}",
         "Mot de passe admin : {}",
         "Das Kennwort für den Server lautet {}",
         "parola pentru server este {}",
