@@ -13,6 +13,7 @@ from typing import Final
 from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized, untagged
+from holdfast_app.authorship import encoded
 
 #: Prefix for a line that instructs an agent, with the tool or document that it came from.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
@@ -226,8 +227,8 @@ def _instructing(lines: Sequence[str]) -> set[int]:
 
 def instructs(text: str) -> bool:
     """Whether a sentence in ``text`` is phrased as an instruction to an agent, in linear time. Only a few forms are
-    known in languages other than English."""
-    plain = fold(text)
+    known in languages other than English. Encoded text is read."""
+    plain = fold(f"{text}\n{said}" if (said := encoded.decoded(text)) else text)
     windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
     if any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows):
         return True

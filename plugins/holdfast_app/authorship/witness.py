@@ -251,6 +251,7 @@ def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str],
     for name, joint in (("objective", hostile.ANSWERED), ("next_step", hostile.LAST_CALL)):
         words, _, more = (getattr(payload, name) or "").partition(joint)
         if more and name in payload.derived:  # two speakers, or a call, which are judged alone
+            more = more.rstrip("…)")
             is_bad = hostile.instructs(more) if joint == hostile.LAST_CALL else witness.is_hostile(more)
             payload = payload.evolve(**{name: words}) if is_bad else payload
             aside |= set() if witness.is_hostile(words) else {getattr(payload, name)}
