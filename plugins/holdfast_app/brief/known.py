@@ -57,11 +57,7 @@ def current(services: Services, memory: str, stored: Sequence[Fact]) -> tuple[st
     rejected, lines = Rejected(services), memory.split("\n")
     seen = confirmed.load(services.state) if memory and stored else {}
     gone = seen.keys() - {key_of(line.removeprefix("- ")) for line in lines}
-    facts = [
-        fact
-        for fact in stored
-        if not rejected.has(fact.content, fact.created_at) and not (gone and key_of(fact.content) in gone)
-    ]
+    facts = [one for one in stored if not rejected.has(one.content, one.created_at) and key_of(one.content) not in gone]
     return "\n".join(line for line in lines if not rejected.has(line.removeprefix("- "))), facts
 
 

@@ -150,19 +150,16 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue of ``sentence``, and the offset of the statement's text, or None."""
     found = _labelled(sentence)
     if found is None and user and len(sentence) <= MAX_CHARS:
-        put = _PUT.match(sentence)
-        found = (RULE, 0) if put and _stands(sentence[put.end() :].lower().rstrip("?？ ")) else _unlabelled(sentence)
+        found = _unlabelled(sentence)
     is_meant = found is not None and (user or found[0].is_agents) and not _QUOTED.fullmatch(sentence)
     return found if is_meant else None
 
 
-def _stands(order: str) -> bool:
-    """Whether an order holds for good."""
-    judged = lasting.judge(order)
-    return judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS
-
-
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
+    if put := _PUT.match(sentence):
+        judged = lasting.judge(sentence[put.end() :].lower().rstrip("?？ "))
+        if judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS:
+            return RULE, 0
     if sentence.rstrip("\"')* ").endswith(("?", "？")) or _ASKED.match(sentence):
         return None
     for cue, form in _BEGINS:

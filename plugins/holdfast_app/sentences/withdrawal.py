@@ -62,15 +62,7 @@ _WHEN: Final = Lazy(
     r"(?: \S+){1,2}|[^，。]{1,8}?(?:之前|之后|前|时)",
     re.IGNORECASE,
 )
-#: A language has the same number in all languages.
-_LANGUAGE: Final = Lazy(
-    r"(german|deutsch\w*|allemande?s?|alem[aá]n|德[语文])|(english|englisch\w*|anglaise?s?|ingl[eé]s|英[语文])"
-    r"|(chinese|chinesisch\w*|chinoise?s?|chino|中文|汉语)|(french|französisch\w*|française?s?|franc[eé]s|法[语文])"
-    r"|(spanish|spanisch\w*|espagnole?s?|español|西班牙[语文])",
-    re.IGNORECASE,
-)
-_MARK: Final = "#"
-_WORD: Final = Lazy(r"#\d|[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
+_WORD: Final = Lazy(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 _CLAUSE: Final = Lazy(r"\s*(?:[,;:(—，；：。](?! was ich )|[.!](?!\w))\s*")
 _LEAD: Final = Lazy(r"^(?:(?:ok(?:ay)?|so|and|also|please|bitte|und|et|y|por favor)\b\W*|请)+", re.IGNORECASE)
 _SEVERAL: Final = Lazy(r"[.!?] +\S|[。！？].")
@@ -113,7 +105,7 @@ def find(sentence: str, rules: Collection[str], stated: Collection[str]) -> str 
                 named = _words(" ".join(filter(None, hit.groups())))
                 found = [rule for rule in rules if _is_named(named, rule, kind)]
                 if not named and kind is _RULE and re.search(_POINT, clause, re.IGNORECASE):
-                    found = _pointed(sentence, rules, stated)
+                    found = [rule for rule in rules if len(rules) == 1 or rule in stated]
                 if len(found) == 1:
                     return found[0]
                 is_limited = not found and any(named & _words(rule) for rule in rules)
@@ -121,23 +113,15 @@ def find(sentence: str, rules: Collection[str], stated: Collection[str]) -> str 
     return None
 
 
-def _pointed(sentence: str, rules: Collection[str], stated: Collection[str]) -> list[str]:
-    """The rules that may be meant. "Forget that rule, answer in English" is about one that names a language."""
-    if _LANGUAGE.search(sentence):
-        rules = [rule for rule in rules if _LANGUAGE.search(rule)]
-    return [rule for rule in rules if len(rules) == 1 or rule in stated]
-
-
 def _is_named(named: frozenset[str], rule: str, kind: tuple[str, ...]) -> bool:
     """Whether all the words are the rule's, and enough for that kind: one word of an order may be about another."""
     if _SEVERAL.search(rule) or named - _words(rule) - _LIGHT or (kind is not _RULE and _FORBIDS.search(rule)):
         return False
     shared = named & _words(rule if kind is _RULE else _WHEN.sub(" ", rule))
-    weight = sum(2 if word[0] == _MARK else 1 if word.isascii() or len(word) > 1 else 0.5 for word in shared)
+    weight = sum(1 if word.isascii() or len(word) > 1 else 0.5 for word in shared)
     return weight >= (1 if kind is _RULE else 1.5)
 
 
 def _words(text: str) -> frozenset[str]:
-    """The stems of the words that name something, Chinese characters one by one, a language as its number."""
-    text = _LANGUAGE.sub(lambda hit: f" {_MARK}{hit.lastindex} ", text)
+    """The stems of the words that name something, Chinese characters one by one."""
     return frozenset(v.stem(word)[:5] for word in _WORD.findall(text.casefold()) if word not in _EMPTY)
