@@ -142,19 +142,15 @@ class LocalGit(Forge):
 
     def _run(self, *words: str) -> str:
         """A command's output. Raises: Unavailable."""
-        answer = _git(self._root, *words)
+        from holdfast_file import gitrun  # an agent's hook does without
+
+        answer = gitrun.run(self._root, *words, timeout_s=TIMEOUT_S)
         if answer is None:
             raise Unavailable(
                 "git cannot read this repository, or took too long.",
                 next_step="Install git, and check with `git status` that the repository is yours.",
             )
         return answer.decode("utf-8", "replace")
-
-
-def _git(root: str, *words: str) -> bytes | None:
-    from holdfast_file import gitrun  # an agent's hook does without
-
-    return gitrun.run(root, *words, timeout_s=TIMEOUT_S)
 
 
 def _top(root: str) -> str:

@@ -8,7 +8,7 @@ from tests.support.trusting import trusted
 
 from holdfast.api import Category, Holdfast
 from holdfast.config.layout import Layout, Surface
-from holdfast_app.curated.layers import Horizon, layers, promotion_target, route
+from holdfast_app.curated.layers import Horizon, layers, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
 DAY = date(2026, 11, 21)
@@ -85,5 +85,3 @@ def test_route__a_fact__is_curated_only_when_standing_and_validated(horizon, cat
     curated = Surface.MEMORY if category in ("knowledge", "context") else Surface.USER
     wanted = curated if horizon is Horizon.STANDING and validated else Surface.DAILY
     assert route(horizon, category=category, validated=validated) is wanted
-    assert promotion_target(category) is curated
-    assert curated in (Surface.MEMORY, Surface.USER)

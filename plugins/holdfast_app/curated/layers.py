@@ -70,14 +70,9 @@ class Horizon(StrEnum):
 _USER = {Category.PREFERENCE, Category.BEHAVIOR, Category.GOAL, Category.CORRECTION}
 
 
-def promotion_target(category: str) -> Surface:
-    """USER.md for facts about the operator (preference, behavior, goal, correction), MEMORY.md for the rest (knowledge,
-    context). Raises: ValueError for an unknown category."""
-    return Surface.USER if Category(category) in _USER else Surface.MEMORY
-
-
 def route(horizon: Horizon, *, category: str = "knowledge", validated: bool = False) -> Surface:
-    """The surface for a fact: curated memory only for a standing *and* validated fact, otherwise the daily log.
-    Repetition is not validation. Raises: ValueError for an unknown horizon or category."""
-    target = promotion_target(category)
-    return target if Horizon(horizon) is Horizon.STANDING and validated else Surface.DAILY
+    """The surface for a fact: curated memory only for a standing *and* validated fact, USER.md for one about the
+    operator (preference, behavior, goal, correction), otherwise the daily log. Repetition is not validation. Raises:
+    ValueError for an unknown horizon or category."""
+    curated = Surface.USER if Category(category) in _USER else Surface.MEMORY
+    return curated if Horizon(horizon) is Horizon.STANDING and validated else Surface.DAILY

@@ -151,7 +151,6 @@ _NAMED: Final = Lazy(
 #: The worth of a repeated name's logarithm, and of a character of prose, in names.
 _OFTEN: Final = 0.3
 _PROSE: Final = 0.003
-_MAX_LINES: Final = 5_000
 #: Minimum number of lines of a client's summary.
 _LEAST_LINES: Final = 3
 #: A path, a number, code, or words of a script that counts fewer characters.
@@ -205,8 +204,6 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
         if not user and (_TALK.match(said) or same_key(said[echo.end() :] if echo else said) in echoed):
             continue
         found.append(Quote(clip(said, MAX_ITEM_CHARS), short_id(message.id)))
-        if len(found) >= _MAX_LINES:
-            break
     return found
 
 
