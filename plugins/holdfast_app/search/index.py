@@ -26,7 +26,7 @@ from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.text.lazy import Lazy
 from holdfast_app import background
-from holdfast_app.progress import report
+from holdfast_app.progress import each
 from holdfast_app.search import dates, records, words
 from holdfast_app.search.records import Source
 
@@ -234,10 +234,9 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
             db.execute("BEGIN IMMEDIATE")
             _forget(db, gone, other)
     unread, left = [], len(changed)
-    for done, (name, one) in enumerate(changed.items()):
+    for name, one in each([*changed.items()], _ACTIVITY):
         if most <= 0:
             break
-        report(done, len(changed), _ACTIVITY)
         db.execute(
             "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)", name
         )
@@ -249,7 +248,6 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
         except Corrupt:  # what came before the damage is found all the same
             unread.append(one.name or one.kind)
             left -= 1
-    report(len(changed), len(changed), _ACTIVITY)
     return tuple(unread), left
 
 
