@@ -375,6 +375,17 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
         if one.has(said) or (role != "user" and one.says_otherwise(said)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
+    return _end_of(said, [one for one in heard if one.is_outside])
+
+
+def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:
+    """The message with the sentence's end, where another has all words before it."""
+    for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():
+        begins = [one for one in heard if "".join(said.row[:at]) in _letters(one.plain)]
+        end = "".join(said.row[at:])
+        found = next((one for one in heard if end in _letters(one.plain) and begins != [one]), None)
+        if found or not begins:
+            return found.message if found and begins else None
     return None
 
 

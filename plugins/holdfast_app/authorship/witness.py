@@ -249,9 +249,8 @@ def _attributed(payload: Payload, witness: Witness) -> tuple[Payload, list[str],
         payload = payload.evolve(artifacts=[text for text in payload.artifacts if text not in gone])
     aside = _not_prose(payload)
     for name, joint in (("objective", hostile.ANSWERED), ("next_step", hostile.LAST_CALL)):
-        words, _, more = (getattr(payload, name) or "").partition(joint)
+        words, _, more = (getattr(payload, name) or "").rstrip("…)").partition(joint)
         if more and name in payload.derived:  # two speakers, or a call, which are judged alone
-            more = more.rstrip("…)")
             is_bad = hostile.instructs(more) if joint == hostile.LAST_CALL else witness.is_hostile(more)
             payload = payload.evolve(**{name: words}) if is_bad else payload
             aside |= set() if witness.is_hostile(words) else {getattr(payload, name)}
