@@ -275,8 +275,6 @@ class FactFile:
                 f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
-        if key[SIZE] > _MOST_BYTES:
-            self._bound(key[SIZE], marks.read(self._mark))
         with durable.reporting(self._place.facts, "read"):
             try:
                 with safeopen.reader(self._path, private=False) as file:
@@ -291,6 +289,7 @@ class FactFile:
         if key != self._key:
             self._unflushed = True
             mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
+            self._bound(key[SIZE], mark)
             file.seek(self._size)
             self._take(file.read(), mark, key)
         self._key = key

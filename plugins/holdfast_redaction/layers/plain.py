@@ -111,8 +111,9 @@ def _sign(found: re.Match[str], kind: str | None) -> str:
     if kind in ("hex", "url", "html", "number"):
         return chr(int(value, 10 if kind == "number" else 16))
     if not kind:
-        letter = normalized("NFKD", found[0])  # lower case has the Turkish capital I with its dot in two characters
-        return letter[0] if letter.isascii() or len(letter) > 1 else ""
+        if found[0] == "\u0130":  # the Turkish I, whose lower case is two characters
+            return "I"
+        return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" else ""
     return {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}.get(
         kind, ""
     )
