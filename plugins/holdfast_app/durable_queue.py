@@ -181,14 +181,11 @@ class DurableQueue(Generic[T]):
 
     def __init__(self, path: str, kind: type[T], *, damaged: Callable[[bytes], T | None]) -> None:
         self.path, self._kind, self._damaged = path, kind, damaged
-        self._known: dict[bytes, Row[T]] = {}  # long conversations, read again for each change
 
     def rows(self) -> list[Row[T]]:
         """The lines, in order; none when the file is missing."""
-        lines, known = (private.read(self.path) or b"").splitlines(keepends=True), self._known
-        rows = [known.get(line) or Row(line, self._parsed(line)) for line in lines]
-        self._known = {row.line: row for row in rows}
-        return rows
+        lines = (private.read(self.path) or b"").splitlines(keepends=True)
+        return [Row(line, self._parsed(line)) for line in lines]
 
     def items(self) -> list[T]:
         """The items, in order. An unreadable line is the item that represents it."""

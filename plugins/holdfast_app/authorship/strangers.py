@@ -148,16 +148,6 @@ class Heard:
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
-    @cached_property
-    def kind(self) -> str:
-        """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its
-        summary, such as a hook's, is the user's setup."""
-        if is_own(self.message.tool):
-            return "assistant"
-        if self.message.role == "system" and not self.message.tool:
-            return "tool"
-        return "outside" if self.is_outside else self.message.role
-
     def may_translate(self, said: Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, two words begin alike,
         unless other letters leave none to compare, and this one may be planted."""
@@ -186,12 +176,11 @@ class Heard:
 
     def has(self, said: Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
-        return said.letters in _letters(self.plain)
+        return self.may_have(said) and said.letters in _letters(self.plain)
 
     def says_otherwise(self, said: Sentence) -> bool:
         """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
-        least = max(_FEWEST, ALIKE * len(said.stems))
-        return self.is_outside and stems_shared(self.plain, said, least) >= least
+        return self.is_outside and stems_shared(self.plain, said) >= max(_FEWEST, ALIKE * len(said.stems))
 
 
 class Sentence:
@@ -231,19 +220,17 @@ def may_hold(plain: str, said: Sentence, share: float) -> bool:
 def stems_shared(plain: str, said: Sentence, least: float = 0) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has. 0 when it
     has fewer than ``least`` of them."""
-    places = _places(plain)
-    shared = said.stems & places.keys()
-    if len(shared) < least:
+    if len(said.stems & _stems_of(plain)) < least:
         return 0
     size, windows = said.size, defaultdict[int, set[str]](set)
-    for stem in shared:
-        for at in places[stem]:
+    for at, stem in enumerate(_row(plain)):
+        if stem in said.stems:
             windows[at // size].add(stem)
             windows[at // size - 1].add(stem)
     return max(map(len, windows.values()), default=0)
 
 
-@lru_cache(_KEPT)  # a page is compared with each sentence that an agent said
+@lru_cache(1_000)  # a page is compared with each sentence that an agent said
 def _letters(plain: str) -> str:
     """Folded text's words in a row, without what tools put around lines."""
     return "".join(_undressed(plain).split())
@@ -256,13 +243,15 @@ def _foreign(plain: str) -> list[str]:
 
 
 @lru_cache(_KEPT)
-def _places(plain: str) -> dict[str, list[int]]:
-    """Of each stem the numbers of its words."""
-    words, found = _undressed(plain), defaultdict[str, list[int]](list)  # with spaces in place of signs
-    for at, word in enumerate(words.split() if words.isascii() else _UNIT.findall(words)):
-        if stem := _stem(word):
-            found[stem].append(at)
-    return dict(found)
+def _row(plain: str) -> list[str]:
+    """The words' stems in order, empty for a word without content."""
+    words = _undressed(plain)  # with spaces in place of signs
+    return list(map(_stem, words.split() if words.isascii() else _UNIT.findall(words)))
+
+
+@lru_cache(_KEPT)
+def _stems_of(plain: str) -> frozenset[str]:
+    return frozenset(_row(plain))
 
 
 @lru_cache(_KEPT)  # a journal's messages are compared with several sentences
@@ -364,15 +353,17 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
     own = [one for one in heard if one.message.role == "user"]
     for number, one in enumerate(heard):
         role = one.message.role
-        if one.kind == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
+        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
             continue
-        if only_outside and not one.is_outside:
+        if (only_outside and not one.is_outside) or is_own(one.message.tool):
             continue
         if one.is_outside and one.may_translate(said) and not any(_foreign(o.plain) or o.may_have(said) for o in own):
             return one.message
         if one.is_outside and encoded.hides(said.letters, _letters(one.plain)):
             return one.message
-        if one.has(said) or (role != "user" and one.says_otherwise(said)):
+        if not one.may_have(said):
+            continue
+        if said.letters in _letters(one.plain) or (role != "user" and one.says_otherwise(said)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
             return None if any(other.has(said) for other in before) else one.message
     return _end_of(said, [one for one in heard if one.is_outside])

@@ -41,7 +41,7 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
     user = 0.0
     is_sentence = len(said.stems) >= _FEWEST and not said.points
     for number, one in enumerate(heard) if said.stems else ():
-        kind = one.kind
+        kind = _kind(one)
         if kind == "assistant" or not (kind == "user" or is_sentence):
             continue
         known = min(user, found["outside"][0]) if kind == "user" else found[kind][0]
@@ -62,11 +62,21 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
     return Weight(evidence, user, read[0], read[1].message if read[1] else None)
 
 
+def _kind(one: strangers.Heard) -> str:
+    """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its summary,
+    such as a hook's, is the user's setup."""
+    if strangers.is_own(one.message.tool):
+        return "assistant"
+    if one.message.role == "system" and not one.message.tool:
+        return "tool"
+    return "outside" if one.is_outside else one.message.role
+
+
 def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, share: float) -> bool:
     """Whether the agent's own words, which come back in results, hold this ``share`` of the sentence's stems. Asked
     only of a message that holds most so far, because most of what is heard is the agent's."""
     least = share * len(said.stems) - 0.5  # between two numbers of stems
-    return any(one.kind == "assistant" and strangers.stems_shared(one.plain, said, least) > least for one in heard)
+    return any(_kind(one) == "assistant" and strangers.stems_shared(one.plain, said, least) > least for one in heard)
 
 
 def _planted(text: str) -> float:
