@@ -83,8 +83,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     session = services.gate.identifier(session) if session != "" else ""
     held = reading.text(handoff_name)
     entries, torn = reading.work(held, handoff_name)
-    memory, listed = known.current(services, reading.text(memory_name), reading.facts)
-    user = reading.text(user_name)
+    memory, user = known.current(services, reading.text(memory_name)), reading.text(user_name)
     files = tuple((name, text) for name in protocol if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     waiting = ""
@@ -94,7 +93,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     work, closed = _open_and_closed(entries, days, session)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
-    facts = known.chosen(services, listed, max_chars, work[0].facts if work else ())
+    facts = known.chosen(services, reading.facts, max_chars, work[0].facts if work else ())
     read = [name for name, text in ((handoff_name, held), (memory_name, memory), (user_name, user)) if text]
     brief = Brief(
         work=work,

@@ -18,7 +18,7 @@ from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sessions import message
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.base import Services
-from holdfast_app.facts.rejected import Rejected, key_of
+from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
 from holdfast_app.records import recalled
@@ -49,16 +49,10 @@ def _share(max_chars: int | None, share: float, few: int) -> int:
     return sys.maxsize if max_chars is None else int(max(max_chars * share, min(max_chars * _SMALL_SHARE, few)))
 
 
-def current(services: Services, memory: str, stored: Sequence[Fact]) -> tuple[str, list[Fact]]:
-    """The memory without lines that were removed or replaced as facts, where they could not be taken out, and the
-    ``stored`` facts without those whose line a person took out of the memory, before the last dream or since."""
-    from holdfast_app.dream import confirmed
-
-    rejected, lines = Rejected(services), memory.split("\n")
-    seen = confirmed.load(services.state) if memory and stored else {}
-    gone = seen.keys() - {key_of(line.removeprefix("- ")) for line in lines}
-    facts = [one for one in stored if not rejected.has(one.content, one.created_at) and key_of(one.content) not in gone]
-    return "\n".join(line for line in lines if not rejected.has(line.removeprefix("- "))), facts
+def current(services: Services, memory: str) -> str:
+    """The memory without lines that were removed or replaced as facts, where they could not be taken out."""
+    rejected = Rejected(services)
+    return "\n".join(line for line in memory.split("\n") if not rejected.has(line.removeprefix("- ")))
 
 
 class Known(NamedTuple):
