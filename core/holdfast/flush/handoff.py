@@ -161,6 +161,7 @@ def _field(label: str) -> str:
     return ownlines.line(ownlines.FIELD, label)
 
 
+OLDER = "`holdfast work --all` also lists older work, from the journals."  # than a full handoff has
 #: Several times what :data:`MAX_ENTRIES` and :data:`MAX_OPEN` make. A clone's can be larger, and TOML takes long.
 _MOST_CHARS = 2_000_000
 
@@ -239,10 +240,9 @@ def shortened(work: Work) -> Work:
     )
 
 
-def older(entries: Iterable[Work]) -> str:
-    """A sentence when older open work may be in the journals alone, else empty."""
-    is_full = sum(work.is_open for work in entries) >= MAX_OPEN
-    return "`holdfast work --all` also lists older work, from the journals." if is_full else ""
+def is_full(entries: Iterable[Work]) -> bool:
+    """Whether older open work may be in the journals alone."""
+    return sum(work.is_open for work in entries) >= MAX_OPEN
 
 
 def crowded(entries: Sequence[Work]) -> str:
@@ -253,7 +253,7 @@ def crowded(entries: Sequence[Work]) -> str:
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
     return (
         f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the oldest entries are shortened: "
-        f"{shown}. Their daily notes hold the rest. {older(entries)}".rstrip()
+        f"{shown}. Their daily notes hold the rest. {OLDER if is_full(entries) else ''}".rstrip()
     )
 
 

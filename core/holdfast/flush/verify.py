@@ -120,7 +120,7 @@ def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, writ
 
 def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Receipt, payload: Payload | None) -> bool:
     mine = next((w for w in entries if w.session == receipt.session_id), None)
-    if mine is None and handoff.older(entries):
+    if mine is None and handoff.is_full(entries):
         return True  # newer work took its place
     if payload is None:
         return mine is not None

@@ -134,8 +134,8 @@ def resume(
         lines += entry
         whole.append(other.flush)
     lines += _named(others[len(whole) :], room)
-    if older := handoff.older(work):
-        lines.append(f"- {older}")
+    if handoff.is_full(work):
+        lines.append(f"- {handoff.OLDER}")
     return "\n".join(lines), frozenset(one.flush for one in (newer, first) if one).union(whole)
 
 

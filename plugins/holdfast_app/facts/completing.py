@@ -107,7 +107,7 @@ def _open_work(services: Services, attempt: Attempt, entries: Sequence[handoff.W
     When the handoff is full, only the journal may have it."""
     session, left = attempt.session, attempt.offline
     work = next((one for one in entries if one.session == session.id), None)
-    if work is None and session.last_receipt is not None and handoff.older(entries):
+    if work is None and session.last_receipt is not None and handoff.is_full(entries):
         decided = services.decided(session.id, session.last_receipt.flush_id)
         left = decided is None or decided.is_open
     if left and session.last_flush is not None:

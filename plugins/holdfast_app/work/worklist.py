@@ -50,7 +50,7 @@ class WorkList:
         there = tuple(w for w in entries if w.is_open)
         if not everything:
             return there
-        ended = {w.session: w for w in self._others({w.session for w in there}, with_open=bool(handoff.older(there)))}
+        ended = {w.session: w for w in self._others({w.session for w in there}, with_open=handoff.is_full(there))}
         ended |= {w.session: w for w in entries if not w.is_open}
         return (*there, *sorted(self._masked(ended.values()), key=lambda w: w.at, reverse=True))
 

@@ -52,8 +52,8 @@ def _list(call: Call) -> Answer:
         out.say(out.table(rows, head=("", "id", "state", "flushed", "work")) + "\n")
     ended = f", {len(entries) - number:,} ended" if call.args.all else ""
     out.say(f"  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
-    if not call.args.all and (older := handoff.older(entries)):
-        out.say(f"  {out.dim(older)}")
+    if not call.args.all and handoff.is_full(entries):
+        out.say(f"  {out.dim(handoff.OLDER)}")
     if rules:
         out.say(f"\n  {out.bold('Rules of the user')}  {out.dim('`holdfast work close RULE` removes one')}")
     for rule_id, text in rules.items():
