@@ -31,8 +31,9 @@ BROKEN_AGAIN = (
     5388, 9530, 9695, 11386, 15720, 16869, 17816, 19266, 19810, 20876, 1015626,
     1033818, 20001043, 20030981, 20045426,
 )  # fmt: skip
-#: Not plain: sessions that stayed UNSAFE after a flush was completed, for a payload that its block names as not kept.
-UNSAFE = (20033, 21152)
+#: Not plain: sessions that stayed UNSAFE after a flush was completed, for a payload that its block names as not kept; a
+#: handoff of few sessions that told of too many; work whose reopening was cut, and that each flush wrote again, closed.
+NOT_PLAIN = (20033, 21152, 18511, 3001305)
 #: The numbers of histories that find a planted fault, where it takes more than sixty.
 FOUND: dict[str, int] = {
     "zeros in a torn line are damage": 3004,
@@ -58,7 +59,7 @@ def work() -> list[Op]:
 
 
 @pytest.mark.req("R070", "R087", "R088", "R096", "R127", "R142", "R143", "R159", "R166", "R167", "R184")
-@pytest.mark.parametrize("seeds", [KEPT, (*range(1, 201), *UNSAFE, *BROKEN_AGAIN)], ids=["kept", "first"])
+@pytest.mark.parametrize("seeds", [KEPT, (*range(1, 201), *NOT_PLAIN, *BROKEN_AGAIN)], ids=["kept", "first"])
 def test_histories__of_seeds__keep_every_promise(seeds: tuple[int, ...]) -> None:
     for seed in seeds:
         History(seed, once=seeds is KEPT, plain=seed in BROKEN_AGAIN).play()

@@ -181,10 +181,10 @@ class Documents:
         work = handoff.of(
             payload, session=self.session_id, flush=flush_id, note=note, agent=agent, at=stamp(at.astimezone(UTC))
         )
-        if work.is_open and written_again:  # later decisions about it still hold
-            decided = self.services.decided(self.session_id, flush_id)
-            if decided is not None and not decided.is_open:
-                work = handoff.closed(work, handoff.CLOSED, decided.because)
+        # Later decisions about it still hold.
+        decided = self.services.decided(self.session_id, flush_id) if work.is_open and written_again else None
+        if decided is not None and not decided.is_open:
+            work = handoff.closed(work, handoff.CLOSED, decided.because)
         name = self.services.layout.name(Surface.HANDOFF)
         if not (work.is_open or work.rules or written_again) and self._store.read(name) is None:
             return
@@ -200,7 +200,7 @@ class Documents:
             if any(w.flush == flush_id for w in entries):  # a killed try's is this machine's, too
                 self.services.store.record(name, "", handoff.render([work]))
             new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
-            new = new if new.ended == handoff.CLOSED else work
+            new = new if new.ended == handoff.CLOSED and decided is None else work
             later = [w for w in entries if self.is_later and w.flush not in self.given_up]
             newer = next((w for w in later if is_newer(w, work, self.services)), None)
             # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
