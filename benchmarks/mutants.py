@@ -1,7 +1,7 @@
-"""``python -m benchmarks.mutants``: how many small faults of the write path histories find, and which not.
+"""``python -m benchmarks.mutants``: how many small write-path faults simulated crashes find, and which they miss.
 
-A mutant has one change, in a function that histories enter: a comparison or a condition the other way round, another
-number, or a call, a lock or an error left out.
+A mutant has one change in a function that the simulated histories enter: an inverted comparison or condition, a number
+that is one higher, or a call, a lock or an error that is left out.
 """
 
 import argparse
@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.machinery import SourceFileLoader
-from itertools import count
 from pathlib import Path
 from random import Random
 from types import CodeType, FrameType
@@ -97,7 +96,7 @@ def mutant(path: str, line: int, chance: Random) -> tuple[ast.Module, str]:
 
 
 def hunt(path: str, tree: ast.Module, seconds: float) -> str:
-    """What the first history tells that breaks a rule with this module in its place, or nothing."""
+    """The first rule that a history breaks while this module is replaced; empty if none does in this processor time."""
     load = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
@@ -107,13 +106,12 @@ def hunt(path: str, tree: ast.Module, seconds: float) -> str:
     from tests.simulation.__main__ import play
 
     logging.disable()
-    for seed in count(1):
-        signal.alarm(HANGS_S)
-        if found := play(seed):
-            return f"seed {seed}: {found}"
-        if time.process_time() > seconds:
-            return ""
-    return ""
+    broken, seed = None, 0
+    while broken is None and time.process_time() < seconds:
+        seed += 1
+        signal.alarm(HANGS_S)  # a history that hangs ends the process, which counts as found
+        broken = play(seed)
+    return f"seed {seed}: {broken}" if broken else ""
 
 
 def main() -> int:

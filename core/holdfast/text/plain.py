@@ -57,7 +57,7 @@ def untagged(text: str) -> str:
     return text.translate({ord(_TAGS) + code: code for code in range(32, 127)})
 
 
-def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+def normalized(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
     """``unicodedata.normalize`` of ``text`` with at most 30 combining marks per character. It orders them in time with
     the square of their number: minutes for 300 kB. Source: Unicode Annex 15, Stream-Safe Text Format."""
     import unicodedata
