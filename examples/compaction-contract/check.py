@@ -114,7 +114,8 @@ def well_formed(message: Mapping[str, Any], forms: Mapping[str, Mapping[str, Any
 
 
 def check_memory(scenario: dict[str, Any], command: str, spoil: str, repair: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    # A memory may have a process of its own that still writes when the folder is removed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         start = command.replace("FOLDER", folder)
         peer, receipt, ids = Peer(start), dict[str, Any](), list[str]()
         try:
