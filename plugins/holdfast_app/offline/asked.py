@@ -99,9 +99,10 @@ def kind_of_words(own: str) -> Kind:
 
 
 def asks_next(own: str) -> bool:
-    """Whether a message says what is next, and nothing that has no label: then it is wanted now."""
+    """Whether a message begins with what is next, or says so and nothing without a label: then it is wanted now."""
     found = [cues.match(part, user=True) for part in sentences(own)]
-    return all(found) and any(one and one[0].kind is cues.Kind.NEXT for one in found)
+    is_next = [one is not None and one[0].kind is cues.Kind.NEXT for one in found]
+    return any(is_next[:1]) or (all(found) and any(is_next))
 
 
 def sentences(own: str) -> list[str]:
@@ -200,9 +201,10 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
 
 
 def _wanted(own: str) -> str:
-    """A request without its greetings and statements. A long one stays whole."""
+    """A request without its greetings, assents and statements. A long one stays whole."""
     parts = sentences(own) if len(own) <= _READ_CHARS else []
-    wanted = (part for part in parts if not cues.match(part, user=True) and kind_of_words(part) is not Kind.COURTESY)
+    empty = (Kind.COURTESY, Kind.ASSENT)
+    wanted = (part for part in parts if not cues.match(part, user=True) and kind_of_words(part) not in empty)
     return " ".join(wanted) or own
 
 
@@ -214,8 +216,11 @@ def still(objective: str, messages: Sequence[Message]) -> str:
 
 
 def _answer(messages: Sequence[Message], request: Message | None, room: int) -> str:
-    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words or of a call."""
-    since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
+    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words, of a call, or
+    after thanks."""
+    since = list(takewhile(lambda m: m is not request, reversed(spoken(messages))))
+    thanked = [n for n, m in enumerate(since, 1) if m.role == "user" and kind(m.text) is Kind.COURTESY]
+    since = since[max(thanked, default=0) :] or since
     said = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
     whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in said)
     words = next((text for text in whole if len(text.encode()) >= _LEAST and not text.endswith((":", "："))), "")

@@ -37,7 +37,8 @@ _LONG: Final = 600
 #: What differs between two places of a line: heading, list mark and label, the source a dream names.
 _FRAME: Final = Lazy(
     r"^- (?:Fact|Decision|Rule|Rejected|State|Blocker|Needed|Next step|Promised|Artifact|user): |^- \(\w{8}\) "
-    r"|^(?:- )?\*\*[^*]+:\*\* |^[-*] |^#+ (?:Open: |Closed: )?|\*\*| \[\S+:\d+\]$| \((?:after|now): .*\)$"
+    r"|^(?:- )?\*\*[^*]+:\*\* |^[-*] |^#+ (?:Open: |Closed: )?|^Work is closed: |\*\*| \[\S+:\d+\]$"
+    r"| \((?:after|now|agent): .*$"
 )
 _LABEL: Final = Lazy(
     r"\b(?:decision|remember|correction|rule|open question|fact|goal|preference|constraint|note|memory|you should know)"

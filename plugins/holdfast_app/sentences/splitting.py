@@ -6,8 +6,8 @@ from typing import Final
 
 from holdfast.text.lazy import Lazy
 
-#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind, and a
-#: day of a month, as German writes it.
+#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind, also a
+#: day of a month, as German writes it, and an ellipsis amid a sentence.
 _SHORTENED: Final = (
     "e.g i.e etc vs approx Dr Mr Mrs Ms Prof St Inc Ltd Nr Fa Hr Hrn Fr z.B d.h bzw ca vgl usw"
     " Jan Feb Aug Sept Oct Nov Dec"
@@ -16,7 +16,7 @@ _MONTHS: Final = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]"
 _END: Final = Lazy(
     r"[.!?](?<!^\d.)(?<!^\d\d.)(?<!\b[a-z].)(?<!\bz. B.)(?<!\b[ia]m \d.)(?<!\b[ia]m \d\d.)"
     + "".join(rf"(?<!\b{re.escape(word)}.)" for word in _SHORTENED.split())
-    + rf"(?!(?:(?<=\b\d.)|(?<=\b\d\d.)) (?:{_MONTHS}))[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
+    + rf"(?!(?:(?<=\b\d.)|(?<=\b\d\d.)|(?<=\.\.\.)) (?:{_MONTHS}))[\"')\]*]*\s+|[。！？][\"'）」』]*\s*"
 )
 
 

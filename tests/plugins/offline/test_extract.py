@@ -298,6 +298,8 @@ def test_extract__decision_of_the_agent__counts_only_in_its_answer():
 def test_extract__next_step__is_what_the_user_named_last_and_asked_nothing_after():
     assert extract(("user", "next: write the test"), ("assistant", "ok")).draft.next_step == "write the test"
     assert extract(("user", "next: write the test"), ("assistant", "Edit: t", "Edit")).draft.next_step is None
+    asked = ("user", "Next: write the test. staging is at https://s.org:8443")
+    assert extract(asked, ("assistant", "Bash: ls", "Bash")).draft.next_step is None
     assert extract(("user", "next: write the test"), ("user", "Fix the typo first")).draft.next_step is None
     assert extract(("assistant", "Next steps:\n- run the backfill")).draft.next_step is None
     assert extract(("user", "next: nothing")).draft.next_step is None
@@ -604,6 +606,6 @@ def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_mark
     assert hostile.instructs(line)
 
 
-def test_extract__abbreviation_or_date__does_not_end_the_sentence():
-    said = "Die Abnahme ist z. B. am 12. Januar oder Dec. 14 mit Mr. Lee in Raum Nr. 7 im 3. Stock."
+def test_extract__abbreviation_date_or_ellipsis__does_not_end_the_sentence():
+    said = "Die Abnahme ist z. B. am 12. Januar oder Dec. 14 mit Mr. Lee in v1/... oder Raum Nr. 7 im 3. Stock."
     assert extract(("user", f"Fact: {said} Thanks!")).facts[0].content == said.rstrip(".")

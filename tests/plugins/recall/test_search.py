@@ -67,6 +67,15 @@ def test_search__tool_call_without_a_word_of_the_question__is_no_hit(talked):
     assert set(places(memory, "database of the billing")) == {"m0", "answer"}
 
 
+def test_search__request_that_notes_repeat_as_open_and_closed_work__one_hit(talked, payload):
+    asked = "The totals of the billing page are wrong on staging. Please fix them"
+    memory = talked(asked)
+    memory.session("talk").flush(payload(objective=f"{asked} (agent: The totals are rounded.)"))
+    memory.work.close("talk", "done by hand")
+    (hit,) = (one for one in memory.search("billing totals") if "wrong" in one.text)
+    assert {place.name for place in hit.also} == {"memory/2026-11-21.md"}
+
+
 def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_alike(talked):
     memory = talked()
     for word in ("Sometimes", "Today", "Always", "Later", "Perhaps"):
