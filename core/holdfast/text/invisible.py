@@ -9,6 +9,8 @@ byte-order mark at the start.
 
 import re
 
+from holdfast.text.lazy import Lazy
+
 _RTL = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _SOUTH_EAST = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\ua9e0-\ua9ff\uaa60-\uaa7f"
 _FLAG = r"\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f"
@@ -30,11 +32,11 @@ _FORMS = (
     ("gone", r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"),
 )
 #: All of their characters. Most text has none.
-_MAY_BE = re.compile(
+_MAY_BE = Lazy(
     r"[\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_ANY = re.compile("|".join(f"(?P<{kind}{number}>{form})" for number, (kind, form) in enumerate(_FORMS)))
+_ANY = Lazy("|".join(f"(?P<{kind}{number}>{form})" for number, (kind, form) in enumerate(_FORMS)))
 
 
 def without(text: str) -> str:
@@ -45,8 +47,7 @@ def without(text: str) -> str:
     return text
 
 
-def _instead(found: re.Match[str]) -> str:
-    kind = (found.lastgroup or "").rstrip("0123456789")
-    if kind == "shown":
-        return f"\\u{ord(found[0]):04x}"
-    return {"keep": found[0], "line": "\n", "control": "�"}.get(kind, "")
+def _instead(match: re.Match[str]) -> str:
+    kind = (match.lastgroup or "").rstrip("0123456789")
+    shown = f"\\u{ord(match[0][0]):04x}"
+    return {"keep": match[0], "line": "\n", "control": "�", "shown": shown}.get(kind, "")
