@@ -13,9 +13,8 @@ from holdfast.text.lazy import Lazy
 
 _RTL = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _SOUTH_EAST = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\ua9e0-\ua9ff\uaa60-\uaa7f"
-_FLAG = r"\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f"
 _FORMS = (
-    ("keep", _FLAG),
+    ("keep", r"\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f"),  # a flag
     ("line", r"[\u0085\u2028\u2029]"),
     ("control", r"[\u0080-\u009f]"),
     ("shown", r"[\u202a-\u202e\u2066-\u2069]"),
