@@ -75,22 +75,22 @@ class Plugins(PluginManager):
     def implementations_of(self, interface: type[T]) -> dict[str, T]:
         """The plugins that are instances of ``interface``, by name, sorted. This lets a plugin offer more than its
         hooks to the feature that declares the interface."""
-        named = sorted((name, one.plugin) for name, one in self._plugins.items() if isinstance(one.plugin, interface))
-        return dict(named)
+        plugins = ((name, guarded.plugin) for name, guarded in self._plugins.items())
+        return dict(sorted((name, plugin) for name, plugin in plugins if isinstance(plugin, interface)))
 
     def judges(self) -> tuple[str, ...]:
         """Names of the plugins with a method ``judge``, sorted."""
-        return tuple(sorted(n for n, one in self._plugins.items() if callable(getattr(one.plugin, "judge", None))))
+        return tuple(sorted(n for n in self._plugins if callable(getattr(self._plugins[n].plugin, "judge", None))))
 
     def failing_validators(self, text: str) -> dict[str, HookFailed]:
         """Errors by name of the validators that fail on ``text`` when called alone."""
-        found: dict[str, HookFailed] = {}
+        failures: dict[str, HookFailed] = {}
         for name in sorted(self.implementing("on_validate")):
             try:
                 self._ask("on_validate", name, {"request": ValidationRequest("journal", "", text)})
             except CallFailed as failed:
-                found[name] = self._hook_failed(failed)
-        return found
+                failures[name] = self._hook_failed(failed)
+        return failures
 
     def on_extract(
         self,
@@ -111,7 +111,7 @@ class Plugins(PluginManager):
         for name in sorted(self.implementing("on_extract")):
             if not only or name in only:
                 try:
-                    results += [(name, one) for one in self._ask("on_extract", name, arguments)]
+                    results += [(name, extraction) for extraction in self._ask("on_extract", name, arguments)]
                 except CallFailed as failed:
                     failures.append(self._hook_failed(failed))
         return results, failures
@@ -172,7 +172,7 @@ class Services(services.Services):
     def curated_limit(self) -> int:
         """Maximum items in a curated document, which is the lowest limit of the validators."""
         limits = self.plugins.implementations_of(LimitsItems).values()
-        return min((one.max_items for one in limits), default=sys.maxsize)
+        return min((validator.max_items for validator in limits), default=sys.maxsize)
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not

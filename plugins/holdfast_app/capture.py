@@ -23,8 +23,8 @@ def capture(root: str, session_id: str, role: str, text: str, *, message_id: str
     """
     manager, state = hot_plugins(root)
     gate = Gate(manager)
-    given = record(role, text, at=local_now(), message_id=message_id)
-    return Journal(state, gate.identifier(session_id)).append(*admitted(gate, root, [given]))[0]
+    message = record(role, text, at=local_now(), message_id=message_id)
+    return Journal(state, gate.identifier(session_id)).append(*admitted(gate, root, [message]))[0]
 
 
 def stored_id(root: str, session_id: str) -> str:
@@ -35,10 +35,10 @@ def stored_id(root: str, session_id: str) -> str:
     return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
 
 
-def label(gate: Gate, given: str) -> str:
+def label(gate: Gate, name: str) -> str:
     """A name that a client recorded, masked; empty for a refused name. Raises: PluginError."""
     try:
-        return gate.identifier(given)
+        return gate.identifier(name)
     except Refused:
         return ""
 

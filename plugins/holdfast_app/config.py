@@ -17,7 +17,7 @@ def days(value: float) -> None:
 
 
 def only(value: object) -> Allowed:
-    return Allowed(f"`{value}`", lambda given, users: given == value)
+    return Allowed(f"`{value}`", lambda wanted, users: wanted == value)
 
 
 def _check_confidence(value: float) -> None:
@@ -271,8 +271,8 @@ class Config(values.Config):
         from holdfast_app.project_settings import files, resolved, trust
 
         tables, written = [*super().tables_of(root)[0]], dict[str, Any]()
-        if found := trust.record_of(root):
-            tables.append(found.settings)
+        if record := trust.record_of(root):
+            tables.append(record.settings)
         with suppress(HoldfastError):
             written = files.raw(root)[0]
             asked = resolved.portable(root)

@@ -81,20 +81,20 @@ def apart(root: str, state: str) -> list[Loss]:
         message = f"Git tracks {count(tracked, 'name')} in the private folder, so a commit would publish its files."
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]
-    found = statefolders.apart(root, state)
-    if checkout.is_lost(state, found):
+    folders = statefolders.apart(root, state)
+    if checkout.is_lost(state, folders):
         message = (
             "This checkout's private folder is gone, with every turn that no flush had saved. Git removes it when a"
             " commit that is checked out has a file in its place."
         )
         step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
         losses.append(Loss(kind="apart", name="", message=message, next_step=step))
-    if not found:
+    if not folders:
         return losses
-    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    folder, name = os.path.split(os.path.relpath(folders[-1], root).replace(os.sep, "/"))
     if set(name) - _NAMED:  # a clone can choose it, and agents read this
         name = "..."
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
     message = (
         f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
         " unflushed work may be in it."
@@ -120,7 +120,7 @@ def newest(
 def newest_receipts(services: Services) -> list[models.Receipt]:
     """The last receipts of the journals changed last."""
     paths = journals.by_age(services.state)[-_NEWEST:]
-    return [one for path in paths if (one := last_receipt(services, path)) is not None]
+    return [receipt for path in paths if (receipt := last_receipt(services, path)) is not None]
 
 
 def documents(services: Services, receipts: Iterable[models.Receipt]) -> list[str]:
@@ -132,8 +132,8 @@ def last_receipt(services: Services, path: str) -> models.Receipt | None:
     """The journal's last receipt. None also for an unreadable journal, which the session's own check reports."""
     try:
         session_id = session_id_of(path)
-        found = Journal(services.state, session_id).last_checkpoint() if session_id else None
-        return receipt_from(found.record["receipt"]) if found and found.record.get("receipt") else None
+        checkpoint = Journal(services.state, session_id).last_checkpoint() if session_id else None
+        return receipt_from(checkpoint.record["receipt"]) if checkpoint and checkpoint.record.get("receipt") else None
     except HoldfastError:
         return None
 
@@ -216,19 +216,19 @@ def lost_lines(services: Services) -> Iterator[Loss]:
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
     if not services.waits(private.SPOOL):
         return
-    for kept in services.spool.items():
-        if kept.is_damaged:
-            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
+    for flush in services.spool.items():
+        if flush.is_damaged:
+            yield Loss(kind="spooled", name="state/spool.jsonl", message=flush.error, next_step=flush.next_step)
 
 
 def unproved(
-    services: Services, given: Iterable[models.Receipt], known: Mapping[str, str | None] | None = None
+    services: Services, receipts: Iterable[models.Receipt], known: Mapping[str, str | None] | None = None
 ) -> Iterator[Loss]:
     """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
     contents = dict(known or {})
-    told: set[str] = set()
-    receipts = sorted(given, key=lambda r: r.at)
+    messages: set[str] = set()
+    receipts = sorted(receipts, key=lambda r: r.at)
     digests = {written.sha256 for receipt in receipts for written in receipt.written}
     for receipt in receipts:
         for written in receipt.written if receipt.summary != notes.PURGED else ():
@@ -236,8 +236,8 @@ def unproved(
             if not _proves(services, receipt, written) or receipt.at <= forgotten.get(_key(name), _NEVER):
                 continue
             loss = _lost(services, receipt, written, contents, digests)
-            if loss is not None and loss.message not in told:
-                told.add(loss.message)
+            if loss is not None and loss.message not in messages:
+                messages.add(loss.message)
                 yield loss._replace(next_step=_way_back(services, name) + loss.next_step)
 
 
@@ -309,8 +309,8 @@ def every(services: Services) -> list[Loss]:
     """A full check of every receipt's proof and of documents without one. An unreadable journal is skipped."""
     lost = list(unproved(services, (receipt for receipt, _ in proofs(services))))
     others = _created(services, {loss.name for loss in lost})
-    found = [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
-    return [*{loss.message: loss for loss in found}.values()]  # a folder that is not one may have held many documents
+    losses = [*lost_journals(services), *lost_facts(services), *lost_lines(services), *lost, *others]
+    return [*{loss.message: loss for loss in losses}.values()]  # a folder that is not one may have held many documents
 
 
 def here(services: Services) -> list[Loss]:
@@ -338,20 +338,20 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 
 def proofs(services: Services) -> list[tuple[models.Receipt, dict[str, Any] | None]]:
     """All receipts that journals hold, each once with its session's record of the flush. Raises: Unavailable."""
-    found: dict[str, dict[str, Any]] = {}
+    by_flush: dict[str, dict[str, Any]] = {}
     for record in _checkpoints(services):  # a shipped flush has its last receipt in a second record, without the flush
         flush_id = record["receipt"]["flush_id"]
-        found[flush_id] = found.get(flush_id, {}) | record
-    return [(receipt_from(one["receipt"]), one.get("flush") or None) for one in found.values()]
+        by_flush[flush_id] = by_flush.get(flush_id, {}) | record
+    return [(receipt_from(record["receipt"]), record.get("flush") or None) for record in by_flush.values()]
 
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
     hot = set[str]()
-    for one in journal.every(services.state):
-        hot.add(one.stem)
+    for unpacked in journal.every(services.state):
+        hot.add(unpacked.stem)
         with suppress(Corrupt):  # the check of journals reports it
-            yield from (e.record for e in one.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
+            yield from (e.record for e in unpacked.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
     for packed, data in packs.contents(services.state):
         lines = data.splitlines() if packed.stem not in hot else ()
         rows = filter(None, map(records.decode, (line for line in lines if line.startswith(_PROOFS))))
@@ -364,25 +364,25 @@ def flushes(services: Services) -> list[tuple[models.Receipt, models.Payload]]:
 
 
 def _oldest_first(
-    found: Iterable[tuple[models.Receipt, dict[str, Any] | None]],
+    recorded: Iterable[tuple[models.Receipt, dict[str, Any] | None]],
 ) -> list[tuple[models.Receipt, dict[str, Any]]]:
     """The recorded flushes that were not purged, by time; those of one session as their journal has them, because its
     clock may have gone back."""
     reached: dict[str, datetime] = {}
     timed: list[tuple[datetime, models.Receipt, dict[str, Any]]] = []
-    for receipt, flush in found:
+    for receipt, flush in recorded:
         if flush and receipt.summary != notes.PURGED:
             reached[receipt.session_id] = max(receipt.at, reached.get(receipt.session_id, receipt.at))
             timed.append((reached[receipt.session_id], receipt, flush))
-    return [(receipt, flush) for _, receipt, flush in sorted(timed, key=lambda one: one[0])]
+    return [(receipt, flush) for _, receipt, flush in sorted(timed, key=lambda row: row[0])]
 
 
 def open_work(services: Services) -> list[handoff.Work]:
     """The open work of every session whose last flush left some open."""
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
-    found = (last_receipt(services, path) for path in session_files(services.state, packed=True))
-    for receipt in sorted(filter(None, found), key=lambda r: r.at, reverse=True):
+    receipts = (last_receipt(services, path) for path in session_files(services.state, packed=True))
+    for receipt in sorted(filter(None, receipts), key=lambda r: r.at, reverse=True):
         decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoffs.reopened(decided.work, decided.because))
@@ -407,6 +407,6 @@ def handoff_again(services: Services, *, but: str = "") -> int:
 
 def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:
     """The flushes that no server has taken, oldest first, with the journal's record. Raises: Unavailable."""
-    found = proofs(services)
-    stored = {receipt.flush_id.partition("-")[0] for receipt, _ in found if not receipt.spooled}
-    return _oldest_first(pair for pair in found if pair[0].flush_id not in stored)
+    recorded = proofs(services)
+    stored = {receipt.flush_id.partition("-")[0] for receipt, _ in recorded if not receipt.spooled}
+    return _oldest_first(pair for pair in recorded if pair[0].flush_id not in stored)

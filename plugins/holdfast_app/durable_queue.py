@@ -146,7 +146,7 @@ class Log(Generic[V]):
 
     def add(self, *values: V, flush: bool = True) -> None:
         """Append objects, durably with ``flush``."""
-        rows = ({key: one for key, one in unstructure(v).items() if one not in ("", [], None)} for v in values)
+        rows = ({key: value for key, value in unstructure(v).items() if value not in ("", [], None)} for v in values)
         log(self._path, (json.dumps(row, ensure_ascii=False) for row in rows), flush=flush, most_bytes=self._most_bytes)
 
     def entries(self, rows: Iterable[object] | None = None) -> Iterator[V]:

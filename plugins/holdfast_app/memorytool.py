@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 def _lines(text: str) -> list[str]:
     """The lines. A trailing newline does not begin another line."""
-    found = text.split("\n")
-    return found[:-1] if found[-1] == "" else found
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
-def _range(given: object, count: int) -> tuple[int, int] | None:
+def _range(view_range: object, count: int) -> tuple[int, int] | None:
     """First and last line, 1-based, of the range ``[first, last]`` in ``count`` lines: all lines without a range, to
     the end when ``last`` is -1. None for an invalid range."""
-    if given is None:
+    if view_range is None:
         return 1, count
-    if not isinstance(given, list | tuple) or len(given) != 2 or not all(type(n) is int for n in given):
+    if not isinstance(view_range, list | tuple) or len(view_range) != 2 or not all(type(n) is int for n in view_range):
         return None
-    first, last = given
+    first, last = view_range
     if not 1 <= first <= max(1, count) or (last != -1 and last < first):
         return None
     return first, count if last == -1 else min(last, count)
@@ -142,20 +142,20 @@ class MemoryTool:
         if document is None:
             return self._listing(path, name)
         lines = _lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
-        given = command.get("view_range")
-        shown = _range(given, len(lines))
+        view_range = command.get("view_range")
+        shown = _range(view_range, len(lines))
         if shown is None:
             raise MemoryToolError(
-                f"Error: Invalid `view_range` parameter: {str(given)[:60]}. It should be [first, last] within the "
+                f"Error: Invalid `view_range` parameter: {str(view_range)[:60]}. It should be [first, last] within the "
                 f"range of lines of the file: [1, {len(lines)}]; -1 as the last shows the rest."
             )
         return f"Here's the content of {path} with line numbers:\n{_numbered(lines, *shown)}"
 
     def _listing(self, path: str, name: str) -> str:
-        below = [one for one in self._below(name) if not self._store.is_withheld(one)]  # their names came with a clone
+        below = [file for file in self._below(name) if not self._store.is_withheld(file)]  # a clone brought their names
         if not below and name != self._folder:
             raise MemoryToolError(f"The path {path} does not exist. Please provide a valid path.")
-        files = [(one.removeprefix(f"{name}/"), self._size(one)) for one in below if _HIDDEN not in one.split("/")]
+        files = [(file.removeprefix(f"{name}/"), self._size(file)) for file in below if _HIDDEN not in file.split("/")]
         listed = _listed(path.rstrip("/"), files, _DEPTH)
         return f"Here're the files and directories up to 2 levels deep in {path}, excluding {_EXCLUDED}:\n{listed}"
 
@@ -179,16 +179,16 @@ class MemoryTool:
         def change(text: str) -> str:
             nonlocal line
             places = re.finditer(f"(?={re.escape(old)})", text) if old else ()  # overlapping ones, too
-            found = [text.count("\n", 0, one.start()) + 1 for one in places]
-            if not found:
+            numbers = [text.count("\n", 0, match.start()) + 1 for match in places]
+            if not numbers:
                 why = f"old_str `{old}` did not appear verbatim in {path}."
                 raise MemoryToolError(f"No replacement was performed, {why}")
-            if len(found) > 1:
+            if len(numbers) > 1:
                 raise MemoryToolError(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-                    f"{', '.join(map(str, found))}. Please ensure it is unique"
+                    f"{', '.join(map(str, numbers))}. Please ensure it is unique"
                 )
-            line = found[0]
+            line = numbers[0]
             return text.replace(old, new, 1)
 
         lines = _lines(self._changed(path, missing, change))
@@ -268,17 +268,17 @@ class MemoryTool:
         return name in self._store.backend.names(name)
 
     def _below(self, name: str) -> list[str]:
-        found = self._store.backend.names(f"{name}/")
-        return [one for one in found if self._services.layout.surface_of(one) is _SURFACE]
+        files = self._store.backend.names(f"{name}/")
+        return [file for file in files if self._services.layout.surface_of(file) is _SURFACE]
 
     def _those_at(self, path: str, name: str) -> list[str]:
         """The file at the path, otherwise everything in the directory. Raises: MemoryToolError."""
         if name == self._folder:
             raise MemoryToolError(f"Error: The {ROOT} directory itself cannot be deleted or renamed")
-        found = [name] if self._is_file(name) else self._below(name)
-        if not found:
+        files = [name] if self._is_file(name) else self._below(name)
+        if not files:
             raise MemoryToolError(f"Error: The path {path} does not exist")
-        return [one for one in found if self._is_readable(path, one)]
+        return [file for file in files if self._is_readable(path, file)]
 
     def _is_readable(self, path: str, name: str) -> bool:
         """Whether it is a file. Raises: MemoryToolError for a clone's, which the model must not read."""

@@ -46,8 +46,8 @@ def json_safe(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_IN_JSON)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

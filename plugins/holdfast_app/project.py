@@ -67,7 +67,7 @@ class Holdfast(RemembersFacts):
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, those in packs too, sorted."""
-        return sorted(one.session_id for one in every(self.services.state, packed=True))
+        return sorted(journal.session_id for journal in every(self.services.state, packed=True))
 
     def begin(self, session_id: str = "default") -> Session:
         """The session with that id when a conversation starts, after pending work is handled.
@@ -98,9 +98,9 @@ class Holdfast(RemembersFacts):
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""
-        for one in self._sessions.values():
+        for session in self._sessions.values():
             try:
-                one.catch_up()
+                session.catch_up()
             except HoldfastError as error:
                 logger.warning("an open session could not be read again: %s", type(error).__name__)
 

@@ -38,10 +38,10 @@ class Services(base.Services):
     @classmethod
     def settled(cls, root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
         """The user's settings, and the project's as far as they are allowed or trusted."""
-        found = resolved.resolve(root, lenient=lenient)
-        config = resolved.structured(found, lenient=lenient)
-        resolved.require_places(found)
-        return config, resolved.sentences(found)
+        resolution = resolved.resolve(root, lenient=lenient)
+        config = resolved.structured(resolution, lenient=lenient)
+        resolved.require_places(resolution)
+        return config, resolved.sentences(resolution)
 
     @classmethod
     def check_state(cls, root: str, state: str) -> None:
@@ -113,8 +113,8 @@ class Services(base.Services):
         from holdfast.services.interfaces import Decided
         from holdfast_app.records import work_log
 
-        found = work_log.of_flush(self.state, session, flush)
-        return Decided(found.open, found.because) if found else None
+        decision = work_log.of_flush(self.state, session, flush)
+        return Decided(decision.open, decision.because) if decision else None
 
     def origin(self, agent: str = "") -> str:
         """``person@machine`` and the agent for statements made now, masked; empty if origins are not recorded."""
@@ -187,7 +187,7 @@ class Services(base.Services):
         from holdfast_app.sentences.relation import outdated
         from holdfast_app.sentences.withdrawal import ended, is_line
 
-        gone = {old for one in new for old in (ended if is_line(one) else outdated)(one, rules)}
+        gone = {old for rule in new for old in (ended if is_line(rule) else outdated)(rule, rules)}
         gone |= set(filter(is_line, rules))
         if replaced := gone.difference(new):
             Rejected(self).add(map(key_of, replaced), self.now())

@@ -38,8 +38,8 @@ class Session(kernel.Session):
             from holdfast_app import data_loss
 
             if others := data_loss.handoff_again(self._services, but=self.id):
-                said = f"The handoff was missing. The open work of other sessions ({others}) is in it again."
-                attempt.documents.warnings.append(said)
+                warning = f"The handoff was missing. The open work of other sessions ({others}) is in it again."
+                attempt.documents.warnings.append(warning)
         if pipeline.may_wait(attempt):
             from holdfast_app import spool
 

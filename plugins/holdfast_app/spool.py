@@ -102,31 +102,31 @@ class Spool(DurableQueue[Kept]):
 
     def waits_for(self, receipt: Receipt) -> str:
         """The server that the flush of ``receipt`` still waits for; empty when it is stored."""
-        return next((one.server for one in self.items() if one.id == receipt.flush_id), "")
+        return next((flush.server for flush in self.items() if flush.id == receipt.flush_id), "")
 
     def unshipped(self) -> Unshipped:
         """The waiting flushes as they are now."""
         items = self.items()
-        whole = tuple(one for one in items if one.receipt is not None)
+        whole = tuple(flush for flush in items if flush.receipt is not None)
         return Unshipped(kept=whole, sentence=self._sentence(items), services=self._services)
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """Keep a flush, durably on return. ``why`` is the server's error. Raises: FlushRefused."""
-        told, step = (why.message, why.next_step) if why else ("", "")
-        kept = Kept(
+        reason, step = (why.message, why.next_step) if why else ("", "")
+        flush = Kept(
             id=receipt.flush_id,
             session=receipt.session_id,
             at=receipt.at,
             server=receipt.spooled,
             receipt=receipt,
             flushed=flushed,
-            error=told,
+            error=reason,
             next_step=step,
         )
         try:
-            self.put([kept], renew=True)
+            self.put([flush], renew=True)
         except Unavailable as error:
-            message = f"{told} The flush could not be kept on this machine either: {error.message} Context is kept."
+            message = f"{reason} The flush could not be kept on this machine either: {error.message} Context is kept."
             raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
 
     def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
@@ -167,39 +167,39 @@ class Spool(DurableQueue[Kept]):
         held: set[str] = set()
         down: HoldfastError | None = None
         with deadline(max(0.1, ends - time.monotonic())):
-            for one in self.items():
-                if one.receipt is None or one.session in held:
+            for flush in self.items():
+                if flush.receipt is None or flush.session in held:
                     continue
                 if time.monotonic() >= ends:
                     down = Unavailable(f"{self.server} is slow, so kept flushes still wait.")
                     break
                 try:
-                    _write(self._services, one.receipt, one.flushed)
+                    _write(self._services, flush.receipt, flush.flushed)
                 except HoldfastError as error:
-                    logger.warning("the kept flush %s could not be written: %s", one.id, error.message)
-                    self._failed(one, error)
-                    held.add(one.session)
+                    logger.warning("the kept flush %s could not be written: %s", flush.id, error.message)
+                    self._failed(flush, error)
+                    held.add(flush.session)
                     if isinstance(error, Unavailable):
                         down = error
                         break
                 else:
-                    self.remove([one.id])
-                    written.append(one)
+                    self.remove([flush.id])
+                    written.append(flush)
         return Shipped(written, self.items(), down)
 
-    def _failed(self, kept: Kept, error: HoldfastError) -> None:
+    def _failed(self, flush: Kept, error: HoldfastError) -> None:
         """Record why a flush could not be written, unless it is recorded already."""
-        if (kept.error, kept.next_step) != (error.message, error.next_step):
-            tried = evolve(kept, error=error.message, next_step=error.next_step)
-            self.update(lambda item: tried if item.id == kept.id else item)
+        if (flush.error, flush.next_step) != (error.message, error.next_step):
+            tried = evolve(flush, error=error.message, next_step=error.next_step)
+            self.update(lambda item: tried if item.id == flush.id else item)
 
     def _sentence(self, items: Iterable[Kept]) -> str:
-        whole = [one for one in items if not one.is_damaged]
+        whole = [flush for flush in items if not flush.is_damaged]
         if not whole:
             return ""
-        servers = ", ".join(dict.fromkeys(one.server for one in whole))
+        servers = ", ".join(dict.fromkeys(flush.server for flush in whole))
         many = "1 flush is" if len(whole) == 1 else f"{len(whole):,} flushes are"
-        since = min(one.at for one in whole).astimezone(self._services.config.tz)
+        since = min(flush.at for flush in whole).astimezone(self._services.config.tz)
         return f"{many} kept on this machine, not yet on {servers}, since {since:%Y-%m-%d %H:%M}."
 
 
@@ -227,7 +227,7 @@ def take(services: Services, attempt: Attempt) -> Receipt:
         if last is not None and flushed and last.spooled and last.summary != notes.PURGED and not spool.waits_for(last):
             spool.keep(last, flushed, None)  # the spool has lost it
         shipped = spool.send(limit_s=PATIENCE_S)
-        down, waits = shipped.down, session.id in {one.session for one in shipped.left}
+        down, waits = shipped.down, session.id in {flush.session for flush in shipped.left}
         session.catch_up()  # a receipt may have its documents now
 
     def write(attempt: Attempt) -> Receipt:
@@ -316,45 +316,45 @@ class Unshipped:
 
     def work(self, entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
         """The handoff's entries as they will be once the kept flushes are stored."""
-        for one in self.kept:
+        for flush in self.kept:
             work = handoff.of(
-                flushed_payload(one.flushed),
-                session=one.session,
-                flush=one.id,
-                note=self._note(one),
-                agent=str(one.flushed.get("agent", "")),
-                at=stamp(one.at),
+                flushed_payload(flush.flushed),
+                session=flush.session,
+                flush=flush.id,
+                note=self._note(flush),
+                agent=str(flush.flushed.get("agent", "")),
+                at=stamp(flush.at),
             )
             if any(is_newer(entry, work, self._services) for entry in entries):
                 continue
             if work.is_open or work.rules or entries:
                 before = next((entry.rules for entry in entries if entry.session == work.session), ())
-                said, standing = work.rules, self._services.standing
-                work = evolve(work, rules=handoff.ruled(before, said, standing))
-                entries = handoff.put(entries, work, standing, said)
+                rules, standing = work.rules, self._services.standing
+                work = evolve(work, rules=handoff.ruled(before, rules, standing))
+                entries = handoff.put(entries, work, standing, rules)
         return entries
 
     def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """The notes, name and text, with the blocks of kept flushes that they lack."""
-        found = dict(days)
-        for one in self.kept:
-            name = self._note(one)
-            if block_marker(one.id) not in found.get(name, ""):
-                found[name] = found.get(name, "") + self._block(one)
-        return tuple(sorted(found.items()))
+        texts = dict(days)
+        for flush in self.kept:
+            name = self._note(flush)
+            if block_marker(flush.id) not in texts.get(name, ""):
+                texts[name] = texts.get(name, "") + self._block(flush)
+        return tuple(sorted(texts.items()))
 
     def text(self) -> str:
         """The blocks, oldest first."""
         return "".join(map(self._block, self.kept)).strip()
 
-    def _note(self, one: Kept) -> str:
-        return self._services.layout.name(Surface.DAILY, one.at.astimezone(self._services.config.tz).date())
+    def _note(self, flush: Kept) -> str:
+        return self._services.layout.name(Surface.DAILY, flush.at.astimezone(self._services.config.tz).date())
 
-    def _block(self, one: Kept) -> str:
-        assert one.receipt is not None
-        at = one.at.astimezone(self._services.config.tz)
-        block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
-        return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))
+    def _block(self, flush: Kept) -> str:
+        assert flush.receipt is not None
+        at = flush.at.astimezone(self._services.config.tz)
+        block = notes.of_receipt(flush.receipt, at=at, overrides=flush.flushed.get("overrides", ()))
+        return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(flush))
 
 
 def explain(services: Services, error: HoldfastError) -> None:

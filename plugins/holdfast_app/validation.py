@@ -60,9 +60,9 @@ class Derived:
             return
         note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # most lines are here
         for line in Lines(self._text(name) or ""):
-            told = _SOURCE.fullmatch(line.text)
-            if told is not None:
-                if problem := self._lost(told[1], told[2]):
+            match = _SOURCE.fullmatch(line.text)
+            if match is not None:
+                if problem := self._lost(match[1], match[2]):
                     fix = "Restore the note from a copy, because a summary does not replace it."
                     yield Finding(rule="summary/source", message=problem, fix=fix, line=line.number, name=name)
             elif line.kind not in (BLANK, HEADING):
@@ -201,19 +201,17 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             )
             continue
         checked.append(name)
-        findings += [
-            Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name, line=found.first)
-            for found in conflicts.find(document.text)
-        ]
+        problem = Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name)
+        findings += [evolve(problem, line=conflict.first) for conflict in conflicts.find(document.text)]
         surface = services.layout.surface_of(name) or OTHER
-        found = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))
-        found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
+        raw = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))
+        placed = [*(_placed(f, name, document.text) for f in raw), *derived.findings(name)]
         if surface is Surface.HANDOFF:
             with suppress(Corrupt):  # no matter of how many entries there are
-                if told := handoff.crowded(handoff.parse(document.text, name)):  # so many that old ones are shortened
+                if notice := handoff.crowded(handoff.parse(document.text, name)):  # so many that old ones are shortened
                     rule, fix = "handoff/crowded", "End the sessions that are over: `holdfast end --session ID`."
-                    found.append(Finding(rule=rule, message=told, severity=Severity.WARNING, fix=fix, name=name))
-        findings += sorted(found, key=lambda f: f.line or 0)
+                    placed.append(Finding(rule=rule, message=notice, severity=Severity.WARNING, fix=fix, name=name))
+        findings += sorted(placed, key=lambda f: f.line or 0)
     return Validation(checked=tuple(checked), findings=tuple(findings))
 
 

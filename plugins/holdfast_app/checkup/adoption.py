@@ -61,15 +61,15 @@ class Adopted:
 def contents(aside: str) -> Held:
     """List everything in the folder ``aside``, without following links or changing anything."""
     try:
-        found = list(_files(aside, ""))
-        sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
+        files = list(_files(aside, ""))
+        sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in files]
         waiting = 0
-        if private.OUTBOX in found:
+        if private.OUTBOX in files:
             waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
     except OSError as error:
         return Held(path=aside, problem=error.strerror or str(error))
-    sessions, unsafe = _stems(found, _SESSIONS, ".jsonl"), _stems(found, "unsafe", ".json")
-    return Held(path=aside, sessions=sessions, unsafe=unsafe, waiting=waiting, files=len(found), size=sum(sizes))
+    sessions, unsafe = _stems(files, _SESSIONS, ".jsonl"), _stems(files, "unsafe", ".json")
+    return Held(path=aside, sessions=sessions, unsafe=unsafe, waiting=waiting, files=len(files), size=sum(sizes))
 
 
 def adopt(state: str, aside: str) -> Adopted:
@@ -111,8 +111,8 @@ def _take(state: str, aside: str, name: str) -> None:
         if opened.stat(base).st_nlink > 1:
             raise OSError("It has several names (hard links)")
     if name.startswith(f"{past.FOLDER}/"):
-        for one, data in packs.unpacked(os.path.join(aside, name)):
-            _add_journal(state, one.session, data)
+        for packed, data in packs.unpacked(os.path.join(aside, name)):
+            _add_journal(state, packed.session, data)
         return
     data = safeopen.read(os.path.join(aside, name), private=False)
     *parts, last = name.split("/")
@@ -181,5 +181,5 @@ def _files(base: str, inside: str) -> Iterator[str]:
 
 def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
     """File names in ``folder`` with this suffix, without it."""
-    found = [os.path.split(name) for name in names if name.endswith(end)]
-    return tuple(base.removesuffix(end) for above, base in found if above == folder)
+    pairs = [os.path.split(name) for name in names if name.endswith(end)]
+    return tuple(base.removesuffix(end) for above, base in pairs if above == folder)

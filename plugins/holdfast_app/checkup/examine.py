@@ -27,7 +27,7 @@ from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, w
 from holdfast_app.data_loss import apart
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.dream.write import lock
-from holdfast_app.journal import journal
+from holdfast_app.journal.journal import Journal, session_files
 from holdfast_app.printable import some
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.records import packs
@@ -69,7 +69,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks += _named("backend", iter([failed(error)]))
-    checks += _named("sessions", _unsafe(state, damaged=any(one.outcome is Outcome.FAIL for one in journals)))
+    checks += _named("sessions", _unsafe(state, damaged=any(check.outcome is Outcome.FAIL for check in journals)))
     return checks + _named("privacy", _privacy(state, repair=repair))
 
 
@@ -90,8 +90,8 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     }
     checks: list[Check] = []
     for at, (name, results) in enumerate(looks.items(), 1):
-        found, error = looked(name, results)
-        checks += found
+        named, error = looked(name, results)
+        checks += named
         left = [*looks][at:]
         if left and isinstance(error, Unavailable):
             if "stored" in (name, *left):
@@ -105,7 +105,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
 def _settings(root: str) -> Iterator[Check]:
     resolved.load(root)
     yield good(files.raw(root)[1].removeprefix("The ") + " is valid")
-    yield from (warn(*one) for one in resolved.misspelt())
+    yield from (warn(*warning) for warning in resolved.misspelt())
 
 
 def _installation() -> Iterator[Check]:
@@ -129,8 +129,8 @@ def _trust(root: str) -> Iterator[Check]:
 def _plugins(root: str) -> Iterator[Check]:
     rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]
-    for one in broken:
-        yield fail(one.reason, f"{one.step} Until then nothing can be stored.")
+    for plugin in broken:
+        yield fail(plugin.reason, f"{plugin.step} Until then nothing can be stored.")
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
@@ -153,23 +153,23 @@ def inventory(root: str) -> list[discovery.Status]:
 
 
 def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[discovery.Status]:
-    config, found, manager = resolved.load(root), discovery.scan(), PluginManager()
+    config, entries, manager = resolved.load(root), discovery.scan(), PluginManager()
     settings_of = ((name, config.plugin(name)) for name in config.enabled_plugins)
-    enabled = [PluginSettings(name, one.deadline_s, one.settings) for name, one in settings_of]
-    manager.load(enabled, found, root=root, state=settings.state_folder(root, config.layout.preset))
+    enabled = [PluginSettings(name, plugin.deadline_s, plugin.settings) for name, plugin in settings_of]
+    manager.load(enabled, entries, root=root, state=settings.state_folder(root, config.layout.preset))
     backend, kind = config.storage.backend, discovery.BACKENDS
-    rows = discovery.statuses(manager.statuses, found, backend)
+    rows = discovery.statuses(manager.statuses, entries, backend)
     status = "missing" if isinstance(error, PluginNotFound) else "failed"
     absent = discovery.Status(backend, kind, "", "", status, error.message)
-    mine = next((one for one in rows if (one.group, one.name) == (kind, backend)), absent)
-    return [mine._replace(status=status, reason=error.message, hooks=()), *(one for one in rows if one is not mine)]
+    mine = next((row for row in rows if (row.group, row.name) == (kind, backend)), absent)
+    return [mine._replace(status=status, reason=error.message, hooks=()), *(row for row in rows if row is not mine)]
 
 
 def _private_state(root: str, state: str) -> Iterator[Check]:
     private.check(state)
-    found = apart(root, state)
-    yield from (fail(loss.message, loss.next_step) for loss in found)
-    if not found and os.path.isdir(state):
+    losses = apart(root, state)
+    yield from (fail(loss.message, loss.next_step) for loss in losses)
+    if not losses and os.path.isdir(state):
         yield good("created by this user on this machine")
 
 
@@ -193,20 +193,20 @@ def _folders(root: str, state: str) -> Iterator[Check]:
 
 
 def _journals(state: str, *, repair: bool) -> Iterator[Check]:
-    count, broken = len(journal.session_files(state, packed=True)), 0
-    packed = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in packs.broken(state)]
-    for path in [*journal.session_files(state), *packed]:
+    count, broken = len(session_files(state, packed=True)), 0
+    packed = [os.path.join(state, "sessions", f"{entry.stem}.jsonl") for entry in packs.broken(state)]
+    for path in [*session_files(state), *packed]:
         try:
-            one = journal.Journal(state, owner(path))
+            journal = Journal(state, owner(path))
             try:
-                for _ in one.entries():
+                for _ in journal.entries():
                     pass
             except Corrupt:
-                left_out = rewriting.repair(one) if repair else 0
+                left_out = rewriting.repair(journal) if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes."
-                yield repaired(f"{kept} The damaged file is kept next to it")
+                message = f"{journal.shown} continues without {left_out:,} damaged or missing bytes."
+                yield repaired(f"{message} The damaged file is kept next to it")
         except HoldfastError as error:
             broken += 1
             yield failed(error)
@@ -217,10 +217,10 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server did not
     answer, so only this machine's files are checked."""
-    found = data_loss.here(memory.services) if away else data_loss.every(memory.services)
-    if not found and not away:
+    lost = data_loss.here(memory.services) if away else data_loss.every(memory.services)
+    if not lost and not away:
         yield good("all acknowledged data is present")
-    yield from mending.mend(memory.services, found) if repair else (fail(one.message, one.next_step) for one in found)
+    yield from mending.mend(memory.services, lost) if repair else (fail(loss.message, loss.next_step) for loss in lost)
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:
@@ -241,10 +241,10 @@ def _dates(memory: Holdfast) -> Iterator[Check]:
     """Notes and facts from a clock that was ahead, by more than the zones differ. Silent where there are none."""
     layout, latest = memory.services.layout, memory.services.now() + timedelta(days=1)
     days = {name: layout.day_of(Surface.DAILY, name) for name in memory.store.names()}
-    found = [name for name, day in days.items() if day and day > latest.date()]
-    if found := [*found, *(fact.id for fact in memory.store.backend.facts() if fact.created_at > latest)]:
+    ahead = [name for name, day in days.items() if day and day > latest.date()]
+    if ahead := [*ahead, *(fact.id for fact in memory.store.backend.facts() if fact.created_at > latest)]:
         yield warn(
-            f"Dated in the future, because a clock was wrong: {some(found)}. A dream takes these for the newest.",
+            f"Dated in the future, because a clock was wrong: {some(ahead)}. A dream takes these for the newest.",
             "`holdfast show NAME` and `holdfast facts show ID` print them. Where one is wrong, state what holds with "
             "`holdfast remember TEXT`, and correct the line in MEMORY.md.",
         )
@@ -252,8 +252,8 @@ def _dates(memory: Holdfast) -> Iterator[Check]:
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:
     """Memory that came with a clone. Silent where there is none."""
-    if told := provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True):
-        yield warn(told, provenance.NEXT_STEP)
+    if sentence := provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True):
+        yield warn(sentence, provenance.NEXT_STEP)
 
 
 def _git(root: str) -> Iterator[Check]:
@@ -278,7 +278,8 @@ def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """The flushes that are on this machine alone. Silent when there are none."""
     if repair and memory.spool.items() and (sent := memory.spool.send()).written:
         yield repaired(f"{len(sent.written):,} kept flushes are on the server now")
-    for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
+    flushes = (flush for flush in memory.spool.items() if not flush.is_damaged)
+    for error, step in dict.fromkeys((flush.error, flush.next_step) for flush in flushes):
         yield warn(f"{memory.spool.sentence} {error}".strip(), step or "`holdfast spool send` sends them now.")
 
 
@@ -310,34 +311,34 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     return [c for f in wanted if f.group == discovery.CHECKS for c in _named(f.name, _asked(f, memory))]
 
 
-def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
+def _asked(entry: discovery.Found, memory: Holdfast) -> Iterator[Check]:
     """What one plugin's function says, as far as it gets, and what went wrong."""
-    function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
-    told: list[Check] = []
+    function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(entry))
+    checks: list[Check] = []
 
     def ask() -> None:
         for check in function(memory):
             if not isinstance(check, Check):
                 raise TypeError(f"{type(check).__name__} is not a Check")
-            told.append(check)
+            checks.append(check)
 
-    own = found.distribution == discovery.OWN
+    own = entry.distribution == discovery.OWN
     try:
-        limit_s = None if own else memory.config.plugin(found.name).deadline_s or _LIMIT_S
-        call(Caller(found.name, found.distribution), "checks", ask, limit_s)
+        limit_s = None if own else memory.config.plugin(entry.name).deadline_s or _LIMIT_S
+        call(Caller(entry.name, entry.distribution), "checks", ask, limit_s)
     except CallFailed as error:  # other people's code must not hide what core has found
-        yield from list(told)
+        yield from list(checks)
         why = error.reason
         if not why.startswith("it took"):
             if isinstance(error.cause, HoldfastError | OSError | KeyboardInterrupt):
                 raise error.cause from None
             why = f"{type(error.cause).__name__}: {error.cause}"
         yield fail(
-            f"The check of {found.distribution} broke: {why}.",
-            f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+            f"The check of {entry.distribution} broke: {why}.",
+            f"Repair or uninstall {entry.distribution}; the other checks are not affected.",
         )
     else:
-        yield from told
+        yield from checks
 
 
 def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
@@ -356,17 +357,17 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     loose = []
     if sys.platform != "win32":  # access follows the user's own folder there
         for folder, _, names in os.walk(state):
-            found = (folder, *(os.path.join(folder, name) for name in names))
-            loose += [path for path in found if not os.path.islink(path) and os.lstat(path).st_mode & 0o077]
-    told = "the folder is private to this user and machine"
+            paths = (folder, *(os.path.join(folder, name) for name in names))
+            loose += [path for path in paths if not os.path.islink(path) and os.lstat(path).st_mode & 0o077]
+    sentence = "the folder is private to this user and machine"
     if not exposed and not loose:
-        yield good(told)
+        yield good(sentence)
     elif repair:
         if exposed:
             private.ignore(state)
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
-        yield repaired(told)
+        yield repaired(sentence)
     else:
         if exposed:
             yield warn("Git would include the private folder.", "`holdfast doctor --repair` writes its .gitignore.")

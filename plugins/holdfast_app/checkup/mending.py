@@ -58,18 +58,18 @@ def failed(error: HoldfastError) -> Check:
 
 def looked(name: str, results: Iterator[Check]) -> tuple[list[Check], HoldfastError | None]:
     """The named checks of ``results`` up to an error, which is the last check and hides no other, and the error."""
-    found: list[Check] = []
+    checks: list[Check] = []
     problem: HoldfastError | None = None
     try:
         for result in results:
-            found.append(result if result.name else evolve(result, name=name))  # noqa: PERF401 - those before an error stay
+            checks.append(result if result.name else evolve(result, name=name))  # noqa: PERF401 - those before an error stay
     except HoldfastError as error:
         problem = error
     except OSError as error:
         problem = durable.unavailable(error, error.filename or name, "look at")
     if problem is not None:
-        found.append(evolve(failed(problem), name=name))
-    return found, problem
+        checks.append(evolve(failed(problem), name=name))
+    return checks, problem
 
 
 #: Documents that are never empty, because holdfast only appends to them.
@@ -85,11 +85,11 @@ def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
             try:
                 _read_document(memory, name)
             except Corrupt:
-                told = mend_document(memory.services, name) if repair else ""
-                if not told:
+                message = mend_document(memory.services, name) if repair else ""
+                if not message:
                     raise
                 _read_document(memory, name)
-                yield repaired(told)
+                yield repaired(message)
         except HoldfastError as error:
             if isinstance(error, Unavailable) and memory.services.is_remote:
                 raise  # each further document would wait for the server as long
@@ -136,9 +136,9 @@ def mend_document(services: Services, name: str) -> str:
 
 def _keep(services: Services, folder: str, name: str, data: bytes) -> str:
     """Keep a copy in the private folder. Returns its place. Raises: Unavailable."""
-    kept = f"{name.replace('/', '~')}.{'damaged-' if folder == 'damaged' else ''}{crc32(data):08x}"
-    durable.replace(os.path.join(private.make(services.state, folder), kept), data)
-    return f"state/{folder}/{kept}"
+    file = f"{name.replace('/', '~')}.{'damaged-' if folder == 'damaged' else ''}{crc32(data):08x}"
+    durable.replace(os.path.join(private.make(services.state, folder), file), data)
+    return f"state/{folder}/{file}"
 
 
 def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
@@ -149,29 +149,29 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
             document = services.store.read(name)
         except Corrupt:
             continue  # the check of documents reports it
-        told = conflicts.described(name, document.text) if document else ""
+        problem = conflicts.described(name, document.text) if document else ""
         surface = services.layout.surface_of(name)
-        if not told or document is None:
+        if not problem or document is None:
             continue
         if surface is None or surface not in (*_GROWING, Surface.HANDOFF):
-            yield fail(told, f"{_BY_HAND}.")
+            yield fail(problem, f"{_BY_HAND}.")
         elif not repair:
-            yield fail(told, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
+            yield fail(problem, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
         else:
             _keep(services, "conflicts", name, document.text.encode())
             text = threeway.merge("", *conflicts.sides(document.text), name)
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
             yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
-    found = Condition() if services.is_remote else services.store.backend.check(thorough=True)
-    if found.damage is not None and not repair:
-        yield fail(found.damage.message, found.damage.next_step)
-    elif found.damage is not None:
+    condition = Condition() if services.is_remote else services.store.backend.check(thorough=True)
+    if condition.damage is not None and not repair:
+        yield fail(condition.damage.message, condition.damage.next_step)
+    elif condition.damage is not None:
         name = services.config.storage.facts
-        _keep(services, "conflicts", name, found.damage.data)
+        _keep(services, "conflicts", name, condition.damage.data)
         again = facts_again(services)
         what = f"{name} can be read again, and a backup was kept. Stated facts put back: {again}"
-        yield _in_part(f"{what}. Gone: {found.lost - again}") if found.lost > again else repaired(what)
+        yield _in_part(f"{what}. Gone: {condition.lost - again}") if condition.lost > again else repaired(what)
 
 
 def facts_again(services: Services) -> int:

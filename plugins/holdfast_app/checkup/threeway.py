@@ -123,22 +123,22 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     facts, gone = zip(*(_live(text, name) for text in (base, one, two)), strict=True)
     sides = [facts[0], *_sides(facts[0], facts[1:], gone)]
     shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
-    kept: dict[str, Fact] = {}
+    merged: dict[str, Fact] = {}
     ids: set[str] = set()
     # The oldest first. Of two versions of one fact, the first is the stronger and keeps the id.
-    found = _by_key(both, *sides)
-    for fact in sorted(found, key=lambda f: (f.created_at, f.id, -f.confidence, lines.encode(Operation(f)))):
+    versions = _by_key(both, *sides)
+    for fact in sorted(versions, key=lambda f: (f.created_at, f.id, -f.confidence, lines.encode(Operation(f)))):
         key = _key(fact)
-        if key in kept:
-            kept[key] = evolve(kept[key], source=origins.joined(kept[key].source, fact.source))
+        if key in merged:
+            merged[key] = evolve(merged[key], source=origins.joined(merged[key].source, fact.source))
             continue
         while fact.id in ids:
             fact = evolve(fact, id=f"fact_{crc32((fact.id + fact.content).encode()):08x}")
-        kept[key] = fact
+        merged[key] = fact
         ids.add(fact.id)
-    was, mine, theirs = ([places[key] for key in kept] for places in map(_places, sides))
+    was, mine, theirs = ([places[key] for key in merged] for places in map(_places, sides))
     withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
-    stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
+    stated = (_without(*pair) for pair in zip(merged.values(), withdrawn, strict=True))
     left = [fact for fact in stated if fact is not None]
     stones = _stones(gone, (known for side in facts for known in side), (fact.id for fact in left))
     operations = [*([Operation(gone=tuple(stones))] if stones else []), *map(Operation, left)]
@@ -147,10 +147,10 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
 
 def _places(facts: Mapping[str, Fact]) -> defaultdict[str, frozenset[str]]:
     """Duplicate key -> the machines that state it, whatever the fact's id, as each machine draws its own."""
-    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    places: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for fact in facts.values():
-        found[_key(fact)] |= origins.places(fact.source)
-    return found
+        places[_key(fact)] |= origins.places(fact.source)
+    return places
 
 
 def _without(fact: Fact, gone: frozenset[str]) -> Fact | None:
@@ -209,11 +209,11 @@ def _notes(base: str, one: str, two: str) -> str:
     when: dict[str, str] = {}
     for text in (base, one, two):
         text = _GONE.sub("", text)
-        found = list(_BLOCK.finditer(text))
-        heads.append((text[: found[0].start()] if found else text).rstrip("\n") + "\n")
+        matches = list(_BLOCK.finditer(text))
+        heads.append((text[: matches[0].start()] if matches else text).rstrip("\n") + "\n")
         mine: dict[str, str] = {}
         at = ""
-        for block, end in zip(found, [*(m.start() for m in found[1:]), len(text)][: len(found)], strict=True):
+        for block, end in zip(matches, [*(m.start() for m in matches[1:]), len(text)][: len(matches)], strict=True):
             part = text[block.start() : end].rstrip("\n")
             stated = _AT.search(part)
             at = stated[1] if stated else at

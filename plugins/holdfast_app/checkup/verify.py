@@ -63,7 +63,7 @@ def verify_all(services: Services) -> Verified:
         what = f"The part that {receipt.flush_id} wrote on {receipt.at:%Y-%m-%d at %H:%M} was edited or removed."
         blocks = (Surface.DAILY, Surface.TRAIL)
         lost = [w for w in proof.lost if w.surface in blocks or newest[receipt.session_id, w.surface] is receipt]
-        findings += [Finding(name=one.name, state=CHANGED, what=what) for one in lost]
+        findings += [Finding(name=written.name, state=CHANGED, what=what) for written in lost]
     known = {receipt.flush_id.partition("-")[0] for receipt, _ in receipts}
     known.update(*map(work_log.block_ids, journals))
     findings += _typed(services, known)
@@ -75,18 +75,18 @@ def verify_all(services: Services) -> Verified:
 
 def _journals(services: Services, journals: Sequence[Journal]) -> Iterator[Finding]:
     noted = chain.heads(services.state)
-    for one in journals:
-        for what in _broken(one, noted.pop(chain.name_of(one.stem), None)):
-            yield Finding(name=one.shown, state=TAMPERED, what=what)
+    for journal in journals:
+        for what in _broken(journal, noted.pop(chain.name_of(journal.stem), None)):
+            yield Finding(name=journal.shown, state=TAMPERED, what=what)
     if missing := sum(head.chain != chain.GONE for head in noted.values()):
         yield Finding(name="state/sessions", state=TAMPERED, what=f"Lost: {count(missing, 'journal')} with receipts.")
 
 
-def _broken(one: Journal, noted: Head | None) -> Iterator[str]:
+def _broken(journal: Journal, noted: Head | None) -> Iterator[str]:
     """Defects in a journal's rows, each with its place."""
-    data, heads = one.data(), set[chain.Head]()
+    data, heads = journal.data(), set[chain.Head]()
     try:
-        for entry in one.entries():
+        for entry in journal.entries():
             record = entry.record
             if record["kind"] != "checkpoint" or "chain" not in record:
                 continue
@@ -119,9 +119,9 @@ def _typed(services: Services, known: set[str]) -> Iterator[Finding]:
         if not isinstance(provenance, Provenance):
             continue
         foreign = provenance.unrecorded(name, text)
-        for one in foreign:
-            text = cut(one.text.strip().partition("\n")[0], 100)
-            yield Finding(name=name, state=FOREIGN, what=f"Line {one.line}: {text}")
+        for passage in foreign:
+            text = cut(passage.text.strip().partition("\n")[0], 100)
+            yield Finding(name=name, state=FOREIGN, what=f"Line {passage.line}: {text}")
         if not foreign and not provenance.is_as_written(name, text):
             yield Finding(name=name, state=CHANGED, what="holdfast wrote its lines, but some were removed or moved.")
     if isinstance(provenance, Provenance):

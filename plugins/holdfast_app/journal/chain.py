@@ -57,12 +57,12 @@ def link(path: str, records: Iterable[dict[str, Any]], since: int, size: int, fi
 
 def heads(state: str) -> dict[str, Head]:
     """The newest noted head of each of the project's journals, by :func:`name_of`. Torn lines do not count."""
-    found: dict[str, Head] = {}
+    newest: dict[str, Head] = {}
     with suppress(OSError):
         for line in _LINE.finditer(safeopen.read(_path(state), 64 << 20).decode("ascii", "replace")):
-            found.pop(line[1], None)  # so that the newest are last
-            found[line[1]] = Head(int(line[2]), line[3])
-    return found
+            newest.pop(line[1], None)  # so that the newest are last
+            newest[line[1]] = Head(int(line[2]), line[3])
+    return newest
 
 
 def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None) -> None:
@@ -75,8 +75,8 @@ def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None
         line = f"\n{name_of(stem)} {head.start} {head.chain}\n"  # a torn line before it ends here
         durable.append(path, line.encode("ascii"), flush=False)
         if os.path.getsize(path) > _LONG:
-            newest = list(heads(state).items())[-_KEPT:]
-            durable.replace(path, "".join(f"{name} {one.start} {one.chain}\n" for name, one in newest).encode("ascii"))
+            lines = [f"{name} {noted.start} {noted.chain}\n" for name, noted in heads(state).items()]
+            durable.replace(path, "".join(lines[-_KEPT:]).encode("ascii"))
 
 
 def name_of(stem: str) -> str:

@@ -25,9 +25,9 @@ class Journal(kernel.Journal):
         return super().exists() or past.find(self._state, self.stem) is not None
 
     def size(self) -> int:
-        found = self._identity()
-        packed = None if found else past.find(self._state, self.stem)
-        return found[SIZE] if found else packed.size if packed else 0
+        identity = self._identity()
+        packed = None if identity else past.find(self._state, self.stem)
+        return identity[SIZE] if identity else packed.size if packed else 0
 
     def unpack(self) -> None:
         """Move a packed journal back, to change it. The caller holds its lock. Raises: Corrupt; Unavailable."""
@@ -71,9 +71,9 @@ def opened(path: str, *, private: bool = True) -> BinaryIO:
 def session_files(state: str, *, packed: bool = False) -> list[str]:
     """Paths of the journals in ``state/sessions``, sorted. With ``packed`` also the former paths of packed
     ones, which :class:`Journal` and the functions here read from their packs. Raises: Unavailable."""
-    found = kernel.session_files(state)
-    there = [os.path.join(state, "sessions", f"{one.stem}.jsonl") for one in past.every(state)] if packed else []
-    return sorted({*found, *there}) if there else found
+    files = kernel.session_files(state)
+    there = [os.path.join(state, "sessions", f"{entry.stem}.jsonl") for entry in past.every(state)] if packed else []
+    return sorted({*files, *there}) if there else files
 
 
 def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
@@ -84,8 +84,8 @@ def every(state: str, *, packed: bool = False) -> Iterator[Journal]:
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged or from elsewhere. Raises: Unavailable."""
-    if not os.path.lexists(path) and (one := past.find(*_packed_name(path))) is not None:
-        return one.session
+    if not os.path.lexists(path) and (entry := past.find(*_packed_name(path))) is not None:
+        return entry.session
     return kernel.session_id_of(path, private=private)
 
 

@@ -52,19 +52,19 @@ def every(state: str) -> list[Packed]:
 
 def read(state: str, stem: str) -> bytes | None:
     """A packed journal's bytes, None when there is none. Raises: Corrupt; Unavailable."""
-    one = None
+    entry = None
     for _ in range(3):  # another process may be rewriting the pack
-        one = find(state, stem)
-        if one is None:
+        entry = find(state, stem)
+        if entry is None:
             return None
-        path = os.path.join(state, FOLDER, one.pack)
+        path = os.path.join(state, FOLDER, entry.pack)
         with durable.reporting(path, "read"), suppress(FileNotFoundError), safeopen.reader(path) as file:
-            file.seek(one.start - len(one.line))
-            if file.read(len(one.line)) == one.line and len(data := file.read(one.size)) == one.size:
+            file.seek(entry.start - len(entry.line))
+            if file.read(len(entry.line)) == entry.line and len(data := file.read(entry.size)) == entry.size:
                 return data
         _tables.pop(state, None)
     raise Corrupt(
-        f"{paths.ending(os.path.join(state, FOLDER, one.pack if one else ''), 3)} is damaged or missing.",
+        f"{paths.ending(os.path.join(state, FOLDER, entry.pack if entry else ''), 3)} is damaged or missing.",
         next_step="Restore the file from a copy, or run `holdfast doctor --fix` to continue without the rest.",
     )
 
@@ -76,7 +76,7 @@ def _table(state: str) -> dict[str, Packed]:
         key = safeopen.identity_of(os.stat(os.path.join(folder, INDEX)))
     known = _tables.get(state)
     if known is None or key is None or known[0] != key:
-        known = _tables[state] = key, {one.stem: one for one in (entries(state) if os.path.isdir(folder) else ())}
+        known = _tables[state] = key, {entry.stem: entry for entry in (entries(state) if os.path.isdir(folder) else ())}
     return known[1]
 
 
@@ -86,17 +86,17 @@ def entries(state: str) -> list[Packed]:
     data = private.read(os.path.join(folder, INDEX)) or b""
     rows = data[:-_SEAL].splitlines(keepends=True) if data[-_SEAL:] == b"%08x\n" % crc32(data[:-_SEAL]) else []
     split = (row.split(b"\t", 2) for row in rows)
-    found = [_packed(pack.decode(), int(start), line) for pack, start, line in split]
-    ends = {one.pack: one.end for one in found}
+    packed = [_packed(pack.decode(), int(start), line) for pack, start, line in split]
+    ends = {entry.pack: entry.end for entry in packed}
     for pack in packs(folder):
         if size(os.path.join(folder, pack)) > ends.get(pack, 0):
-            found += scanned(os.path.join(folder, pack), pack, ends.get(pack, 0))
-    return found
+            packed += scanned(os.path.join(folder, pack), pack, ends.get(pack, 0))
+    return packed
 
 
 def index(those: Iterable[Packed]) -> bytes:
     """The index of these journals."""
-    lines = b"".join(b"%s\t%d\t%s" % (one.pack.encode(), one.start, one.line) for one in those)
+    lines = b"".join(b"%s\t%d\t%s" % (entry.pack.encode(), entry.start, entry.line) for entry in those)
     return lines + b"%08x\n" % crc32(lines)
 
 
@@ -128,11 +128,11 @@ def within(file: BinaryIO, pack: str, start: int) -> Iterator[Packed]:
         start += len(line)
         body, _, seal = line.rstrip(b"\n").rpartition(b" ")
         if body.startswith(b"past\t") and seal == b"%08x" % crc32(body):
-            one = _packed(pack, start, line)
-            if one.end > length:
+            entry = _packed(pack, start, line)
+            if entry.end > length:
                 return
-            yield one
-            start = file.seek(one.end)
+            yield entry
+            start = file.seek(entry.end)
 
 
 def _packed(pack: str, start: int, line: bytes) -> Packed:
