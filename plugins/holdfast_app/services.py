@@ -38,10 +38,10 @@ class Services(base.Services):
     @classmethod
     def settled(cls, root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
         """The user's settings, and the project's as far as they are allowed or trusted."""
-        resolution = resolved.resolve(root, lenient=lenient)
-        config = resolved.structured(resolution, lenient=lenient)
-        resolved.require_places(resolution)
-        return config, resolved.sentences(resolution)
+        merged = resolved.resolve(root, lenient=lenient)
+        config = resolved.structured(merged, lenient=lenient)
+        resolved.require_places(merged)
+        return config, resolved.sentences(merged)
 
     @classmethod
     def check_state(cls, root: str, state: str) -> None:

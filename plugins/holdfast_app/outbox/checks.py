@@ -21,9 +21,9 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield Check(name="outbox", outcome=Outcome.WARN, message=message, next_step=step)
     for forge in forges_of(memory.services).values():
         try:
-            found = Check(name=forge.name, outcome=Outcome.OK, message=forge.check() or "enabled")
+            check = Check(name=forge.name, outcome=Outcome.OK, message=forge.check() or "enabled")
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - one plugin's fault must not hide the others
             failed = fault(forge.name, raised)
             step = failed.next_step or "Correct it; until then comments wait."
-            found = Check(name=forge.name, outcome=Outcome.WARN, message=failed.message, next_step=step)
-        yield found
+            check = Check(name=forge.name, outcome=Outcome.WARN, message=failed.message, next_step=step)
+        yield check

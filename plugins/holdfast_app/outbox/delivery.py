@@ -76,7 +76,7 @@ class Deliveries:
         proofs = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
         after = {item.id: item for item in self.items()}
         outcomes = []
-        for item in (after.get(one.id, one) for one in before if one.id in proofs or one.id in after):
+        for item in (after.get(queued.id, queued) for queued in before if queued.id in proofs or queued.id in after):
             if not item.is_damaged and item.plugin not in senders:
                 step = f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status."
                 item = evolve(item, error=f"The plugin {item.plugin!r} is not working.", next_step=step)
@@ -134,7 +134,7 @@ class Deliveries:
             targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
             ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
             known = {item.id for item in self._outbox.items()}
-            if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
+            if targets and not ids <= known and not any(_is_dropped(services, item_id) for item_id in ids):
                 services.plugins.on_flush(payload, receipt)
                 put_back += len(ids - known)
         return put_back

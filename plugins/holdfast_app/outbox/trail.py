@@ -77,17 +77,17 @@ class IssueForge(Forge):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         table = {key: value for key, value in context.settings.items() if key in self.known_settings}
-        given = serde.structure(table, Settings, what=f"`[plugins.{self.name}]`")
-        self._server = (given.server.strip() or self.default_server).rstrip("/")
+        settings = serde.structure(table, Settings, what=f"`[plugins.{self.name}]`")
+        self._server = (settings.server.strip() or self.default_server).rstrip("/")
         if not self._server.startswith(("https://", "http://")):
             raise self._bad("server is missing or no address", 'Write it like server = "https://git.example.org".')
-        self._repository = given.repository.strip()
-        self._operator = given.operator.strip().removeprefix("@")
-        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *given.repositories))))
+        self._repository = settings.repository.strip()
+        self._operator = settings.operator.strip().removeprefix("@")
+        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *settings.repositories))))
         for name in self._repositories:
             if name.count("/") != 1:
                 raise self._bad(f"{name!r} is not a repository", 'Write it like "owner/name".')
-        self._timeout_s, self._insecure_http = given.timeout_s, given.insecure_http
+        self._timeout_s, self._insecure_http = settings.timeout_s, settings.insecure_http
 
     @hookimpl
     def on_flush(self, payload: models.Payload, receipt: models.Receipt) -> Sequence[models.Evidence] | None:
@@ -103,7 +103,7 @@ class IssueForge(Forge):
             else:
                 elsewhere[mutation.target] = None
         keep = set(map(str, by_target))
-        posts = [Post(str(target), self._body(target, said, keep, receipt)) for target, said in by_target.items()]
+        posts = [Post(str(target), self._body(target, changes, keep, receipt)) for target, changes in by_target.items()]
         note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
         others = (models.Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere)
         return [*self.publish(posts, receipt), *others]
@@ -133,25 +133,25 @@ class IssueForge(Forge):
         """What happened in the repositories. A repository that cannot be read costs its own lines only."""
         if not self._repositories:
             raise self._bad("repository is missing, so there is nothing to read", 'Set repository = "owner/name".')
-        found: list[Activity] = []
+        events: list[Activity] = []
         failed: list[StorageError] = []
         with self._open() as server:
             me = self._login(server)
             if not self._operator:
                 whom = f"to {me}, the token's user, are found" if me else "are not found"
                 text = f"No `operator` is set in the settings, so questions {whom}."
-                found.append(Activity(INCOMPLETE, "", self._server, text, until))
+                events.append(Activity(INCOMPLETE, "", self._server, text, until))
             for name in self._repositories:
                 try:
-                    found += self._events(server, name, since, until, me)
+                    events += self._events(server, name, since, until, me)
                 except StorageError as error:
                     failed.append(error)
                     text = f"could not be read: {error.message}"
-                    found.append(Activity("repository", name, f"{self._server}/{name}", text, until))
+                    events.append(Activity("repository", name, f"{self._server}/{name}", text, until))
             if failed and len(failed) == len(self._repositories):
                 raise failed[0]
-        found.sort(key=attrgetter("at"))
-        return sorted(_settled(found, self._operator or me), key=attrgetter("at", "pointer", "text"))
+        events.sort(key=attrgetter("at"))
+        return sorted(_settled(events, self._operator or me), key=attrgetter("at", "pointer", "text"))
 
     @abstractmethod
     def _open(self) -> AbstractContextManager[Any]:
@@ -173,17 +173,17 @@ class IssueForge(Forge):
         return target_of(text, server=self._server, repository=self._repository)
 
     def _body(
-        self, target: Target, said: Sequence[models.StateMutation], keep: Collection[str], receipt: models.Receipt
+        self, target: Target, mutations: Sequence[models.StateMutation], keep: Collection[str], receipt: models.Receipt
     ) -> str:
         """The comment for people, except for the last line. ``keep`` are the flush's targets."""
         shown = partial(quiet, server=self._server, repository=target.repository, keep=keep)
-        lines = [f"**{mutation.kind}**: {shown(one_line(mutation.summary))}" for mutation in said]
-        told = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+        lines = [f"**{mutation.kind}**: {shown(one_line(mutation.summary))}" for mutation in mutations]
+        body = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
         note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
         story = f"The whole story: {code(note)}, block {code(receipt.flush_id)}." if note else ""
         by = f"Session {code(one_line(receipt.session_id))}, {receipt.at:%Y-%m-%d %H:%M %Z}."
         last = f"id={self.item_id(receipt.flush_id, str(target))} kind=trail flush={receipt.flush_id}"
-        return f"{told}\n\n{by} {story}".rstrip() + f"\n\n<!-- hf:rec {last} -->"
+        return f"{body}\n\n{by} {story}".rstrip() + f"\n\n<!-- hf:rec {last} -->"
 
     def _bad(self, problem: str, next_step: str) -> ConfigError:
         return ConfigError(f"In `[plugins.{self.name}]` {problem}.", next_step=next_step)
@@ -202,24 +202,26 @@ def row_text(text: str) -> str:
     return cut(one_line(text), 200)
 
 
-def _settled(found: Sequence[Activity], operator: str) -> Iterator[Activity]:
-    """``found``, oldest first, where nothing waits that the operator has answered. Of the questions, and of the other
+def _settled(events: Sequence[Activity], operator: str) -> Iterator[Activity]:
+    """``events``, oldest first, where nothing waits that the operator has answered. Of the questions, and of the other
     comments, on a piece of work up to :data:`MOST_COMMENTS` are shown one by one, more as a count."""
-    own = [one for one in found if one.author.casefold() == operator.casefold() and one.author and not one.own]
-    answered = {(one.target, kind): one.at for one in own for kind in _ANSWERS.get(one.kind, ())}
+    person = operator.casefold()
+    own = [event for event in events if event.author and event.author.casefold() == person and not event.own]
+    answered = {(event.target, kind): event.at for event in own for kind in _ANSWERS.get(event.kind, ())}
     comments: dict[tuple[str, str], list[Activity]] = {}
-    for one in found:
-        if one.waits == ANSWER:
-            one = one._replace(waits="" if answered.get((one.target, one.kind), one.at) > one.at else "operator")
-        if one.kind == "comment":
-            comments.setdefault((one.target, one.waits), []).append(one)
+    for event in events:
+        if event.waits == ANSWER:
+            answered_at = answered.get((event.target, event.kind), event.at)
+            event = event._replace(waits="" if answered_at > event.at else "operator")
+        if event.kind == "comment":
+            comments.setdefault((event.target, event.waits), []).append(event)
         else:
-            yield one
+            yield event
     for (_, waits), some in comments.items():
         if len(some) <= MOST_COMMENTS:
             yield from some
             continue
-        counts = Counter(one.author for one in some).most_common()
+        counts = Counter(event.author for event in some).most_common()
         authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
         authors += f" and {len(counts) - 5} more" if counts[5:] else ""
         what = f"{len(some)} {'questions' if waits else 'comments'} by {authors}"
@@ -240,11 +242,11 @@ class Target:
 def target_of(text: str, *, server: str, repository: str) -> Target | None:
     """The work that ``owner/repo#12``, ``#12`` (in ``repository``) or an address on ``server`` names, else None."""
     text, address = text.strip(), rf"{re.escape(server)}/({_NAME}/{_NAME})/(?:issues|pulls?)/([1-9][0-9]{{0,8}})"
-    found = _TARGET.fullmatch(text) or re.fullmatch(rf"{address}(?:[?#]\S*)?", text, re.IGNORECASE)
-    if found is None:
+    match = _TARGET.fullmatch(text) or re.fullmatch(rf"{address}(?:[?#]\S*)?", text, re.IGNORECASE)
+    if match is None:
         return None
-    name = found[1] or repository
-    return Target(repository=name, number=int(found[2])) if name else None
+    name = match[1] or repository
+    return Target(repository=name, number=int(match[2])) if name else None
 
 
 def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()) -> str:
@@ -254,15 +256,15 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
         return text
     text = text.replace("`", "'")  # a reference next to code could end up outside of its code span
 
-    def covered(found: re.Match[str]) -> str:
-        told = found[0].lstrip("\\")  # a backslash would break the code span, where it is not needed
-        named = target_of(told, server=server, repository=repository)
+    def covered(match: re.Match[str]) -> str:
+        reference = match[0].lstrip("\\")  # a backslash would break the code span, where it is not needed
+        named = target_of(reference, server=server, repository=repository)
         if named is not None and str(named) in keep:
-            return told
+            return reference
         # Two adjacent code spans would be parsed as a single span with different borders.
-        before = " " if found.start() == 0 else ""
-        after = " " if found.end() == len(found.string) else ""
-        return f"{before}`{told}`{after}"
+        before = " " if match.start() == 0 else ""
+        after = " " if match.end() == len(match.string) else ""
+        return f"{before}`{reference}`{after}"
 
     return pattern.sub(covered, text).strip()
 

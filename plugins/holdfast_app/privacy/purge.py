@@ -54,13 +54,13 @@ def purge(
     A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
     when the tombstone cannot be written, or another purge is running.
     """
-    kind, value, edit = _chosen(services, {name: one for name, one in named.items() if one is not None})
+    kind, value, edit = _chosen(services, {name: value for name, value in named.items() if value is not None})
     with nullcontext() if dry_run else alone(services):
         digest = "" if dry_run else _digest(services, kind, value)
         pointers = published(services, edit)  # read before the receipts that name them are removed
-        found = carry_out(services, edit, forget, dry_run=dry_run)
-        places = (*pointers, *found.elsewhere, *git_history(services))
-        report = PurgeReport(**asdict(evolve(found, elsewhere=places), recurse=False), kind=kind)
+        result = carry_out(services, edit, forget, dry_run=dry_run)
+        places = (*pointers, *result.elsewhere, *git_history(services))
+        report = PurgeReport(**asdict(evolve(result, elsewhere=places), recurse=False), kind=kind)
         if not dry_run:
             bury(services, kind, report, digest=digest)
     return report
@@ -99,7 +99,7 @@ def git_history(services: Services) -> tuple[str, ...]:
 def published(services: Services, edit: Edit) -> tuple[str, ...]:
     """Published items affected by the edit, from flush receipts. Only a user can delete them."""
     edit.begin(services)
-    found: dict[str, None] = {}
+    pointers: dict[str, None] = {}
     for path in journal.session_files(services.state, packed=True):
         session_id = journal.session_id_of(path) or ""
         with suppress(HoldfastError):  # the walk reports it
@@ -108,8 +108,8 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
                 if evidence and (edit.session(session_id, None) or edit.record(entry.record) != entry.record):
                     # Items queued then may have been published since. Their address is unknown, but not their target.
                     listed = (item for item in evidence if item["pointer"] or item["pending"])
-                    found |= {item["pointer"] or item["target"]: None for item in listed}
-    return tuple(found)
+                    pointers |= {item["pointer"] or item["target"]: None for item in listed}
+    return tuple(pointers)
 
 
 def bury(services: Services, kind: str, report: Report, **more: object) -> None:
@@ -158,9 +158,9 @@ def scrub(services: Services, forget: Callable[[], None], *, dry_run: bool = Fal
         Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
         rules = dict(sorted(edit.rules.items()))
         edit.everywhere = True
-        found = carry_out(services, edit, forget, dry_run=dry_run)
+        result = carry_out(services, edit, forget, dry_run=dry_run)
         report = ScrubReport(
-            **asdict(evolve(found, left=(*found.left, *edit.refused.values())), recurse=False),
+            **asdict(evolve(result, left=(*result.left, *edit.refused.values())), recurse=False),
             rules=rules,
             secrets=len(edit.secrets),
             judges=tuple(sorted(services.plugins.implementing("on_validate"))),
@@ -224,9 +224,9 @@ class _Masking(Edit):
         if (surface, hash(text)) in self._clean:
             return text
         for _ in range(_ROUNDS):
-            found = self._services.gate.findings(ValidationRequest(surface, name, text))
-            masked = mask(text, found)
-            for finding in found:
+            findings = self._services.gate.findings(ValidationRequest(surface, name, text))
+            masked = mask(text, findings)
+            for finding in findings:
                 if finding.span is None:
                     continue
                 if finding.replacement is not None and masked != text:
@@ -256,8 +256,8 @@ class _Masking(Edit):
             if secret in text:
                 key = (secret, surface)
                 if key not in self._may:
-                    found = self._services.gate.findings(ValidationRequest(surface, "", line))
-                    self._may[key] = secret in mask(line, found)
+                    findings = self._services.gate.findings(ValidationRequest(surface, "", line))
+                    self._may[key] = secret in mask(line, findings)
                 if self._may[key]:
                     self._allowed.add(secret)
                     self.allowed_in.add(name or str(surface))

@@ -58,9 +58,9 @@ def retention(services: Services, forget: Callable[[], None], *, dry_run: bool =
     job = _Job(services=services, dry_run=dry_run, forget=forget)
     with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
-    logger.info("retention removed %d items", sum(one.count for one in job.changed))
-    kept, failed = tuple(job.kept), tuple(dict.fromkeys(job.left))
-    return RetentionReport(dry_run=dry_run, removed=job.changed, kept=kept, failed=failed)
+    logger.info("retention removed %d items", sum(change.count for change in job.changed))
+    failed = tuple(dict.fromkeys(job.left))
+    return RetentionReport(dry_run=dry_run, removed=job.changed, kept=tuple(job.kept), failed=failed)
 
 
 @define(kw_only=True)
@@ -166,7 +166,7 @@ class _Job(Walk):
             before = self.services.clock() - timedelta(days=rules.log)
             walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
             walk.file(path)
-            self.changed += [evolve(one, kind="log lines", removed=True) for one in walk.changed]
+            self.changed += [evolve(change, kind="log lines", removed=True) for change in walk.changed]
 
     def _is_old(self, path: str, days: int) -> bool:
         with durable.reporting(path, "check"), suppress(FileNotFoundError):

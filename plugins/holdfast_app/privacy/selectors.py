@@ -117,9 +117,9 @@ class BySubject(Edit):
 
     def _spread(self, lines: list[str]) -> tuple[int, int]:
         """The shortest run of lines that holds the subject, with at most as many non-empty lines as words."""
-        said = [number for number, line in enumerate(lines) if line.strip()]
+        filled = [number for number, line in enumerate(lines) if line.strip()]
         for count in range(2, self._needle.words + 2):
-            for first, last in zip(said, said[count - 1 :], strict=False):
+            for first, last in zip(filled, filled[count - 1 :], strict=False):
                 if self._holds("\n".join(lines[first : last + 1])):
                     return first, last + 1
         return 0, len(lines)
@@ -282,9 +282,9 @@ def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
     """The day that a document covers, or None."""
     if surface not in (Surface.HEARTBEAT, Surface.BRIEFING):
         return layout.day_of(surface, name) if surface else None
-    found = _DAY.search(name)
+    match = _DAY.search(name)
     with suppress(ValueError):
-        return date.fromisoformat(found[0]) if found else None
+        return date.fromisoformat(match[0]) if match else None
     return None
 
 

@@ -28,8 +28,8 @@ from holdfast_app.authorship.sessions import PURGED, note_purged
 from holdfast_app.base import Services
 from holdfast_app.data_loss import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.facts.rejected import Rejected, key_of
-from holdfast_app.journal import journal, past
-from holdfast_app.journal.journal import Journal, retire
+from holdfast_app.journal import past
+from holdfast_app.journal.journal import Journal, retire, session_files, session_id_of
 from holdfast_app.privacy import transforms
 from holdfast_app.privacy.transforms import Changed, Edit, Left, Report, edited, is_database, is_temporary
 from holdfast_app.project_settings.files import config_file
@@ -85,14 +85,14 @@ def carry_out(services: Services, edit: Edit, forget: Callable[[], None], *, dry
             check.run()
             holding, files, size = check.search()
             foreign = {*check.foreign, *filter(check.is_foreign, holding)}
-            names = [*(one.name for one in check.changed), *(name for name in holding if name not in foreign)]
+            names = [*(change.name for change in check.changed), *(name for name in holding if name not in foreign)]
             left = {name: Left(name=name, why=why, next_step=step) for name in names}
-            left |= {one.name: one for one in check.left}
-            failed |= {one.name: one for one in walk.left}
+            left |= {place.name: place for place in check.left}
+            failed |= {place.name: place for place in walk.left}
             if not left and not walk.left:
                 break
-    kept, elsewhere = tuple((failed | left).values()), tuple(sorted(foreign))
-    return Report(dry_run=False, changed=tuple(changed), left=kept, elsewhere=elsewhere, files=files, size=size)
+    remaining, elsewhere = tuple((failed | left).values()), tuple(sorted(foreign))
+    return Report(dry_run=False, changed=tuple(changed), left=remaining, elsewhere=elsewhere, files=files, size=size)
 
 
 @define(kw_only=True)
@@ -125,7 +125,7 @@ class Walk:
         for name in progress.each(self._documents(), f"{doing} documents"):
             self._guarded(name, self._document, name)
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
-        for path in progress.each(journal.session_files(self.services.state, packed=True), f"{doing} journals"):
+        for path in progress.each(session_files(self.services.state, packed=True), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
             self._guarded(past.FOLDER, packs.compact, self.services.state, self.unpacked)
@@ -152,41 +152,41 @@ class Walk:
     # --- sessions
 
     def _session(self, path: str) -> None:
-        state = self.services.state
-        session_id = journal.session_id_of(path)
+        session_id = session_id_of(path)
         if session_id is None and not self.dry_run:  # its writer may have just created it
             with private.lock(path, timeout_s=_WAIT_S):
-                session_id = journal.session_id_of(path)
-        if session_id is None or Journal(state, session_id).path != path:
+                session_id = session_id_of(path)
+        if session_id is None or (journal := Journal(self.services.state, session_id)).path != path:
             self.file(path)  # damaged at its beginning, or not written by holdfast
             return
-        one = Journal(state, session_id)
         if self.dry_run:
-            self._edit_session(one)
-        elif (  # a packed journal that would not change needs no lock
-            os.path.lexists(path) or self.edit.session(session_id, last_said(one)) or self._rewrite(one, dry_run=True)
-        ):
-            with durable.lock(one.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it all again
-                if self._edit_session(one):
-                    retire(one.flush_lock_path)
+            self._edit_session(journal)
+        elif os.path.lexists(path) or self._would_change(journal):  # an unchanged packed journal needs no lock
+            with durable.lock(journal.flush_lock_path, timeout_s=_WAIT_S):  # a flush in progress would write it again
+                if self._edit_session(journal):
+                    retire(journal.flush_lock_path)
 
-    def _rewrite(self, one: Journal, *, dry_run: bool) -> int:
-        return rewriting.rewrite(one, self.edit.record, lambda line: self.edit.other("", line) == line, dry_run=dry_run)
+    def _would_change(self, journal: Journal) -> bool:
+        return self.edit.session(journal.session_id, last_said(journal)) or self._rewrite(journal, dry_run=True) > 0
 
-    def _edit_session(self, one: Journal) -> bool:
+    def _rewrite(self, journal: Journal, *, dry_run: bool) -> int:
+        edit = self.edit
+        return rewriting.rewrite(journal, edit.record, lambda line: edit.other("", line) == line, dry_run=dry_run)
+
+    def _edit_session(self, journal: Journal) -> bool:
         """Edit the journal and the UNSAFE marker. Returns whether the whole session was removed."""
-        marker = safety.path_of(self.services.state, one.session_id)
-        if self.edit.session(one.session_id, last_said(one)):
+        marker = safety.path_of(self.services.state, journal.session_id)
+        if self.edit.session(journal.session_id, last_said(journal)):
             if not self.dry_run:
-                forget_marker(self.services.state, one.session_id)
-                rewriting.erase(one)
-                self.unpacked.add(one.stem)
-            self._note("journals", self._shown(one.path), removed=True)
+                forget_marker(self.services.state, journal.session_id)
+                rewriting.erase(journal)
+                self.unpacked.add(journal.stem)
+            self._note("journals", self._shown(journal.path), removed=True)
             return True
         if os.path.exists(marker):
             self.file(marker)
-        if count := self._rewrite(one, dry_run=self.dry_run):
-            self._note("journals", self._shown(one.path), count)
+        if count := self._rewrite(journal, dry_run=self.dry_run):
+            self._note("journals", self._shown(journal.path), count)
         return False
 
     # --- the store
@@ -274,7 +274,7 @@ class Walk:
     def _loose_files(self) -> Iterator[str]:
         """Every file in the private and store folders except documents, journals and the store's own files."""
         state = self.services.state
-        sessions = filter(None, map(journal.session_id_of, journal.session_files(state)))
+        sessions = filter(None, map(session_id_of, session_files(state)))
         apart = {safety.path_of(state, session) for session in sessions}
         apart |= {os.path.join(state, name) for name in _WITHOUT_CONTENT}
         derived = tuple(os.path.join(state, name, "") for name in (private.DERIVED, past.FOLDER))
@@ -285,10 +285,10 @@ class Walk:
                 yield path
         ours = self.services.layout.prefixes() == [""]
         local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
-        kept = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
+        stored = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
         for path in self.store_files():
             name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
-            loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
+            loose = ours and name not in stored and not name.rpartition("/")[2].startswith(".git")
             if is_temporary(path) or (loose and not _is_database(path) and not name.endswith(".lock")):
                 yield path
 
@@ -337,7 +337,7 @@ class Walk:
         Returns the places that hold it, and how many files and bytes were searched. Raises: Unavailable.
         """
         needles = self.edit.traces()
-        found: list[str] = []
+        holding: list[str] = []
         files = size = 0
         settings_file = config_file(self.services.root)  # mostly in the store's folder, too
         places = (*transforms.files(self.services.state), *self.store_files(), *filter(None, [settings_file]))
@@ -347,8 +347,8 @@ class Walk:
                 size += os.path.getsize(path)
             shown = self._shown(path)
             if any(needle.in_text(shown) for needle in needles) or transforms.in_file(path, needles):
-                found.append(shown)
-        return found, files, size
+                holding.append(shown)
+        return holding, files, size
 
     def is_foreign(self, shown: str) -> bool:
         """Whether the file is a user's file or the settings, not holdfast's own."""
@@ -368,9 +368,9 @@ def forget_marker(state: str, session_id: str) -> None:
     path, stem = safety.path_of(state, session_id), file_stem(session_id)
     folder, name = os.path.split(path)
     with suppress(OSError):
-        for one in safeopen.names(folder):
-            if one.startswith(f"{name}.damaged-"):
-                durable.remove(os.path.join(folder, one))
+        for file in safeopen.names(folder):
+            if file.startswith(f"{name}.damaged-"):
+                durable.remove(os.path.join(folder, file))
     durable.remove(safety.copy_of(state, stem))
     durable.remove(path)
     if os.path.isdir(folder):
@@ -387,16 +387,16 @@ def forget_derived(state: str, but: str) -> None:
                 durable.remove(path)
 
 
-def last_said(one: Journal) -> datetime | None:
+def last_said(journal: Journal) -> datetime | None:
     """The journal's newest record time, or the file's time when the journal cannot be read."""
     last: datetime | None = None
     try:
-        for entry in one.entries():
+        for entry in journal.entries():
             if at := entry.record.get("at") or (entry.record.get("receipt") or {}).get("at"):
-                found = moment(at)
-                last = found if last is None else max(last, found)
+                recorded = moment(at)
+                last = recorded if last is None else max(last, recorded)
     except (HoldfastError, ValueError, TypeError, AttributeError):
-        return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC) if os.path.exists(one.path) else None
+        return datetime.fromtimestamp(os.stat(journal.path).st_mtime, UTC) if os.path.exists(journal.path) else None
     return last
 
 

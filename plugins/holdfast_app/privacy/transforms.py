@@ -141,8 +141,8 @@ def files(folder: str, *, deep: bool = True) -> Iterator[str]:
     """Paths of the regular files in ``folder``, sorted; symbolic links are not followed. Raises: Unavailable."""
     entries: list[os.DirEntry[str]] = []
     missing = suppress(FileNotFoundError, NotADirectoryError)
-    with durable.reporting(folder, "list"), missing, os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    with durable.reporting(folder, "list"), missing, os.scandir(folder) as listing:
+        entries = sorted(listing, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if deep:
@@ -238,8 +238,8 @@ class Report:
     def counts(self) -> dict[str, int]:
         """Kind of place -> number of items removed or changed there."""
         counts: Counter[str] = Counter()
-        for one in self.changed:
-            counts[one.kind] += one.count
+        for change in self.changed:
+            counts[change.kind] += change.count
         return dict(sorted(counts.items()))
 
 

@@ -202,8 +202,8 @@ def _line_in(message: str, data: bytes) -> int:
     """The line number in a parser's message. The last line when the file ends too early."""
     import re
 
-    found = re.search(r"\(at line (\d+), column \d+\)\.$", message)
-    return int(found[1]) if found else data.count(b"\n") + 1 if "(at end of document)" in message else 0
+    match = re.search(r"\(at line (\d+), column \d+\)\.$", message)
+    return int(match[1]) if match else data.count(b"\n") + 1 if "(at end of document)" in message else 0
 
 
 def line_of(root: str, key: str) -> int:

@@ -119,28 +119,28 @@ def load(root: str, *, lenient: bool = False) -> Config:
     return structured(resolve(root, lenient=lenient), lenient=lenient)
 
 
-def structured(found: Resolved, *, lenient: bool = False) -> Config:
+def structured(merged: Resolved, *, lenient: bool = False) -> Config:
     """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for settings not in force."""
     from holdfast.config.serde import config_from
 
     variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides()]
     if outside := _outside()[0]:
-        config_from(outside, " with ".join([files.user_file_shown()] * bool(found.user) + variables))
+        config_from(outside, " with ".join([files.user_file_shown()] * bool(merged.user) + variables))
     try:
-        if found.withheld and not lenient:
-            made = config_from(found.written, found.source)
+        if merged.withheld and not lenient:
+            made = config_from(merged.written, merged.source)
             if made.storage.options:
-                own = [one for one in discovery.scan() if one.distribution == discovery.OWN]
-                for one in own:  # no other is imported for a backend that the user has not chosen
-                    if (one.group, one.name) == (discovery.BACKENDS, made.storage.backend):
-                        discovery.check_storage(discovery.import_object(one), made.storage.options, own)
-        return config_from(found.data, " with ".join([found.source, *variables]))
+                own = [entry for entry in discovery.scan() if entry.distribution == discovery.OWN]
+                for entry in own:  # no other is imported for a backend that the user has not chosen
+                    if (entry.group, entry.name) == (discovery.BACKENDS, made.storage.backend):
+                        discovery.check_storage(discovery.import_object(entry), made.storage.options, own)
+        return config_from(merged.data, " with ".join([merged.source, *variables]))
     except ConfigError as error:
-        if not found.written:
+        if not merged.written:
             raise
         key = str(error).rpartition(" is not valid: ")[2].partition(": ")[0]
-        line = files.line_of(found.root, key)
-        raise files.mistake(found.source, "bad-value", str(error), line=line) from None
+        line = files.line_of(merged.root, key)
+        raise files.mistake(merged.source, "bad-value", str(error), line=line) from None
 
 
 def portable(root: str) -> dict[str, object]:
@@ -158,15 +158,15 @@ def needs_trust(key: str, value: object) -> bool:
     return bool(part(written, _outside()[0]).asked)
 
 
-def require_places(found: Resolved) -> None:
+def require_places(merged: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
-    fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
-    if moved := [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]:
+    fine = ("storage.spool", _PRESET if merged.former else "")  # with the former preset memory stays where it is
+    if moved := [key for key in merged.withheld if key.partition(".")[0] in _PLACES and key not in fine]:
         known = [key for key in moved if key in _table()]  # another key may be a sentence for the agent
         raise NotTrusted(
-            f"{found.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",
+            f"{merged.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
-            detail=f"{found.source} decides where memory is stored{_shown(moved)}.",
+            detail=f"{merged.source} decides where memory is stored{_shown(moved)}.",
         )
 
 
@@ -177,36 +177,36 @@ def _shown(keys: Collection[str]) -> str:
     return f" ({', '.join(f'`{key}`' for key in shown)}{more})" if keys else ""
 
 
-def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
+def notices(merged: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
     """A sentence and its next step for each kind of setting not in force.
 
     Without ``names`` it contains no string from the project's file, because agents read the brief, and a key can hold a
     sentence.
     """
     lines = []
-    if found.former:
-        kept = f"the private state is in {settings.STATE_FOLDERS[found.former]}, so {found.former!r} stays in force"
+    if merged.former:
+        reason = f"the private state is in {settings.STATE_FOLDERS[merged.former]}, so {merged.former!r} stays in force"
         step = "Run `holdfast trust` to accept the change and move the state."
-        lines.append((f"The layout's preset was changed, but {kept}.", step))
-    if asked := [key for key in found.withheld if key != _PRESET or not found.former]:
+        lines.append((f"The layout's preset was changed, but {reason}.", step))
+    if asked := [key for key in merged.withheld if key != _PRESET or not merged.former]:
         what, them = ("1 setting", "it") if len(asked) == 1 else (f"{len(asked):,} settings", "them")
         are = "is" if len(asked) == 1 else "are"
         what += f" of this project's file{_shown(asked) if names else ''} {are} not in force"
         step = f"Run `holdfast trust` to see and accept {them}."
         lines.append((f"{what}: its user has not trusted the project.", step))
-    if found.strange:
-        what = f"This project's file has unknown settings{_shown(found.strange) if names else ''}; they are ignored."
+    if merged.strange:
+        what = f"This project's file has unknown settings{_shown(merged.strange) if names else ''}; they are ignored."
         lines.append((what, "Run `holdfast config` to see the mistake."))
-    if found.foreign:
-        which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
+    if merged.foreign:
+        which = f"{merged.foreign!r}" if names else "A settings file or private folder at or above this project"
         step = "Run `holdfast trust` in its folder to use it anyway."
         lines.append((f"{which} belongs to another user, so it is ignored.", step))
     return lines
 
 
-def sentences(found: Resolved) -> tuple[str, ...]:
+def sentences(merged: Resolved) -> tuple[str, ...]:
     """The notices as sentences that an agent may read."""
-    return tuple(" ".join(notice) for notice in notices(found, names=False))
+    return tuple(" ".join(notice) for notice in notices(merged, names=False))
 
 
 def misspelt() -> Iterator[tuple[str, str]]:
@@ -287,26 +287,26 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
             for key, value in table.items():
                 yield (section, key), value
         else:
-            for name, one in table.items():
-                if not isinstance(one, dict):
-                    yield (section, name), one
+            for name, plugin in table.items():
+                if not isinstance(plugin, dict):
+                    yield (section, name), plugin
                     continue
-                if "enabled" not in one and name not in discovery.defaults():
+                if "enabled" not in plugin and name not in discovery.defaults():
                     yield (section, name, "enabled"), True  # its table enables it
-                for key, value in one.items():
+                for key, value in plugin.items():
                     yield (section, name, key), value
 
 
-def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
-    """Whether a project may set ``key`` of ``[plugins.NAME]`` to ``said``. ``outside`` are the tables without it."""
+def _plugin_allows(name: str, key: str, asked: Mapping[str, Any], outside: object) -> bool:
+    """Whether a project may set ``key`` of ``[plugins.NAME]`` as in ``asked``. ``outside`` are tables without it."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
     is_default = name in discovery.defaults()
     on = own.get("enabled", True) is True and (table is not None or is_default)
-    if not on and said.get("enabled") is False:
+    if not on and asked.get("enabled") is False:
         return True  # off in both cases
     if key == "enabled":
-        return said.get("enabled", True) is True and (on or is_default)
+        return asked.get("enabled", True) is True and (on or is_default)
     if not on or key == "deadline_s":
         return False
     try:
@@ -318,7 +318,7 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
         if not declared or key not in declared:
             return False
         check = declared[key]
-        return check is None or bool(check(said[key], own.get(key)))
+        return check is None or bool(check(asked[key], own.get(key)))
     except Exception:  # noqa: BLE001 - the value comes from a stranger and the function from a plugin
         return False
 
@@ -337,13 +337,13 @@ def described(cls: Any, path: str = "") -> dict[str, About]:
 
     from holdfast.config import fields
 
-    found: dict[str, About] = {}
+    keys: dict[str, About] = {}
     for field in attrs.fields(cls):
         if fields.ABOUT in field.metadata:
-            found[path + field.name] = field.metadata[fields.ABOUT]
+            keys[path + field.name] = field.metadata[fields.ABOUT]
         elif attrs.has(type(field.default)):
-            found.update(described(type(field.default), f"{path}{field.name}."))
-    return found
+            keys.update(described(type(field.default), f"{path}{field.name}."))
+    return keys
 
 
 def _allows(key: str, value: object, users: Users) -> bool | None:

@@ -45,12 +45,12 @@ def digest(settings: Mapping[str, object]) -> str:
 def records() -> dict[str, Record]:
     """Every record by the real path of its project, sorted. An entry in another form counts as no trust. Raises:
     Corrupt when the file is damaged; Unavailable."""
-    found = {}
+    trusted = {}
     for root, table in sorted(projects_of().items()):
         match table:
             case {"digest": str(named), "settings": dict(settings)}:
-                found[root] = Record(root, named, settings, str(table.get("at", "")))
-    return found
+                trusted[root] = Record(root, named, settings, str(table.get("at", "")))
+    return trusted
 
 
 def record_of(root: str) -> Record | None:
@@ -73,8 +73,8 @@ def are_trusted(root: str, settings: Mapping[str, object], portable: Callable[[]
         everywhere = portable()
         if named == digest(everywhere) and all(key in everywhere for key in settings):
             return True
-    found = record_of(root)
-    return found is not None and digest(found.settings) == digest(settings)
+    record = record_of(root)
+    return record is not None and digest(record.settings) == digest(settings)
 
 
 def projects_of() -> dict[str, Any]:

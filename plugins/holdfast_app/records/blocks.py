@@ -10,7 +10,8 @@ from attrs import frozen
 
 from holdfast import models
 from holdfast.config.serde import moment
-from holdfast.flush.notes import PARTS, block, by_label, comment, escape, part
+from holdfast.flush import notes
+from holdfast.flush.notes import PARTS, by_label, comment, escape, part
 from holdfast.storage import block_marker, tombstone
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import lines as split
@@ -100,12 +101,12 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
     block_id = "-".join(filter(None, (flush_id, by, part)))
     about = f" session={comment(session)} reason=summary"
     lines = ("", ownlines.line(ownlines.OF_BLOCK, flush_id, by), "", escape(text.strip()))
-    return block_id, block(ownlines.LATER_TITLE, block_id, at, about, *lines)
+    return block_id, notes.block(ownlines.LATER_TITLE, block_id, at, about, *lines)
 
 
 def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
     """The block that says that the work of ``session`` was closed or reopened by command."""
-    return block(
+    return notes.block(
         ownlines.REOPENED_TITLE if opens else ownlines.CLOSED_TITLE,
         block_id,
         at,
@@ -120,22 +121,22 @@ def late(draft: models.Payload) -> str:
     """The decisions and rejected approaches of a draft that comes after its flush, as parts of a block."""
     stated = by_label(draft)
     named = [(heading, label, many) for heading, labels in PARTS for label, many in labels.items() if stated[label]]
-    shown = [one for one in named if one[1] in ("Decision", "Rejected")]
+    shown = [row for row in named if row[1] in ("Decision", "Rejected")]
     return "\n\n".join(part(heading, stated, {label: many}) for heading, label, many in shown)
 
 
 def without(text: str, gone: Callable[[Block], bool]) -> str:
     """A note or trail without the selected blocks. Their tombstones stay above the others."""
     plain = text.replace("\r\n", "\n")
-    found = [one for one in blocks(plain) if gone(one)]
-    for one in found:
-        marker = block_marker(one.id)
-        rest = one.text.partition("\n")[2]
+    removed = [block for block in blocks(plain) if gone(block)]
+    for block in removed:
+        marker = block_marker(block.id)
+        rest = block.text.partition("\n")[2]
         # Without its own heading the block begins at its marker, because the text above belongs to another block.
-        own = one.text if rest.startswith(marker) else one.text[one.text.index(marker) :]
+        own = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
         whole = f"\n{own}\n"
         plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(own, "", 1)
-    return buried(plain, (tombstone(one.id) for one in found)) if found else text
+    return buried(plain, (tombstone(block.id) for block in removed)) if removed else text
 
 
 def buried(text: str, stones: Iterable[str]) -> str:
@@ -156,8 +157,8 @@ def in_order(text: str, at: datetime, reached: dict[str, datetime]) -> Iterator[
     """A note's blocks, each with a time that orders its statements. A block without a time takes the
     previous block's, the first one ``at``. Within a session the times never go back, even when the clock did;
     ``reached`` holds each session's last one, for the next note."""
-    for one in blocks(text):
-        at = one.at or at
-        if one.session:
-            at = reached[one.session] = max(at, reached.get(one.session, at))
-        yield one, at
+    for block in blocks(text):
+        at = block.at or at
+        if block.session:
+            at = reached[block.session] = max(at, reached.get(block.session, at))
+        yield block, at

@@ -36,13 +36,13 @@ def is_gone(services: Services) -> bool:
 
 def salvaged(text: str) -> tuple[Work, ...]:
     """The entries that a damaged handoff still has whole."""
-    found: list[Work] = []
+    entries: list[Work] = []
     toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{FENCE}\n")
     parts = toml.split("\n[[work]]\n")[1:]
     for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
         with suppress(Corrupt):
-            found += parse(f"{FENCE}\n[[work]]\n{part}\n{FENCE}\n")
-    return tuple(found)
+            entries += parse(f"{FENCE}\n[[work]]\n{part}\n{FENCE}\n")
+    return tuple(entries)
 
 
 def newest(entries: Iterable[Work]) -> list[Work]:

@@ -133,8 +133,8 @@ def is_filler(line: str) -> bool:
 @cache
 def _own() -> re.Pattern[str]:
     """All lines in one expression, compiled on first use."""
-    found = []
+    patterns = []
     for template in _LINES:
         parts = re.split(r"\{(\w+)\}", template)
-        found.append("".join(f"(?:{_FIELDS[one]})" if n % 2 else re.escape(one) for n, one in enumerate(parts)))
-    return re.compile("|".join([r"[-=*_#>` |:]*", r"<!-- .* -->", *found]))
+        patterns.append("".join(f"(?:{_FIELDS[part]})" if n % 2 else re.escape(part) for n, part in enumerate(parts)))
+    return re.compile("|".join([r"[-=*_#>` |:]*", r"<!-- .* -->", *patterns]))

@@ -15,8 +15,8 @@ from zlib import crc32
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal import emergency_log, safety
-from holdfast_app.journal import journal, past
-from holdfast_app.journal.journal import Journal
+from holdfast_app.journal import past
+from holdfast_app.journal.journal import Journal, session_id_of
 from holdfast_app.journal.past import FOLDER, INDEX, SUFFIX, Packed
 from holdfast_app.records import journals
 
@@ -43,17 +43,17 @@ def tidy(state: str) -> int:
             if time.thread_time() > until or len(chosen) == _MOST or sum(map(len, chosen.values())) > _BYTES:
                 break
             with suppress(HoldfastError, OSError):
-                one = _ended(state, path)
-                if one is not None:
-                    for lock in (one.flush_lock_path, one.lock_path):
+                journal = _ended(state, path)
+                if journal is not None:
+                    for lock in (journal.flush_lock_path, journal.lock_path):
                         held.enter_context(durable.lock(lock, 0.0))
                     if _ended(state, path):  # nothing was said meanwhile
-                        chosen[one] = one.data()
+                        chosen[journal] = journal.data()
         if chosen:
-            add(state, [(one.stem, one.session_id, data) for one, data in chosen.items()])
-            for one in chosen:  # the hint goes first, because without a journal it means a loss
-                with safeopen.Folder(one.folder) as folder:
-                    for path in (one.hint_path, one.path, one.flush_lock_path, one.lock_path):
+            add(state, [(journal.stem, journal.session_id, data) for journal, data in chosen.items()])
+            for journal in chosen:  # the hint goes first, because without a journal it means a loss
+                with safeopen.Folder(journal.folder) as folder:
+                    for path in (journal.hint_path, journal.path, journal.flush_lock_path, journal.lock_path):
                         with suppress(FileNotFoundError):
                             folder.unlink(os.path.basename(path))
             durable.fsync_dir(os.path.dirname(files[0]))
@@ -62,18 +62,18 @@ def tidy(state: str) -> int:
 
 def _ended(state: str, path: str) -> Journal | None:
     """The journal at ``path``, if its session ended, everything in it is flushed, and nothing waits or failed."""
-    session_id = journal.session_id_of(path)
+    session_id = session_id_of(path)
     if session_id is None or not session_id.isprintable():
         return None
-    one = Journal(state, session_id)
-    last = one.last_checkpoint()
+    journal = Journal(state, session_id)
+    last = journal.last_checkpoint()
     row = last.record if last else {}
     receipt = row.get("receipt") or {}
-    if one.path != path or not row.get("ended") or row["unrecorded"] or not receipt or receipt.get("spooled"):
+    if journal.path != path or not row.get("ended") or row["unrecorded"] or not receipt or receipt.get("spooled"):
         return None
-    if one.is_unflushed() or os.path.lexists(emergency_log.away_path(state, one.stem)):
+    if journal.is_unflushed() or os.path.lexists(emergency_log.away_path(state, journal.stem)):
         return None
-    return None if safety.read(state, session_id) else one
+    return None if safety.read(state, session_id) else journal
 
 
 def add(state: str, sessions: Iterable[tuple[str, str, bytes]]) -> None:
@@ -104,15 +104,15 @@ def compact(state: str, gone: Collection[str] = ()) -> None:
         return
     with private.lock(os.path.join(folder, INDEX)):
         entries = past.entries(state)
-        newest = {one.stem: one for one in entries}
+        newest = {entry.stem: entry for entry in entries}
         there = {name.removesuffix(SUFFIX) for name in private.names(os.path.join(state, "sessions"))}
-        dead = [one for one in entries if one.stem in gone or one.stem in there or newest[one.stem] != one]
-        for pack in dict.fromkeys(one.pack for one in dead):
+        dead = [entry for entry in entries if entry.stem in gone or entry.stem in there or newest[entry.stem] != entry]
+        for pack in dict.fromkeys(entry.pack for entry in dead):
             path = os.path.join(folder, pack)
             data = bytearray(private.read(path) or b"")
-            for one in reversed([one for one in dead if one.pack == pack]):
-                del data[one.start - len(one.line) : one.end]
-            entries = [one for one in entries if one.pack != pack]
+            for entry in reversed([entry for entry in dead if entry.pack == pack]):
+                del data[entry.start - len(entry.line) : entry.end]
+            entries = [entry for entry in entries if entry.pack != pack]
             _write(folder, entries)  # a reader that finds the pack not in it scans the pack, old or new
             if data:
                 durable.replace(path, bytes(data))
@@ -125,9 +125,9 @@ def compact(state: str, gone: Collection[str] = ()) -> None:
 def unpacked(path: str) -> Iterator[tuple[Packed, bytes]]:
     """The journals in another user's pack. Raises: OSError."""
     with safeopen.reader(path, private=False) as file:
-        for one in list(past.within(file, "", 0)):
-            file.seek(one.start)
-            yield one, file.read(one.size)
+        for entry in list(past.within(file, "", 0)):
+            file.seek(entry.start)
+            yield entry, file.read(entry.size)
 
 
 def damaged(state: str) -> list[str]:
@@ -142,7 +142,7 @@ def accept(state: str) -> None:
     with private.lock(os.path.join(folder, INDEX)):
         entries = past.entries(state)
         for pack in damaged(state):
-            entries = [one for one in entries if one.pack != pack]
+            entries = [entry for entry in entries if entry.pack != pack]
             entries += past.scanned(os.path.join(folder, pack), pack, 0)
         _write(folder, entries)
 
@@ -151,19 +151,20 @@ def contents(state: str) -> Iterator[tuple[Packed, bytes]]:
     """The packed journals with their bytes, also damaged ones, but not lost ones, which :func:`damaged` reports. Reads
     each pack once. Raises: Unavailable."""
     every = past.every(state)
-    for pack in dict.fromkeys(one.pack for one in every):
+    for pack in dict.fromkeys(entry.pack for entry in every):
         data = private.read(os.path.join(state, FOLDER, pack)) or b""
-        yield from ((one, data[one.start : one.end]) for one in every if one.pack == pack and one.end <= len(data))
+        entries = (entry for entry in every if entry.pack == pack and entry.end <= len(data))
+        yield from ((entry, data[entry.start : entry.end]) for entry in entries)
 
 
 def broken(state: str) -> Iterator[Packed]:
     """The packed journals whose content does not match its checksum. Raises: Unavailable."""
-    return (one for one, data in contents(state) if crc32(data) != int(one.crc, 16))
+    return (entry for entry, data in contents(state) if crc32(data) != int(entry.crc, 16))
 
 
 def _ends(entries: Iterable[Packed]) -> dict[str, int]:
     """Where each pack's last journal ends."""
-    return {one.pack: one.end for one in entries}
+    return {entry.pack: entry.end for entry in entries}
 
 
 def _write(folder: str, entries: Iterable[Packed]) -> None:

@@ -49,7 +49,7 @@ def strip(text: str) -> str:
         return text
     tags = list(_TAG.finditer(text))
     last_close = max((tag.start() for tag in tags if tag[1]), default=-1)
-    kept: list[str] = []
+    parts: list[str] = []
     depth = position = 0  # ``position`` is where undecided text starts
     for tag in tags:
         if tag[1]:
@@ -58,22 +58,22 @@ def strip(text: str) -> str:
             depth = max(0, depth - 1)
         elif tag.start() < last_close or text[max(0, tag.start() - 20) : tag.start()].rstrip(" \t")[-1:] in ("", "\n"):
             if depth == 0:
-                kept.append(_without_introduction(text[position : tag.start()]))
+                parts.append(_without_introduction(text[position : tag.start()]))
             depth += 1
-    return "".join(kept) if depth else "".join([*kept, text[position:]])
+    return "".join(parts) if depth else "".join([*parts, text[position:]])
 
 
 def _without_introduction(text: str) -> str:
-    before, found, line = text.rpartition(INTRODUCTION)
-    return before if found and "\n" not in line.strip() else text
+    before, introduction, line = text.rpartition(INTRODUCTION)
+    return before if introduction and "\n" not in line.strip() else text
 
 
 def without_recalled(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """The turns without fenced parts, and without messages that contain nothing else."""
-    said = []
+    remaining = []
     for turn in turns:
         stripped = [(m, strip(m.text)) for m in turn.messages]
         messages = [m if text == m.text else evolve(m, text=text) for m, text in stripped if text.strip() or not m.text]
         if messages:
-            said.append(evolve(turn, messages=messages))
-    return tuple(said)
+            remaining.append(evolve(turn, messages=messages))
+    return tuple(remaining)

@@ -44,8 +44,8 @@ def record(decision: Decision) -> dict[str, Any]:
 
 def latest(state: str, session: str) -> Decision | None:
     """The newest decision about a session; None without one. Raises: Unavailable."""
-    found = [_decision(session, entry.record) for entry in Journal(state, session).of_kinds(KIND)]
-    return found[-1] if found else None
+    decisions = [_decision(session, entry.record) for entry in Journal(state, session).of_kinds(KIND)]
+    return decisions[-1] if decisions else None
 
 
 def block_ids(journal: Journal) -> set[str]:
@@ -55,8 +55,8 @@ def block_ids(journal: Journal) -> set[str]:
 
 def block_id(decision: Decision) -> str:
     """The id of the decision's block in its daily note."""
-    said = f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}"
-    return "work_" + sha256(said)[:16]
+    key = f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}"
+    return "work_" + sha256(key)[:16]
 
 
 def _decision(session: str, row: dict[str, Any]) -> Decision:
@@ -74,5 +74,5 @@ def _decision(session: str, row: dict[str, Any]) -> Decision:
 
 def of_flush(state: str, session: str, flush: str) -> Decision | None:
     """The newest decision if it is about the flush ``flush``. Raises: Unavailable."""
-    found = latest(state, session)
-    return found if found is not None and found.flush == flush else None
+    decision = latest(state, session)
+    return decision if decision is not None and decision.flush == flush else None
