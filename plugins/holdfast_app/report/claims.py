@@ -213,10 +213,10 @@ def findings(forges: Iterable[Forge], files: Report, since: datetime) -> Iterato
             for ask, values in forge.facts(asks, since).items():
                 known.setdefault(ask, set()).update(value.casefold() for value in values)
                 titles.setdefault(ask, {})[forge.title] = None
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for claim, line in claimed.items():
-        if claim.ask in known and not _fits(claim, known) and (claim.ask.target, line.text) not in told:
-            told.add((claim.ask.target, line.text))
+        if claim.ask in known and not _fits(claim, known) and (claim.ask.target, line.text) not in reported:
+            reported.add((claim.ask.target, line.text))
             where, what = " and ".join(titles[claim.ask]), " and ".join(sorted(known[claim.ask])) or "not"
             text = f"The notes say that {claim.says}, but on {where} it is {what}: {line.text}"
             yield Line(text=text, pointer=line.pointer, short=f"notes: {claim.says}; {where}: {what}")
@@ -242,38 +242,38 @@ def claims(text: str) -> Iterator[Claim]:
     for sentence in _SENTENCE.split(_BARE.sub("#", _QUOTED.sub(" ", text))):
         if not sentence.rstrip().endswith("?"):
             for about, value, says, form in _forms():
-                for found in form.finditer(sentence):
-                    if _is_said(sentence, found, value):
-                        yield from _of_match(about, value, says, found.groupdict())
+                for match in form.finditer(sentence):
+                    if _is_said(sentence, match, value):
+                        yield from _of_match(about, value, says, match.groupdict())
 
 
-def _is_said(sentence: str, found: re.Match[str], value: str) -> bool:
+def _is_said(sentence: str, match: re.Match[str], value: str) -> bool:
     """Whether the sentence says it, not only mentions it, and the words before it leave no doubt."""
-    before, who = sentence[: found.start()], found.groupdict().get("who") or ""
+    before, who = sentence[: match.start()], match.groupdict().get("who") or ""
     if who.casefold() in _NO_LOGIN:
         before, who = f"{before}{who} ", ""
-    parts = [0, *(one.end() for one in _PART.finditer(before))]
+    parts = [0, *(part.end() for part in _PART.finditer(before))]
     if _COUNTED.search(before) or _DENIED.search(before + who) or not _LEAD.fullmatch(before[parts[-1] :]):
         return False
-    is_limited = value in ("merged", "closed") and _LIMITED.match(sentence, found.end())
+    is_limited = value in ("merged", "closed") and _LIMITED.match(sentence, match.end())
     if is_limited or re.search(r"(?i)ly$|^almost$", who):
         return False
-    bare = "good" in found.groupdict() and not found["ones"]  # "CI is green", on whatever follows
-    return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[found.end() :])))
+    bare = "good" in match.groupdict() and not match["ones"]  # "CI is green", on whatever follows
+    return not (bare and re.match(r"\W*\w", re.sub(r"^\s+(?:now|again|today)\b", "", sentence[match.end() :])))
 
 
-def _of_match(about: str, value: str, says: str, found: dict[str, str | None]) -> Iterator[Claim]:
-    name = found.get("name") or ""
-    by = found.get("by") or found.get("who") or ""
+def _of_match(about: str, value: str, says: str, groups: dict[str, str | None]) -> Iterator[Claim]:
+    name = groups.get("name") or ""
+    by = groups.get("by") or groups.get("who") or ""
     by = "" if by.casefold() in _NO_LOGIN else by
     if about in ("release", "tag", "branch", "commit"):
         yield Claim(Ask(about, name), value, "", f"{name} {says}")
         return
-    for target in re.findall(rf"(?i){_TARGET}|main|master", found.get("ones") or "") or [""]:
+    for target in re.findall(rf"(?i){_TARGET}|main|master", groups.get("ones") or "") or [""]:
         if target and about != "checks":
             yield Claim(Ask("state", target), "present", "", f"{target} exists")
         if about == "checks":
-            value, says = ("success", "is green") if found.get("good") else ("failure", "fails")
+            value, says = ("success", "is green") if groups.get("good") else ("failure", "fails")
             yield Claim(Ask(about, target), value, "", f"CI {says}{f' on {target}' if target else ''}")
         elif about == "state":
             yield Claim(Ask(about, target), value, "", f"{target} {says}")

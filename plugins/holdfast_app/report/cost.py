@@ -15,7 +15,7 @@ from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import calls_today
-from holdfast_app.journal import journal
+from holdfast_app.journal.journal import every
 from holdfast_app.records import journals
 from holdfast_app.records.journals import Incident
 
@@ -58,13 +58,13 @@ def cost(services: Services) -> Cost:
                 events.append(Event(name.removesuffix(".json"), event, times, seconds, chars // _CHARS_PER_TOKEN))
     refused: list[Incident] = []
     chars = 0
-    for one in journal.every(services.state, packed=True):
-        refused += (incident for incident in journals.incidents(one) if not incident.overridden)
-        chars += sum(len(str(entry.record.get("text", ""))) for entry in one.of_kinds("message"))
+    for journal in every(services.state, packed=True):
+        refused += (incident for incident in journals.incidents(journal) if not incident.overridden)
+        chars += sum(len(str(entry.record.get("text", ""))) for entry in journal.of_kinds("message"))
     return Cost(
         since=min(since, default=None),
-        events=tuple(sorted(events, key=lambda one: -one.seconds)),
-        refusals=tuple(sorted(refused, key=lambda one: one.at)),
+        events=tuple(sorted(events, key=lambda event: -event.seconds)),
+        refusals=tuple(sorted(refused, key=lambda incident: incident.at)),
         said=chars // _CHARS_PER_TOKEN,
         calls=calls_today(services),
     )

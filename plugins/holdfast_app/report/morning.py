@@ -50,8 +50,8 @@ def morning(services: Services) -> Morning:
     remarks: list[str] = []
     forges = forges_of(services)
     for forge in forges.values():
-        found, missing = _of(services, forge, since, now, is_only=len(forges) == 1)
-        happened += found
+        events, missing = _of(services, forge, since, now, is_only=len(forges) == 1)
+        happened += events
         remarks += missing
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
@@ -61,13 +61,13 @@ def morning(services: Services) -> Morning:
     )
     changes = "\n".join(line.text for line in files.sections[CHANGED])
     # Not holdfast's own comments about changes that the notes hold.
-    unnoted = [(one, line) for one, line in happened if not (one.own and one.text.rpartition("**: ")[2] in changes)]
-    others = [(one, line) for one, line in unnoted if one.waits != "operator"]
-    targets = list(dict.fromkeys(one.target for one, _ in others))  # in the order of each one's first event
+    unnoted = (pair for pair in happened if not (pair[0].own and pair[0].text.rpartition("**: ")[2] in changes))
+    others = [(event, line) for event, line in unnoted if event.waits != "operator"]
+    targets = list(dict.fromkeys(event.target for event, _ in others))  # in the order of each one's first event
     listed = sorted(others, key=lambda pair: targets.index(pair[0].target))
     sections = {**files.sections, FORGE: tuple(line for _, line in listed), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
-        sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
+        sections[name] = (*sections[name], *(line for event, line in happened if event.waits == waits))
     blocked = (evolve(line, short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
     changed = _grouped(pair for pair in others if not pair[0].waits)
     changed += [line.text for line in sections[CHANGED]]
@@ -90,32 +90,32 @@ def _of(
     try:
         activity = forge.activity(since, now)
         heads = []
-        for one in activity:
-            at, by = one.at.astimezone(now.tzinfo), f" by {one.author}" if one.author else ""
-            heads.append(" ".join(f"{at:%Y-%m-%d %H:%M} {named}{one.target} {one.kind}{by}".split()))
-        told = [f"{head}: {' '.join(one.text.split())}" for head, one in zip(heads, activity, strict=True)]
-        masked = services.gate.outgoing_all(told, surface=Surface.REPORT)
+        for event in activity:
+            at, by = event.at.astimezone(now.tzinfo), f" by {event.author}" if event.author else ""
+            heads.append(" ".join(f"{at:%Y-%m-%d %H:%M} {named}{event.target} {event.kind}{by}".split()))
+        texts = [f"{head}: {' '.join(event.text.split())}" for head, event in zip(heads, activity, strict=True)]
+        masked = services.gate.outgoing_all(texts, surface=Surface.REPORT)
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         lacks = "this report uses files alone" if is_only else "its events are missing"
         why = error if isinstance(error, HoldfastError) else f"plugin {forge.name!r} failed ({type(error).__name__})."
         return [], [f"{forge.title} could not be reached, so {lacks}: {why}"]
-    found = []
-    for one, head, text in zip(activity, heads, masked, strict=True):
-        by = f" {one.author}" if one.author else ""
-        short = f"{named}{_short(one.target)}{by}{text.removeprefix(head)}"
-        if one.kind != INCOMPLETE:
-            found.append((one, Line(text=text, pointer=one.pointer, short=short)))
-    return found, [one.text for one in activity if one.kind == INCOMPLETE]
+    events = []
+    for event, head, text in zip(activity, heads, masked, strict=True):
+        by = f" {event.author}" if event.author else ""
+        short = f"{named}{_short(event.target)}{by}{text.removeprefix(head)}"
+        if event.kind != INCOMPLETE:
+            events.append((event, Line(text=text, pointer=event.pointer, short=short)))
+    return events, [event.text for event in activity if event.kind == INCOMPLETE]
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:
     """Claims in the window's summaries that no source supports."""
     days = (files.first_day, files.last_day)
     names = [services.layout.name(s, day) for day in days for s in (Surface.DAILY, Surface.TRAIL, Surface.REPORT)]
-    for one in unsupported(services, names, also="\n".join(line.text for line in happened)):
-        if one.severity is Severity.ERROR:
-            where = services.store.backend.where(one.name)
-            yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
+    for finding in unsupported(services, names, also="\n".join(line.text for line in happened)):
+        if finding.severity is Severity.ERROR:
+            where = services.store.backend.where(finding.name)
+            yield Line(text=f"{finding.name} {finding.message}. {finding.fix}", pointer=f"{where}, line {finding.line}")
 
 
 # what fits a phone: what needs you, what changed, what does not fit together
@@ -146,23 +146,23 @@ def _screen(
         if sum(rows) < max(room, 6) and rows[at] < len(items[at]):
             rows[at] += 1
     parts = []
-    for name, found, most in zip(_NAMES, items, rows, strict=True):
-        parts += ["", f"**{name}: {len(found) or 'nothing'}**"]
-        shown = found[: most if most == len(found) else max(most - 1, 0)]
+    for name, lines, most in zip(_NAMES, items, rows, strict=True):
+        parts += ["", f"**{name}: {len(lines) or 'nothing'}**"]
+        shown = lines[: most if most == len(lines) else max(most - 1, 0)]
         parts += [f"- {cut(item, WIDTH - 2)}" for item in shown]
-        if len(shown) < len(found):
-            parts.append(f"- and {len(found) - len(shown)} more below")
+        if len(shown) < len(lines):
+            parts.append(f"- and {len(lines) - len(shown)} more below")
     return (*parts[1:], "", "_The sections below have the rest and the proof._")
 
 
 def _grouped(happened: Iterable[tuple[Activity, Line]]) -> list[str]:
     """One row for each kind of event on the forge, the most important first."""
     groups: dict[tuple[int, str], dict[str, str]] = {}
-    for one, line in happened:
-        verb = one.text.partition(":")[0] if one.kind not in ("comment", "commit") else f"{one.kind}s"
-        rank = next((n for n, words in enumerate(_FIRST) if one.kind in words or verb in words), len(_FIRST))
-        group = groups.setdefault((rank + (one.kind == "comment"), verb), {})
-        group[f"{one.target}\0{one.pointer}" if one.kind == "commit" else one.target] = line.short or line.text
+    for event, line in happened:
+        verb = event.text.partition(":")[0] if event.kind not in ("comment", "commit") else f"{event.kind}s"
+        rank = next((n for n, words in enumerate(_FIRST) if event.kind in words or verb in words), len(_FIRST))
+        group = groups.setdefault((rank + (event.kind == "comment"), verb), {})
+        group[f"{event.target}\0{event.pointer}" if event.kind == "commit" else event.target] = line.short or line.text
     return [
         next(iter(shown.values())) if len(shown) == 1 else f"{verb}: {', '.join(dict.fromkeys(map(_short, shown)))}"
         for (_, verb), shown in sorted(groups.items(), key=lambda pair: pair[0][0])

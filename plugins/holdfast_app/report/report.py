@@ -87,10 +87,10 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     made = _Making(services)
     for day in window:
-        told = made.add_trail(services.layout.name(Surface.TRAIL, day))
-        made.add_note(services.layout.name(Surface.DAILY, day), told)
-    zone = services.now().tzinfo
-    past = (one.sentence for one in pastgate.all_of(services.state) if one.at.astimezone(zone).date() in window)
+        changes = made.add_trail(services.layout.name(Surface.TRAIL, day))
+        made.add_note(services.layout.name(Surface.DAILY, day), changes)
+    zone, compactions = services.now().tzinfo, pastgate.all_of(services.state)
+    past = (compaction.sentence for compaction in compactions if compaction.at.astimezone(zone).date() in window)
     made.add(HAPPENED, past, "holdfast status")
     made.add_automation({f"{day:{form}}" for day in window for form in ("%Y-%m-%d", "%Y%m%d")})
     made.add_handoff()
@@ -116,10 +116,10 @@ def write(services: Services, day: date, text: str) -> Written:
 def _outgoing(services: Services, lines: list[Line]) -> tuple[Line, ...]:
     """The lines, masked, and of equal ones the first."""
     masked = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
-    found: dict[str, Line] = {}
+    unique: dict[str, Line] = {}
     for text, line in zip(masked, lines, strict=True):
-        found.setdefault(same_key(text), Line(text=text, pointer=line.pointer))
-    return tuple(found.values())
+        unique.setdefault(same_key(text), Line(text=text, pointer=line.pointer))
+    return tuple(unique.values())
 
 
 class _Making:
@@ -137,8 +137,8 @@ class _Making:
     def add(self, section: str, lines: Iterable[str], pointer: str) -> None:
         self.found[section] += [Line(text=text, pointer=pointer) for text in lines]
 
-    def add_note(self, name: str, told: Collection[str]) -> None:
-        """Add a daily note. ``told`` are the state changes that its day's summary has, as that writes them."""
+    def add_note(self, name: str, changes: Collection[str]) -> None:
+        """Add a daily note. ``changes`` are the state changes that its day's summary has, as that writes them."""
         document = self._services.recalled(name)
         if document is None:
             return
@@ -150,8 +150,8 @@ class _Making:
             pointer = f"{where}, {block.title}"
             self.needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
             self.add(HAPPENED, [block.objective, *block.items("Fact")], pointer)
-            states = (f"**{kind}** {rest}" for kind, _, rest in (one.partition(" of ") for one in block.items("State")))
-            self.add(CHANGED, [*block.items("Decision"), *(text for text in states if text not in told)], pointer)
+            states = (f"**{kind}** {rest}" for kind, _, rest in (row.partition(" of ") for row in block.items("State")))
+            self.add(CHANGED, [*block.items("Decision"), *(text for text in states if text not in changes)], pointer)
             self.add(PROOF, block.items("Artifact"), pointer)
         self.add(PROOF, [f"Daily note of {self._services.layout.day_of(Surface.DAILY, name)}"], where)
 
@@ -159,9 +159,9 @@ class _Making:
         """Add a day's summary of state changes, and return them."""
         document = self._services.recalled(name)
         lines = document.text.splitlines() if document is not None else []
-        told = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
-        self.add(CHANGED, told, self._where(name))
-        return told
+        changes = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+        self.add(CHANGED, changes, self._where(name))
+        return changes
 
     def add_automation(self, days: Collection[str]) -> None:
         """Add these days' heartbeat and briefings, if automation wrote any. They are read, never rewritten."""
@@ -175,18 +175,18 @@ class _Making:
                 if document is None:
                     self.add(NEEDED, [f"Check the {surface}: {why}"], self._where(name))
                     continue
-                told = entries(name, document.text)
-                self.add(HAPPENED, (f"{surface}: {text}" for text in summary(told)), self._where(name))
-                if told and told[-1].is_bad:
-                    self.add(NEEDED, [f"Check the {surface}: {told[-1].text}"], self._where(name))
+                log = entries(name, document.text)
+                self.add(HAPPENED, (f"{surface}: {text}" for text in summary(log)), self._where(name))
+                if log and log[-1].is_bad:
+                    self.add(NEEDED, [f"Check the {surface}: {log[-1].text}"], self._where(name))
 
     def add_outbox(self) -> None:
         """Add items waiting to be published, and their errors."""
         if items := Outbox(self._services.state).items():
             why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
             where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
-            told = f"Waiting: {len(items)} to be published on {where or 'a forge'}"
-            self.add(NEEDED, [told + (f": {why}" if why else ".")], "holdfast outbox")
+            message = f"Waiting: {len(items)} to be published on {where or 'a forge'}"
+            self.add(NEEDED, [message + (f": {why}" if why else ".")], "holdfast outbox")
 
     def add_handoff(self) -> None:
         """Add the open work: its blockers, promises and needs."""
@@ -254,18 +254,18 @@ class Entry(NamedTuple):
 def entries(name: str, text: str) -> list[Entry]:
     """Entries from the document ``name``, in its order."""
     shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
-    return [Entry(cut(one_line(one), _ENTRY_CHARS), _is_bad(one)) for one in shown]
+    return [Entry(cut(one_line(line), _ENTRY_CHARS), _is_bad(line)) for line in shown]
 
 
-def summary(found: Sequence[Entry]) -> list[str]:
-    """Lines that report ``found``: the last entry, preceded by the last bad one when that is another."""
-    if not found:
+def summary(log: Sequence[Entry]) -> list[str]:
+    """Lines that report ``log``: the last entry, preceded by the last bad one when that is another."""
+    if not log:
         return []
-    last = found[-1]
-    bad = next((one for one in reversed(found) if one.is_bad), last)
+    last = log[-1]
+    bad = next((entry for entry in reversed(log) if entry.is_bad), last)
     if bad is last or last.is_bad:
         return [last.text]
-    return [f"{bad.text} (the worst of {len(found)})", f"{last.text} (the last of {len(found)})"]
+    return [f"{bad.text} (the worst of {len(log)})", f"{last.text} (the last of {len(log)})"]
 
 
 def _of_json(text: str) -> Iterator[str]:
@@ -284,8 +284,8 @@ def _of_value(value: Any) -> Iterator[str]:
     """A value as one line. A list, and a table's list of tables, as several."""
     inner = next((v for v in value.values() if isinstance(v, list)), None) if isinstance(value, dict) else value
     if isinstance(inner, list) and (inner is value or isinstance(next(iter(inner), None), dict)):
-        for one in inner:
-            yield from _of_value(one)
+        for part in inner:
+            yield from _of_value(part)
     else:
         yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

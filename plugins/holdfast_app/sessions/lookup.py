@@ -24,11 +24,11 @@ _SHORT, _SHORT_OF_TIME = 8, 13
 _TITLE: Final = 80
 
 
-def resolve(memory: Holdfast, given: str) -> str:
-    """The session with the id ``given``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
-    if found := begun(memory, given):
-        return found
-    raise unknown(memory, given)
+def resolve(memory: Holdfast, name: str) -> str:
+    """The session with the id ``name``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
+    if session := begun(memory, name):
+        return session
+    raise unknown(memory, name)
 
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:
@@ -38,37 +38,37 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
 
 
-def begun(memory: Holdfast, given: str, *, printed: bool = False) -> str:
-    """The session with the id ``given``, or the only one whose id begins with it. Empty where there is none.
+def begun(memory: Holdfast, name: str, *, printed: bool = False) -> str:
+    """The session with the id ``name``, or the only one whose id begins with it. Empty where there is none.
 
     With ``printed``, the beginning must hold the id's short form, so that a name never stands for a longer one. Raises:
     NotFound when several begin with it; Unavailable.
     """
-    given = memory.services.gate.identifier(given)
-    if has_begun(memory, given):
-        return given
-    matches = sorted(one for one in memory.sessions() if one.startswith(given))
+    name = memory.services.gate.identifier(name)
+    if has_begun(memory, name):
+        return name
+    matches = sorted(session for session in memory.sessions() if session.startswith(name))
     if printed:
-        matches = [one for one in matches if given.startswith(short(one))]
-    if len(given) < _PREFIX or not matches:
+        matches = [session for session in matches if name.startswith(short(session))]
+    if len(name) < _PREFIX or not matches:
         return ""
     if len(matches) > 1:
         step = f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}."
-        raise NotFound(f"{len(matches)} sessions begin with {given!r}.", next_step=step)
+        raise NotFound(f"{len(matches)} sessions begin with {name!r}.", next_step=step)
     return matches[0]
 
 
 def short(session: str) -> str:
     """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
-    found = _UUID.fullmatch(session)
-    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)] if found else session
+    match = _UUID.fullmatch(session)
+    return session[: len(match[1]) + (_SHORT_OF_TIME if match[2] == "7" else _SHORT)] if match else session
 
 
 def shorts(sessions: Iterable[str]) -> dict[str, str]:
     """The short form of each id, and of those that share one the whole id."""
     known = dict.fromkeys(sessions)
     often = Counter(map(short, known))
-    return {one: short(one) if often[short(one)] == 1 else one for one in known}
+    return {session: short(session) if often[short(session)] == 1 else session for session in known}
 
 
 def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
@@ -85,15 +85,15 @@ def _first(memory: Holdfast, session: str) -> str:
     from holdfast_app.authorship.ownwords import own_words  # `holdfast status` needs no titles
 
     try:
-        said = (entry.record for entry in Journal(memory.services.state, session).of_kinds("message"))
-        return next(filter(None, (own_words(str(one["text"])) for one in said if one["role"] == "user")), "")
+        rows = (entry.record for entry in Journal(memory.services.state, session).of_kinds("message"))
+        return next(filter(None, (own_words(str(row["text"])) for row in rows if row["role"] == "user")), "")
     except (HoldfastError, ValueError):
         return ""
 
 
-def is_named(message_id: str, given: str) -> bool:
-    """Whether ``given`` is the id, its beginning or its short id."""
-    return message_id.startswith(given) or short_id(message_id) == given
+def is_named(message_id: str, name: str) -> bool:
+    """Whether ``name`` is the id, its beginning or its short id."""
+    return message_id.startswith(name) or short_id(message_id) == name
 
 
 def messages(
@@ -110,17 +110,17 @@ def messages(
         raise unknown(memory, session)
     first, to = _dropped(journal) if dropped else (0, journal.size())
     entries = (entry for entry in journal.of_kinds("message") if first <= entry.start < to)
-    found = list({entry.record["id"]: entry.record for entry in entries}.values())
+    records = list({entry.record["id"]: entry.record for entry in entries}.values())
     if around is None:
-        return found
-    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+        return records
+    at = next((number for number, record in enumerate(records) if record["id"] == around), -1)
     if at < 0 and len(around) >= _PREFIX:
-        begun = [number for number, one in enumerate(found) if is_named(one["id"], around)]
+        begun = [number for number, record in enumerate(records) if is_named(record["id"], around)]
         at = begun[0] if len(begun) == 1 else -1
     if at < 0:
         step = f"`holdfast sessions show {session}` lists them all."
         raise NotFound(f"Session {session!r} has no message {around!r}.", next_step=step)
-    return found[max(at - span, 0) : at + span + 1]
+    return records[max(at - span, 0) : at + span + 1]
 
 
 def _dropped(journal: Journal) -> tuple[int, int]:

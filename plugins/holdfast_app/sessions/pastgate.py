@@ -39,13 +39,13 @@ class PastGate(NamedTuple):
         )
 
 
-def note(state: str, one: PastGate) -> bool:
+def note(state: str, compaction: PastGate) -> bool:
     """Record a compaction once; whether it is new. Raises: Unavailable."""
     path = os.path.join(private.make(state), FILE)
     with private.lock(path):
-        if any((old.session, old.position) == (one.session, one.position) for old in all_of(state)):
+        if any((old.session, old.position) == (compaction.session, compaction.position) for old in all_of(state)):
             return False
-        row = {"session": one.session, "at": stamp(one.at), "position": one.position, "unsaved": one.unsaved}
+        row = compaction._asdict() | {"at": stamp(compaction.at)}
         durable.append(path, records.encode(row))
     return True
 
@@ -59,4 +59,4 @@ def all_of(state: str) -> Iterator[PastGate]:
 
 def recent(state: str, now: datetime) -> list[PastGate]:
     """Those of the last days, oldest first. Raises: Unavailable."""
-    return [one for one in all_of(state) if now - one.at < SHOWN]
+    return [compaction for compaction in all_of(state) if now - compaction.at < SHOWN]

@@ -88,46 +88,46 @@ def status(services: Services, *, packed: bool = False) -> Status:
     """The project's sessions, with ``packed`` all of them, with waiting and lost items. Raises: Unavailable when
     the private folder cannot be listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
-    found = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]
-    known = {one.id for one in found}
+    rows = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]
+    known = {row.id for row in rows}
     others = (marker for session_id, marker in markers.items() if session_id not in known)
-    found += [_marked(SessionStatus(id=one.session, state=State.UNSAFE), one) for one in others]
+    rows += [_marked(SessionStatus(id=marker.session, state=State.UNSAFE), marker) for marker in others]
     now = services.now()
-    gone = {one.session: one.at for one in pastgate.all_of(services.state)}
-    found = [evolve(one, past_gate_at=gone[one.id]) if one.id in gone else one for one in found]
+    gone = {compaction.session: compaction.at for compaction in pastgate.all_of(services.state)}
+    rows = [evolve(row, past_gate_at=gone[row.id]) if row.id in gone else row for row in rows]
     return Status(
         root=services.root,
         at=now,
         layout=services.layout.preset,
         backend=services.config.storage.backend,
-        sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
+        sessions=tuple(sorted(_masked(services, rows), key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(services.outbox.items()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
-        notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
+        notices=(*services.notices, *(compaction.sentence for compaction in pastgate.recent(services.state, now))),
         packed=0 if packed else len(past.every(services.state)),
         lost=(*apart(services.root, services.state), *_lost(services)),
     )
 
 
-def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:
-    """``found`` with masked ids, because a journal from an earlier version can have a secret in its id. If no validator
+def _masked(services: Services, rows: list[SessionStatus]) -> list[SessionStatus]:
+    """``rows`` with masked ids, because a journal from an earlier version can have a secret in its id. If no validator
     works, ids are shown as stored, since they passed the gate when written."""
     try:
-        ids = services.gate.identifiers([one.id for one in found])
+        ids = services.gate.identifiers([row.id for row in rows])
     except HoldfastError:
-        return found
-    return [one if one.id == shown else evolve(one, id=shown) for one, shown in zip(found, ids, strict=True)]
+        return rows
+    return [row if row.id == shown else evolve(row, id=shown) for row, shown in zip(rows, ids, strict=True)]
 
 
 def _lost(services: Services) -> list[Loss]:
     """What is missing, and what cannot be read, each once. The call that needs it raises the error."""
-    found: dict[str, Loss] = {}
+    losses: dict[str, Loss] = {}
     for look in (newest,) if services.is_remote else (newest, _documents, _facts):
         try:
-            found |= {loss.message: loss for loss in look(services)}
+            losses |= {loss.message: loss for loss in look(services)}
         except HoldfastError as error:
-            found[error.message] = Loss(kind="store", name="", message=error.message, next_step=error.next_step)
-    return [*found.values()]
+            losses[error.message] = Loss(kind="store", name="", message=error.message, next_step=error.next_step)
+    return [*losses.values()]
 
 
 def _documents(services: Services) -> Sequence[Loss]:
@@ -151,11 +151,11 @@ def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionS
         if known is not None and known.id not in markers:
             return known
         session_id = owner(path)
-        one = of_session(Context(services, session_id))
+        session = of_session(Context(services, session_id))
     except HoldfastError as error:
         return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
-    return _marked(one, marker) if marker else one
+    return _marked(session, marker) if marker else session
 
 
 def of_session(session: Context) -> SessionStatus:
@@ -213,7 +213,7 @@ def owner(path: str) -> str:
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
-        session_id = next((one for one in (stem, *_named(path)) if file_stem(one) == stem), None)
+        session_id = next((name for name in (stem, *_named(path)) if file_stem(name) == stem), None)
     if session_id is None:
         step = "Restore the file from a copy, or move it away."
         raise Corrupt(f"{shown} has a damaged first line, so its session is unknown.", next_step=step)
@@ -233,5 +233,5 @@ def _named(path: str) -> Iterator[str]:
             yield str(record["receipt"]["session_id"])
 
 
-def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
-    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)
+def _marked(session: SessionStatus, marker: Marker) -> SessionStatus:
+    return evolve(session, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)

@@ -47,8 +47,8 @@ class Setting:
 def effective(root: str) -> list[Setting]:
     """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then the project file's settings
     that are not in force. Raises: ConfigError when a setting is invalid."""
-    found = resolved.resolve(root)
-    config = resolved.structured(found)
+    merged = resolved.resolve(root)
+    config = resolved.structured(merged)
     table = unstructure(config)
     table["storage"].update(table["storage"].pop("options"))
     table["plugins"] = {}
@@ -56,15 +56,15 @@ def effective(root: str) -> list[Setting]:
         plugin = config.plugin(name)
         deadline = {} if plugin.deadline_s is None else {"deadline_s": plugin.deadline_s}
         table["plugins"][name] = {"enabled": plugin.enabled, **deadline, **plugin.settings}
-    sources = dict.fromkeys(dict(resolved.leaves(found.user)), files.user_file_shown())
-    sources |= dict.fromkeys(dict(resolved.leaves(found.project)), found.source)
+    sources = dict.fromkeys(dict(resolved.leaves(merged.user)), files.user_file_shown())
+    sources |= dict.fromkeys(dict(resolved.leaves(merged.project)), merged.source)
     sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides()}
     made = [
         Setting(key=key, value=value, source=sources.get(key, "default"))
         for key, value in resolved.leaves(table)
         if value != {}
     ]
-    made += [Setting(key=k, value=v, source=found.source, in_force=False) for k, v in found.withheld.items()]
+    made += [Setting(key=k, value=v, source=merged.source, in_force=False) for k, v in merged.withheld.items()]
     return made
 
 
@@ -131,15 +131,15 @@ def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
 
 def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
     """Refuse a missing backend or plugin, and a key that it does not accept."""
-    found = discovery.scan()
+    entries = discovery.scan()
     if keys[0] == "storage":
         storage = wish["storage"]
         backend = storage.get("backend", StorageConfig().backend)
         if keys[1:] == ["backend"] or keys[1] not in discovery.STORAGE_KEYS:
-            module = discovery.import_object(discovery.choose(found, discovery.BACKENDS, str(backend)))
-            discovery.check_storage(module, [k for k in storage if k not in discovery.STORAGE_KEYS], found)
+            module = discovery.import_object(discovery.choose(entries, discovery.BACKENDS, str(backend)))
+            discovery.check_storage(module, [k for k in storage if k not in discovery.STORAGE_KEYS], entries)
     elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
-        entry = discovery.choose(found, discovery.PLUGINS, keys[1])
+        entry = discovery.choose(entries, discovery.PLUGINS, keys[1])
         if keys[2] not in discovery.PLUGIN_KEYS:
             discovery.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
 
@@ -207,11 +207,11 @@ def place(named: str | None) -> str:
     if named or os.environ.get("HOLDFAST_ROOT"):
         return files.find_root(named)
     here = os.path.realpath(os.getcwd())
-    found = files.repository(here) or here
-    if found == os.path.realpath(os.path.expanduser("~")):
+    root = files.repository(here) or here
+    if root == os.path.realpath(os.path.expanduser("~")):
         step = "Change to a project's folder, or name the home folder: `holdfast --root ~ init`."
         raise Refused("This is the home folder, and every folder below it would share its memory.", next_step=step)
-    return found
+    return root
 
 
 def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
@@ -268,7 +268,7 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
     try:
         with Holdfast.open(root, lenient=True) as memory:
             store = memory.store
-            told = provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True)
+            sentence = provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True)
     except (NotTrusted, PluginNotFound):
         return tuple(notices)  # the notices include the store's place
-    return (*notices, (told, provenance.NEXT_STEP)) if told else tuple(notices)
+    return (*notices, (sentence, provenance.NEXT_STEP)) if sentence else tuple(notices)

@@ -103,12 +103,12 @@ def _command(text: str) -> str:
     """A command with the user's arguments, like ``/review the login form``; empty when there are none."""
     if not text.startswith("<command-"):
         return ""
-    found = {
+    tags = {
         name: text.partition(f"<command-{name}>")[2].partition(f"</command-{name}>")[0].strip()
         for name in ("name", "args")
     }
-    said = found["args"] and found["name"] not in _CONTROLS
-    return f"{found['name']} {found['args']}" if said else ""
+    is_request = tags["args"] and tags["name"] not in _CONTROLS
+    return f"{tags['name']} {tags['args']}" if is_request else ""
 
 
 def _take_speech(role: str, row: Mapping[str, object], position: int, reading: Reading) -> bool:
@@ -118,12 +118,12 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     content = message["content"]
     text = text_of(content)
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
-    if role == "user" and (said := text.strip()) in reading.queued:
-        reading.queued.remove(said)
+    if role == "user" and (prompt := text.strip()) in reading.queued:
+        reading.queued.remove(prompt)
     if role == "user" and isinstance(content, str | list) and _take_told(text, key, reading):
         return True
     injected: list[str] = []
-    take_content(reading, role, content, key=key, change=lambda one: without_injected(one, injected))
+    take_content(reading, role, content, key=key, change=lambda part: without_injected(part, injected))
     _show("\n".join(injected), f"{key}#shown", reading)
     rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
     if rest:
@@ -190,15 +190,15 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         return not kind or kind.startswith(_OWN_ATTACHMENTS)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
-    given = row.get("uuid")
+    uuid = row.get("uuid")
     is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
     is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
     if attachment.get("rowSource") == "hook" or (is_command and not is_told):
-        _show(text, row_key(given, position, text), reading)
+        _show(text, row_key(uuid, position, text), reading)
         return True
     if is_told:
-        return _take_told(text, row_key(given, position, "tool", text), reading)
-    key = row_key(given, position, "user", text)
+        return _take_told(text, row_key(uuid, position, "tool", text), reading)
+    key = row_key(uuid, position, "user", text)
     if isinstance(prompt, str):
         _say_queued(text.strip(), key, reading)
         return True

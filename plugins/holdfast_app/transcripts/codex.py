@@ -50,8 +50,8 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
     kind = clean(item.get("type"))
     if kind != "message":
         call_id = clean(item.get("call_id"))
-        given = item.get("id") or (call_id and f"{call_id}#output" if kind.endswith("_output") else call_id)
-        return take_item(item, row_key(given, position, kind, readable(item.get("output"))), reading)
+        item_id = item.get("id") or (call_id and f"{call_id}#output" if kind.endswith("_output") else call_id)
+        return take_item(item, row_key(item_id, position, kind, readable(item.get("output"))), reading)
     if mapping(row.get("metadata")).get("compaction_output") is True:
         return True
     role = clean(item.get("role"))
@@ -81,11 +81,11 @@ def _is_plain(block: object) -> bool:
 def _own(item: Mapping[str, object]) -> list[object]:
     """The user's own blocks of a message. The client also sends its context and summaries as the user."""
     kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
-    told = kinds if isinstance(kinds, list) else []
+    listed = kinds if isinstance(kinds, list) else []
     content = item.get("content")
     own: list[object] = []
     for number, block in enumerate(content if isinstance(content, list) else [content]):
-        kind = told[number] if number < len(told) else "unknown"
+        kind = listed[number] if number < len(listed) else "unknown"
         if str(kind).partition(".")[0] in {"user", "unknown"} and not text_of(block).lstrip().startswith(_NOT_SAID):
             own.append(block)
     return own

@@ -13,8 +13,8 @@ from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 def recognises(row: Mapping[str, object]) -> bool:
     """Whether only Gemini CLI writes such a row."""
-    said = row.get("type") in ("user", "gemini") and {"id", "timestamp", "content"} <= row.keys()
-    return "projectHash" in row or (said and "role" not in row)
+    is_message = row.get("type") in ("user", "gemini") and {"id", "timestamp", "content"} <= row.keys()
+    return "projectHash" in row or (is_message and "role" not in row)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
@@ -23,8 +23,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     reading.place(session_id=row.get("sessionId"))
     if "$set" in row or "projectHash" in row:
         again = mapping(row.get("$set", row)).get("messages")
-        for number, one in enumerate(again if isinstance(again, list) else []):
-            take(mapping(one), number, reading)
+        for number, message in enumerate(again if isinstance(again, list) else []):
+            take(mapping(message), number, reading)
         return True
     reading.at(row.get("timestamp"))
     text = text_of(row.get("content"))
@@ -44,7 +44,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
 def _take_call(call: Mapping[str, object], key: str, reading: Reading) -> None:
     reading.call(call.get("name"), call.get("args"), key=key, call_id=key)
     if results := call.get("result"):
-        parts = [mapping(mapping(one).get("functionResponse")) for one in results] if isinstance(results, list) else []
-        output = [one.get("response") for one in parts if one] or results
+        parts = map(mapping, results if isinstance(results, list) else [])
+        output = [body.get("response") for part in parts if (body := mapping(part.get("functionResponse")))] or results
         failed = call.get("status") not in ("success", None)
         reading.answer(output, key=f"{key}#result", call_id=key, failed=failed, tool=call.get("name"))

@@ -58,8 +58,8 @@ def _take_part(part: Mapping[str, object], role: str, key: str, reading: Reading
     if kind == "tool":
         _take_tool(part, key, reading)
     elif kind == "subtask":  # a command's template, sent to another agent in the user's name
-        given = {n: v for n, v in part.items() if n not in {*_PART, "type", "model", "agent"}}
-        reading.call(part.get("agent") or kind, given, key=key)
+        arguments = {n: v for n, v in part.items() if n not in {*_PART, "type", "model", "agent"}}
+        reading.call(part.get("agent") or kind, arguments, key=key)
     elif kind == "reasoning":
         reading.think({n: v for n, v in part.items() if n not in _PART}, key=key)
     else:

@@ -67,12 +67,12 @@ def elements(stream: BinaryIO) -> list[Row] | None:
         return None
     stream.seek(0)
     value = _decoded(stream.read(_MAX_DOCUMENT_BYTES).decode("utf-8-sig", "replace"))
-    found = _contained(value) if isinstance(value, dict) else value
-    return [Row(one, index, 0) for index, one in enumerate(found)] if isinstance(found, list) else None
+    values = _contained(value) if isinstance(value, dict) else value
+    return [Row(element, index, 0) for index, element in enumerate(values)] if isinstance(values, list) else None
 
 
 def _contained(value: dict[str, object]) -> object:
-    return next((found for name in CONTAINERS if isinstance(found := value.get(name), list)), None)
+    return next((rows for name in CONTAINERS if isinstance(rows := value.get(name), list)), None)
 
 
 def _decoded(text: str) -> object:
