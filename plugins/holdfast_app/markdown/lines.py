@@ -76,10 +76,10 @@ class Lines:
             if comment or "<!--" in line:
                 opened = opened if comment and "-->" not in line else number
                 line, comment = marks.without_comments(line, inside=comment)
-            found = _line(line, number)
-            yield found
-            if found.kind == FENCE and not self._code_is_text:
-                fence = found
+            parsed = _line(line, number)
+            yield parsed
+            if parsed.kind == FENCE and not self._code_is_text:
+                fence = parsed
         if fence or comment:
             self.unclosed = (fence.mark, fence.number) if fence else ("<!--", opened)
 

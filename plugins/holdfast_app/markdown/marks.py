@@ -84,15 +84,15 @@ def shown(line: str) -> str:
 
 def without_comments(text: str, *, inside: bool = False) -> tuple[str, bool]:
     """``text`` without HTML comments, and whether a comment is open at its end. ``inside`` if one is at its start."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     while True:
         if inside:
             at = text.find("-->", at) + 3
             if at < 3:
-                return "".join(kept), True
+                return "".join(parts), True
         start = text.find("<!--", at)
         if start < 0:
-            return "".join([*kept, text[at:]]), False
-        kept.append(text[at:start])
+            return "".join([*parts, text[at:]]), False
+        parts.append(text[at:start])
         at, inside = start + 4, True

@@ -393,8 +393,7 @@ def last_said(journal: Journal) -> datetime | None:
     try:
         for entry in journal.entries():
             if at := entry.record.get("at") or (entry.record.get("receipt") or {}).get("at"):
-                recorded = moment(at)
-                last = recorded if last is None else max(last, recorded)
+                last = max(filter(None, (last, moment(at))))
     except (HoldfastError, ValueError, TypeError, AttributeError):
         return datetime.fromtimestamp(os.stat(journal.path).st_mtime, UTC) if os.path.exists(journal.path) else None
     return last

@@ -59,11 +59,7 @@ def effective(root: str) -> list[Setting]:
     sources = dict.fromkeys(dict(resolved.leaves(merged.user)), files.user_file_shown())
     sources |= dict.fromkeys(dict(resolved.leaves(merged.project)), merged.source)
     sources |= {key: "HOLDFAST_" + key.upper().replace(".", "__") for key in settings.overrides()}
-    made = [
-        Setting(key=key, value=value, source=sources.get(key, "default"))
-        for key, value in resolved.leaves(table)
-        if value != {}
-    ]
+    made = [Setting(key=k, value=v, source=sources.get(k, "default")) for k, v in resolved.leaves(table) if v != {}]
     made += [Setting(key=k, value=v, source=merged.source, in_force=False) for k, v in merged.withheld.items()]
     return made
 

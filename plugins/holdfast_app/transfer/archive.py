@@ -110,9 +110,9 @@ class Archive:
                 f"{self._path} has the archive format {str(manifest['format'])[:20]}; this version reads {FORMAT}.",
                 next_step="Update holdfast, or export it again with this version. Nothing was changed.",
             )
-        self._members = {str(name): str(one["sha256"]) for name, one in manifest["members"].items()}
-        own, given = seal(manifest["members"]).encode(), str(manifest.get("seal")).encode()
-        self.is_own = bool(own) and hmac.compare_digest(own, given)
+        self._members = {str(name): str(member["sha256"]) for name, member in manifest["members"].items()}
+        own, stated = seal(manifest["members"]).encode(), str(manifest.get("seal")).encode()
+        self.is_own = bool(own) and hmac.compare_digest(own, stated)
         if {*self._members, MANIFEST} != set(self._zip.namelist()):
             raise _damaged(self._path, "its members do not match the manifest")
 

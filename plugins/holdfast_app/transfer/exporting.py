@@ -111,11 +111,11 @@ class _Export:
 
     def _events(self) -> Iterator[dict[str, object]]:
         gate = self._services.gate
-        for one in self._memory.facts.trail.entries():
-            content, source = gate.outgoing_all([one.content or "", one.source], surface="fact")
-            shown = evolve(one, content=content if one.content is not None else None, source=source)
-            self._done.masked += shown != one
-            yield {**asdict(shown), "at": stamp(one.at)}
+        for entry in self._memory.facts.trail.entries():
+            content, source = gate.outgoing_all([entry.content or "", entry.source], surface="fact")
+            shown = evolve(entry, content=content if entry.content is not None else None, source=source)
+            self._done.masked += shown != entry
+            yield {**asdict(shown), "at": stamp(entry.at)}
 
     def _journal(self, path: str) -> bytes:
         """The journal's lines as stored, except for masked ones and an incomplete last line. Raises: Corrupt."""
@@ -196,26 +196,26 @@ class Imported:
 def import_archive(memory: Holdfast, path: str, *, replace: bool = False) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues."""
-    with closing(archive.opened(path)) as given:
-        given.check()
+    with closing(archive.opened(path)) as source:
+        source.check()
         services = memory.services
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            return _Import(memory, given, replace=replace).run()
+            return _Import(memory, source, replace=replace).run()
 
 
 class _Import:
-    def __init__(self, memory: Holdfast, given: Archive | Database, *, replace: bool) -> None:
-        self._memory, self._services, self._given, self._replace = memory, memory.services, given, replace
+    def __init__(self, memory: Holdfast, source: Archive | Database, *, replace: bool) -> None:
+        self._memory, self._services, self._source, self._replace = memory, memory.services, source, replace
         self._seen = 0
         self._done = Imported()
 
     def run(self) -> Imported:
-        for row in self._told(self._given.rows(archive.DOCUMENTS)):
+        for row in self._told(self._source.rows(archive.DOCUMENTS)):
             self._document(row["name"], row["text"])
         self._facts()
         self._events()
-        for _, data in self._told(self._given.journals()):
+        for _, data in self._told(self._source.journals()):
             self._journal(data)
         return self._done
 
@@ -230,24 +230,24 @@ class _Import:
             done.unchanged.documents += 1
             return
         surface = str(services.layout.surface_of(name) or Surface.DAILY)
-        kept = "\r\n".join(map(clean, text.split("\r\n")))  # line ends stay; hidden characters do not
+        content = "\r\n".join(map(clean, text.split("\r\n")))  # line ends stay; hidden characters do not
         try:
             # As free text, because rules on a curated document's form must not refuse content already stored elsewhere.
-            kept = services.gate.admit(kept, surface=Surface.DAILY, name=name, verbatim=True)
+            content = services.gate.admit(content, surface=Surface.DAILY, name=name, verbatim=True)
         except Refused as error:
             done.refused.append(Left(name, error.message.rstrip(".")))
             return
         if stored is None:
             try:
-                services.store.replace(surface, name, kept, ABSENT)
+                services.store.replace(surface, name, content, ABSENT)
             except Conflict:
                 done.different.append(name)
                 return
             done.added.documents += 1
-        elif stored.text == kept:
+        elif stored.text == content:
             done.unchanged.documents += 1
         elif self._replace:
-            services.store.replace(surface, name, kept, stored.revision)
+            services.store.replace(surface, name, content, stored.revision)
             done.replaced.append(name)
         else:
             done.different.append(name)
@@ -256,7 +256,7 @@ class _Import:
         here = {fact.id: fact.content for fact in self._services.store.backend.facts()}
 
         def new() -> Iterator[dict[str, Any]]:
-            for row in self._told(self._given.rows(archive.FACTS)):
+            for row in self._told(self._source.rows(archive.FACTS)):
                 if row["id"] not in here:
                     yield row
                 elif here[row["id"]] == row["content"]:
@@ -272,7 +272,7 @@ class _Import:
 
     def _events(self) -> None:
         rows = []
-        for row in self._told(self._given.rows(archive.EVENTS)):
+        for row in self._told(self._source.rows(archive.EVENTS)):
             strings = [row.get("content") or "", row.get("source") or "", row["why"]]
             content, source, why = self._services.gate.outgoing_all(strings, surface="fact")
             shown = content if row.get("content") is not None else None

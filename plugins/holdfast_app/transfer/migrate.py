@@ -75,9 +75,9 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
         if not (_text(source, name) or "").startswith(text) or name not in names:
             raise _foreign(source, target, f"the document {name!r}")
     stored = list(target.facts())
-    if facts[: (kept := len(stored))] != stored:
+    if facts[: (present := len(stored))] != stored:
         raise _foreign(source, target, "facts")
-    done, total, changed = 0, len(names) + len(facts), kept < len(facts)
+    done, total, changed = 0, len(names) + len(facts), present < len(facts)
     for name in names:
         wanted = _text(source, name)
         if wanted is None:
@@ -87,10 +87,10 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
             document = target.read(name)
             target.write(name, wanted, expected=document.revision if document else ABSENT)
         progress.report(done := done + 1, total, "copied")
-    for start in range(kept, len(facts), BATCH):
+    for start in range(present, len(facts), BATCH):
         part = facts[start : start + BATCH]
         added = target.commit([Add(fact, sys.maxsize) for fact in part]).added
-        if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
+        if any(result is None or result.outcome is not AddOutcome.ADDED for result in added):
             raise _moving(target)
         progress.report(len(names) + start + len(part), total, "copied")
     stored, digest = list(target.facts()), hashlib.sha256()

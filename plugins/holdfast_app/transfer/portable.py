@@ -91,28 +91,28 @@ def import_bundle(memory: Holdfast, path: str, *, dry_run: bool = False) -> Merg
     kept, facts = _Kept(memory), {fact.id: fact for fact in memory.facts.list()}
     try:
         merged = _merged(kept, _read(path), facts)
-        offered = [one for one in kept.statements() if one.origin not in kept.facts]
+        offered = [statement for statement in kept.statements() if statement.origin not in kept.facts]
     except (AttributeError, KeyError, TypeError, UnicodeError) as error:
         raise Corrupt("A record is not as the format says.", next_step="Export the bundle again.") from error
     witness = Witness(memory.services)
-    hostile = {one.origin for one in offered if one.is_others or witness.is_hostile(one.text)}
-    merged.left_out = [f"{one.text[:80]}: {REASON}" for one in offered if one.origin in hostile]
-    offered = [one for one in offered if one.origin not in hostile]
-    merged.statements = [one.text for one in offered]
+    hostile = {statement.origin for statement in offered if statement.is_others or witness.is_hostile(statement.text)}
+    merged.left_out = [f"{statement.text[:80]}: {REASON}" for statement in offered if statement.origin in hostile]
+    offered = [statement for statement in offered if statement.origin not in hostile]
+    merged.statements = [statement.text for statement in offered]
     if dry_run:
         return merged
     made = {fact: origin.partition("/")[2] for origin, fact in kept.facts.items()}
-    for fact_id in [one for one in facts if one in kept.dead or made.get(one) in kept.dead]:
+    for fact_id in [fact_id for fact_id in facts if fact_id in kept.dead or made.get(fact_id) in kept.dead]:
         memory.facts.delete(fact_id)
         merged.removed += 1
-    for one in offered:
+    for origin, text, category, confidence, at, _ in offered:
         try:
-            result = memory.facts.remember(one.text, one.category, one.confidence, f"mem:{one.origin}", at=one.at)
+            result = memory.facts.remember(text, category, confidence, f"mem:{origin}", at=at)
         except Refused as error:
             merged.left_out.append(error.message)
             continue
         if result.fact is not None:
-            kept.facts[one.origin] = result.fact.id
+            kept.facts[origin] = result.fact.id
             merged.added += result.duplicate_of is None
     kept.write()
     return merged
@@ -161,9 +161,9 @@ class _Kept:
         for stone in stones:
             target, derived = str(stone.get("targetID")), stone.get("derived")
             new += target not in self.dead
-            ids = [one for name in _DERIVED for one in derived.get(name, ())] if isinstance(derived, dict) else []
-            for one in (target, *ids):
-                self.dead.setdefault(str(one), stone)
+            ids = [key for name in _DERIVED for key in derived.get(name, ())] if isinstance(derived, dict) else []
+            for key in (target, *ids):
+                self.dead.setdefault(str(key), stone)
         for name, rows in self.rows.items():
             if _is_known(name):
                 self.rows[name] = {key: line for key, line in rows.items() if not self._is_dead(json.loads(line))}
@@ -208,8 +208,8 @@ class _Kept:
 
     def coverage(self) -> Record | None:
         times = [json.loads(line).get("eventTime") for line in self.rows.get(_EPISODES, {}).values()]
-        given = sorted(one for one in times if isinstance(one, str))
-        return {"from": given[0], "to": given[-1]} if given else None
+        stated = sorted(time for time in times if isinstance(time, str))
+        return {"from": stated[0], "to": stated[-1]} if stated else None
 
     def files(self) -> dict[str, list[str]]:
         """Each file's lines in the specification's order: episodes by id, others by line, a stranger's as they came."""
@@ -267,7 +267,7 @@ def _read(path: str) -> dict[str, bytes]:
     """The listed files, each as its checksum says. Raises: ConfigError, Corrupt."""
     try:
         manifest = untrusted.from_json(_bytes(path, "manifest.json"))
-        listed = {str(one["path"]): str(one["sha256"]) for one in manifest["files"]}
+        listed = {str(file["path"]): str(file["sha256"]) for file in manifest["files"]}
         version = str(manifest["format"])
     except (ValueError, KeyError, TypeError) as error:
         problem = f"{path!r} is not a bundle of Portable Memory."
@@ -369,5 +369,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return int(value)
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value

@@ -47,7 +47,7 @@ class Made(NamedTuple):
 
     def has_put(self, key: str, numbers: Iterable[int]) -> bool:
         """Whether any of the commits brought the passage with this key, or the user just typed one of these lines."""
-        return not all(one in self.lines for one in numbers) or any(
+        return not all(number in self.lines for number in numbers) or any(
             key in _passages_of(self.top, self.path, commit.decode())
             and key not in _passages_of(self.top, self.path, f"{commit.decode()}^")
             for commit in self.commits
@@ -79,21 +79,21 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
     shared: list[Made] = []
     for top in gitrun.repositories(os.path.dirname(file)):
         name = os.path.relpath(file, top).replace(os.sep, "/")
-        one = _origins_in(top, name, lines, authors)
-        if one is None:
+        in_top = _origins_in(top, name, lines, authors)
+        if in_top is None:
             return None
-        here &= set(one.here)
-        authors_or_here &= {*one.here, *one.authors}
-        named |= set(one.authors)
-        shared += one.shared
+        here &= set(in_top.here)
+        authors_or_here &= {*in_top.here, *in_top.authors}
+        named |= set(in_top.authors)
+        shared += in_top.shared
         if top == outermost:
             break
     return Origins(here, authors_or_here & named, tuple(shared))
 
 
 def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[str]) -> Origins | None:
-    if found := _of_its_commits(top, path, lines, authors):
-        return found
+    if from_commits := _of_its_commits(top, path, lines, authors):
+        return from_commits
     own, _ = checkout.git_folders(top)
     is_busy = any(os.path.lexists(os.path.join(own, name)) for name in _BUSY)
     moves = ("-M",) if path.endswith(".jsonl") else ()  # a merge orders facts by time, and each line is a passage
@@ -113,8 +113,8 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     known = _history(top, os.path.dirname(path))
     made = known.made
     others = {n: commits[n] for n in same if commits[n] in committed and commits[n] not in made}
-    trusted = _by(top, sorted(set(others.values())), [one for one in authors if "@" not in one])
-    wanted = {one.casefold() for one in authors}
+    trusted = _by(top, sorted(set(others.values())), [key for key in authors if "@" not in key])
+    wanted = {author.casefold() for author in authors}
     trusted |= {commit for commit in others.values() if known.author(commit) in wanted}
     mixed = {commit for commit in committed if commit in made and made[commit].may_hold_others}
     here.update(n for n in same if commits[n] in made and commits[n] not in mixed)
@@ -126,7 +126,7 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     shared: tuple[Made, ...] = ()
     if any(commit not in made for commit in touched):
         copied = {known.written.get(commit, b"") for commit in touched}
-        by_user = [commit for commit, one in made.items() if commit in touched or one.written in copied]
+        by_user = [commit for commit, own in made.items() if commit in touched or own.written in copied]
         committed_lines = {n for n in commits if commits[n].strip(b"0")}
         shared = (Made(top, path, committed_lines, by_user[::-1][:_MOST_VERSIONS]),)
     return Origins(here, {n for n in same if commits[n] in trusted}, shared)
@@ -136,7 +136,7 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
 def _passages_of(top: str, path: str, commit: str) -> frozenset[str]:
     """Keys of a committed version's passages."""
     data = gitrun.run(top, "show", f"{commit}:{path}", timeout_s=_TIMEOUT_S) or b""
-    return frozenset(one.key for one in passages.split(data.decode("utf-8", "replace")))
+    return frozenset(passage.key for passage in passages.split(data.decode("utf-8", "replace")))
 
 
 class _History(NamedTuple):
@@ -160,7 +160,7 @@ def _of_its_commits(top: str, path: str, lines: Sequence[str], authors: Collecti
     here. None otherwise. One call of git for all files of a folder. Signatures are not checked."""
     history = _history(top, os.path.dirname(path))
     versions, commits = history.files.get(path, ((), ()))
-    if not versions or not all("@" in one for one in authors):
+    if not versions or not all("@" in author for author in authors):
         return None
     try:
         data = safeopen.read(os.path.join(top, path), private=False)
@@ -171,11 +171,11 @@ def _of_its_commits(top: str, path: str, lines: Sequence[str], authors: Collecti
     blob = hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
     if blob not in versions or [_text(line) for line in data.split(b"\n")] != list(lines):
         return None
-    wanted = {one.casefold() for one in authors}
+    wanted = {author.casefold() for author in authors}
     named = set(map(history.author, commits))
     if named <= wanted:
         return Origins((), range(1, len(lines) + 1))
-    rebased = {one.written for one in history.made.values()}.intersection(history.written[one] for one in commits)
+    rebased = {own.written for own in history.made.values()} & {history.written[commit] for commit in commits}
     return None if named & wanted or rebased or not history.made.keys().isdisjoint(commits) else Origins((), ())
 
 
@@ -207,9 +207,9 @@ def _parsed(blamed: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
     for line in blamed.split(b"\n"):
         if line.startswith(b"\t"):
             contents[number] = line[1:]
-        elif found := _HEAD.match(line):
-            number = int(found[2])
-            commits[number] = found[1]
+        elif match := _HEAD.match(line):
+            number = int(match[2])
+            commits[number] = match[1]
     return commits, contents
 
 
@@ -236,10 +236,10 @@ def _not_fetched(root: str, path: str, lines: Sequence[str], numbers: Collection
     refs = list(dict.fromkeys(listed.decode("ascii").split()))[:_MOST_REFS]
     if not refs:
         return list(numbers)
-    found = gitrun.run(root, "grep", "-a", "-h", "-e", "", *refs, "--", path, timeout_s=_TIMEOUT_S)
-    if found is None:
+    output = gitrun.run(root, "grep", "-a", "-h", "-e", "", *refs, "--", path, timeout_s=_TIMEOUT_S)
+    if output is None:
         return []
-    fetched = {_text(line) for line in found.split(b"\n")}
+    fetched = {_text(line) for line in output.split(b"\n")}
     return [number for number in numbers if lines[number - 1] not in fetched]
 
 
@@ -282,7 +282,7 @@ def _rebased(top: str, path: str, lines: Sequence[str], commits: Mapping[int, by
     """The numbers of the lines whose commit is a rebased copy of one made here that added the same line."""
     written = {commit: known.written.get(commit, b"") for commit in commits.values()}
     sought = set(written.values())
-    twins = [(one.written, name) for name, one in known.made.items() if not one.is_amended and one.written in sought]
+    twins = [(own.written, name) for name, own in known.made.items() if not own.is_amended and own.written in sought]
     added: dict[bytes, set[str]] = {}
     for key, twin in twins[:_MOST_REFS]:  # several if commits were made in the same second
         words = ("show", "-U0", "--format=", twin.decode(), "--", path)
@@ -328,7 +328,7 @@ def put_tracked_aside(state: str) -> list[str]:
     except OSError:
         pass
     # A version that was put aside once is not looked for again, because a file of ours has its name now.
-    tracked = {f"{TRACKED}{found} {name}": name for top in tops for name, found in _tracked_in(top, state)}
+    tracked = {f"{TRACKED}{blob} {name}": name for top in tops for name, blob in _tracked_in(top, state)}
     new = sorted({name for line, name in tracked.items() if line not in before and _is_there(state, name)})
     moved = [name for name in new if name != private.MARK or not is_own(state)]
     if moved:
@@ -346,10 +346,10 @@ def put_tracked_aside(state: str) -> list[str]:
 
 def _identity(top: str, name: str = "index") -> str:
     try:
-        found = os.stat(os.path.join(checkout.git_folders(top)[0], name))
+        status = os.stat(os.path.join(checkout.git_folders(top)[0], name))
     except OSError:
         return ""
-    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
 def _tracked_in(top: str, state: str) -> list[tuple[str, str]]:
@@ -365,10 +365,10 @@ def _tracked_in(top: str, state: str) -> list[tuple[str, str]]:
     folder, way = top, os.path.relpath(state, top)
     for part in way.split(os.sep) if way != os.curdir else ():
         above, folder = folder, os.path.join(folder, part)
-        parts = [(*name.partition("/"), found) for name, found in names]
-        same = {first for first in {one[0] for one in parts if one[2]} if _is_same(os.path.join(above, first), folder)}
-        names = [(rest, found) for first, _, rest, found in parts if rest and first in same]
-    return [one for one in names if one[0] != ".gitignore"]
+        parts = [(*name.partition("/"), blob) for name, blob in names]
+        same = {first for first in {row[0] for row in parts if row[2]} if _is_same(os.path.join(above, first), folder)}
+        names = [(rest, blob) for first, _, rest, blob in parts if rest and first in same]
+    return [entry for entry in names if entry[0] != ".gitignore"]
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -87,7 +87,7 @@ def _tables(lines: Iterable[_Line]) -> Iterator[Passage]:
     held: list[_Line] = []
     for line in lines:
         if line.text == _FENCE or line.text.startswith(_TABLE):
-            if held and [one.text for one in held] != [_VERSION]:
+            if held and [row.text for row in held] != [_VERSION]:
                 yield _passage(held, ())
             held = []
         if line.text == _FENCE:
@@ -114,10 +114,10 @@ def _markdown(lines: Iterable[_Line]) -> Iterator[Passage]:
             continue
         if not held:
             if level:
-                headings = [one for one in headings if one[0] < level]
+                headings = [heading for heading in headings if heading[0] < level]
                 items = []
             elif is_item or indent:
-                items = [one for one in items if one[0] < indent]
+                items = [item for item in items if item[0] < indent]
             else:
                 items = []
             above = tuple((text, number) for _, text, number in (*headings, *items))

@@ -117,15 +117,15 @@ class Provenance(Trusting):
             self._seen.add(OWN, [*self._digests(name, _added(before, after)), self._whole(name, after)], flush=flush)
             return
         old, new = self._digests(name, before) if withheld else {}, self._digests(name, after)
-        foreign = {self._seen.digest(name, one.key) for one in withheld}
+        foreign = {self._seen.digest(name, passage.key) for passage in withheld}
         tainted = foreign | _changed(list(old), list(new), foreign)
-        same = {part for one in withheld for part in (one.text, one.identity) if part}
-        tainted |= {digest for digest, one in new.items() if one.text in same or one.identity in same}
+        same = {part for passage in withheld for part in (passage.text, passage.identity) if part}
+        tainted |= {digest for digest, passage in new.items() if passage.text in same or passage.identity in same}
         self._seen.add(BEFORE, tainted, flush=flush)
-        self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=flush)
+        self._seen.add(OWN, (digest for digest in new if digest not in old and digest not in tainted), flush=flush)
 
     def record_facts(self, facts: Iterable[Fact]) -> None:
-        digests = (digest for one in facts for digest in (self._fact_digest(one), self._exact_digest(one)))
+        digests = (digest for fact in facts for digest in (self._fact_digest(fact), self._exact_digest(fact)))
         self._seen.add(OWN, digests, flush=False)
         self.settle()
 
@@ -134,7 +134,8 @@ class Provenance(Trusting):
 
     def accept(self, documents: Mapping[str, Iterable[Passage]], facts: Iterable[Fact]) -> None:
         facts = tuple(facts)
-        digests = [self._seen.digest(n, part.key) for n in documents for one in documents[n] for part in _parts(one)]
+        parts = ((name, part) for name in documents for passage in documents[name] for part in _parts(passage))
+        digests = [self._seen.digest(name, part.key) for name, part in parts]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts), *map(self._exact_digest, facts)])
 
     # judging
@@ -145,21 +146,21 @@ class Provenance(Trusting):
 
     def file_stamp(self, name: str) -> str:
         with suppress(OSError):
-            found = os.stat(os.path.join(self._root, self._folder, name)) if self._folder else None
-            return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {self.stamp}" if found else ""
+            status = os.stat(os.path.join(self._root, self._folder, name)) if self._folder else None
+            return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {self.stamp}" if status else ""
         return ""
 
     def sift(self, name: str, text: str) -> Sifted:
         is_whole = sum(self._costs.values()) - self._costs.get(name, 0) > _MOST_FOREIGN
         shown = withheld = [] if not text or trusts_all(self._root) else self._withheld(name, text, is_whole=is_whole)
-        if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
+        if any(passage.identity for passage in withheld):  # below the tables, a handoff repeats all of them for people
             end = text.find(_FENCE, 1) + len(_FENCE)
             text = text[:end] + _blank(text[end:])
-            shown = [one for one in withheld if one.end <= end]
+            shown = [passage for passage in withheld if passage.end <= end]
         parts, at = [], 0
-        for one in shown:
-            parts += [text[at : one.start], _blank(text[one.start : one.end])]
-            at = one.end
+        for passage in shown:
+            parts += [text[at : passage.start], _blank(text[passage.start : passage.end])]
+            at = passage.end
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
@@ -191,8 +192,8 @@ class Provenance(Trusting):
                 (sealed if "crc" in row else typed).append((digest, [number], values[1]))
         if not typed and not self._trusted_authors:
             return withheld
-        found = self._origins(self._facts, lines)
-        own = self._settle(typed, found) | self._settle(sealed, found._replace(here=()) if found else None)
+        origins = self._origins(self._facts, lines)
+        own = self._settle(typed, origins) | self._settle(sealed, origins._replace(here=()) if origins else None)
         return [fact for fact, digest in unknown if digest not in own]
 
     def _withheld(self, name: str, text: str, *, is_whole: bool = False) -> list[Passage]:
@@ -204,47 +205,47 @@ class Provenance(Trusting):
             return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
-        for one in _passages(text):
-            digest = self._seen.digest(name, one.key)
+        for passage in _passages(text):
+            digest = self._seen.digest(name, passage.key)
             if digest in allowed:
-                known.add(one.line)
+                known.add(passage.line)
             elif is_whole:
                 return [whole]
             else:
-                unknown.append((one, digest))
+                unknown.append((passage, digest))
         if unknown:
             self._costs[name] = 1_000 + 100 * len(unknown)
         foreign = self._seen.listed(FOREIGN)
-        pending = [(one, digest) for one, digest in unknown if self._foreign_digest(digest) not in foreign]
+        pending = [(passage, digest) for passage, digest in unknown if self._foreign_digest(digest) not in foreign]
         is_long = len(text) > _MOST_CHARS or text.count("\n") > _MOST_BLAMED
         if not pending or is_long or not self._folder or not self._seen.has_begun:
-            return [one for one, _ in unknown]
+            return [passage for passage, _ in unknown]
         began = time.monotonic()
-        found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
+        origins = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
         self._costs[name] += len(text) + int(1_000_000 * (time.monotonic() - began))
-        if found and self._seen.digest(name, _EVERYTHING) in self._seen.listed(BEFORE):
-            found = found._replace(here=())
+        if origins and self._seen.digest(name, _EVERYTHING) in self._seen.listed(BEFORE):
+            origins = origins._replace(here=())
         rows: list[_Pending] = [
-            (digest, [*one.lines, *(number for _, number in one.above if number not in known)], one.text)
-            for one, digest in pending
+            (digest, [*passage.lines, *(number for _, number in passage.above if number not in known)], passage.text)
+            for passage, digest in pending
         ]
-        if found and found.shared:
-            keys = [one.key if one.above else "" for one, _ in pending]
-            rows = [_unless_rearranged(found, *both) for both in zip(keys, rows, strict=True)]
-        settled = self._settle(rows, found)
-        return [one for one, digest in unknown if digest not in settled]
+        if origins and origins.shared:
+            keys = [passage.key if passage.above else "" for passage, _ in pending]
+            rows = [_unless_rearranged(origins, *both) for both in zip(keys, rows, strict=True)]
+        settled = self._settle(rows, origins)
+        return [passage for passage, digest in unknown if digest not in settled]
 
-    def _settle(self, rows: Sequence[_Pending], found: Origins | None) -> set[str]:
+    def _settle(self, rows: Sequence[_Pending], origins: Origins | None) -> set[str]:
         """Record and return the digests whose lines are all the user's own; record the others as foreign."""
-        if found is None:
+        if origins is None:
             return set()
-        authors, before = frozenset(found.authors), self._seen.listed(BEFORE)
+        authors, before = frozenset(origins.authors), self._seen.listed(BEFORE)
         own = {digest for digest, numbers, _ in rows if authors.issuperset(numbers)}
-        here = authors.union(found.here)
+        here = authors.union(origins.here)
         typed = {d: text for d, numbers, text in rows if d not in own and d not in before and here.issuperset(numbers)}
         strange = self._repeating(typed.values()) if typed else set()
         own.update(digest for digest, text in typed.items() if text not in strange)
-        self._seen.add(OWN, [*sorted(own), *(self._seen.digest(_TYPED, one) for one in sorted(own))], flush=False)
+        self._seen.add(OWN, [*sorted(own), *(self._seen.digest(_TYPED, digest) for digest in sorted(own))], flush=False)
         foreign = (self._foreign_digest(digest) for digest, _, _ in rows if digest not in own)
         self._seen.add(FOREIGN, foreign, flush=False)
         return own
@@ -262,7 +263,7 @@ class Provenance(Trusting):
         except ConfigError:
             return ()  # reported by the code that needs the settings
         authors = table.get("authors") if isinstance(table, dict) else None
-        return tuple(sorted({one for one in authors if isinstance(one, str)})) if isinstance(authors, list) else ()
+        return tuple(sorted({name for name in authors if isinstance(name, str)})) if isinstance(authors, list) else ()
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
@@ -291,8 +292,8 @@ class Provenance(Trusting):
         own = self._seen.listed(OWN, TRUSTED)
         if self._whole(name, text) in own:
             return []
-        found = self._digests(name, text).items()
-        return [one for digest, one in found if digest not in own or self._seen.digest(_TYPED, digest) in own]
+        parts = self._digests(name, text).items()
+        return [part for digest, part in parts if digest not in own or self._seen.digest(_TYPED, digest) in own]
 
     def unrecorded_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """The facts with a field that neither holdfast wrote here nor the user accepted."""
@@ -321,12 +322,12 @@ class Provenance(Trusting):
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode(), undo=False)
 
 
-def _unless_rearranged(found: Origins, key: str, row: _Pending) -> _Pending:
+def _unless_rearranged(origins: Origins, key: str, row: _Pending) -> _Pending:
     """``row``, without a line of the user's where all are from here and only others put them together. ``key`` is
     empty for a passage below nothing."""
     digest, numbers, text = row
-    is_judged = not key or not set(found.here).issuperset(numbers)
-    return row if is_judged or all(one.has_put(key, numbers) for one in found.shared) else (digest, (0,), text)
+    is_judged = not key or not set(origins.here).issuperset(numbers)
+    return row if is_judged or all(made.has_put(key, numbers) for made in origins.shared) else (digest, (0,), text)
 
 
 def _is_long(text: str) -> bool:
@@ -343,9 +344,9 @@ def _as_one(text: str) -> Passage:
     return Passage(0, len(text), 1, text.rstrip(), ())
 
 
-def _parts(one: Passage) -> Iterable[Passage]:
+def _parts(passage: Passage) -> Iterable[Passage]:
     """The passage, and those in it where it is a whole document."""
-    return (one, *_passages(one.text)) if one.key == _as_one(one.text).key else (one,)
+    return (passage, *_passages(passage.text)) if passage.key == _as_one(passage.text).key else (passage,)
 
 
 def _added(before: str, after: str) -> str:
@@ -359,17 +360,17 @@ def _added(before: str, after: str) -> str:
 
 def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
     """The digests in ``new`` that replace a foreign digest of ``old``, as masking or shortening does."""
-    found: set[str] = set()
+    replacing: set[str] = set()
     if not foreign:
-        return found
+        return replacing
     from difflib import SequenceMatcher
 
     if len(old) * len(new) > _MOST_COMPARED:
         return set(new) - set(old)
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "replace" and not foreign.isdisjoint(old[start:end]):
-            found.update(new[first:last])
-    return found
+            replacing.update(new[first:last])
+    return replacing
 
 
 def _blank(text: str) -> str:

@@ -69,7 +69,7 @@ class Lists:
         self.lists = lists
 
     def __contains__(self, line: object) -> bool:
-        return any(line in one for one in self.lists)
+        return any(line in lines for lines in self.lists)
 
     def __bool__(self) -> bool:
         return any(self.lists)
@@ -82,12 +82,12 @@ def _name(root: str) -> str:
 def projects() -> list[str]:
     """Folders of this user's existing projects on this machine, sorted. Raises: Unavailable."""
     folder = userdir.path(_FOLDER)
-    found = []
+    roots = []
     for name in private.names(folder):
         root = os.fsdecode(_read(os.path.join(folder, name, _ROOT)))
         if root and _name(root) == name and os.path.isdir(root):
-            found.append(root)
-    return sorted(found)
+            roots.append(root)
+    return sorted(roots)
 
 
 def _read(path: str) -> bytes:
@@ -113,7 +113,7 @@ class Seen:
     def digest(self, *parts: str) -> str:
         """A keyed digest of the strings."""
         self._secret = self._secret or ownership_mark.secret(make=True)
-        data = b"".join(b"%d:%b" % (len(one), one) for one in (p.encode("utf-8", "surrogatepass") for p in parts))
+        data = b"".join(b"%d:%b" % (len(part), part) for part in (p.encode("utf-8", "surrogatepass") for p in parts))
         return ownership_mark.digest(data, size=_BYTES, key=self._secret)
 
     def listed(self, *kinds: str) -> Lists:
@@ -126,7 +126,7 @@ class Seen:
         mark, above = checkout.mark_of(self._state).encode(), os.path.dirname(self.folder)
         for name in private.names(above) if mark and not os.path.lexists(self.folder) else ():
             old = os.path.join(above, name)
-            root, noted = (_read(os.path.join(old, one)) for one in (_ROOT, _MARK))
+            root, noted = (_read(os.path.join(old, file)) for file in (_ROOT, _MARK))
             if noted == mark and not os.path.lexists(root):  # a copy may share the mark, with a shared key
                 durable.replace(os.path.join(old, _ROOT), os.fsencode(self._root))
                 with durable.reporting(old, "rename"):
@@ -138,15 +138,15 @@ class Seen:
     def begin(self, digests: Iterable[str]) -> None:
         """Record the project's first content. Raises: Unavailable."""
         self._make()
-        durable.replace(self._lists[BEFORE].path, "".join(f"{one}\n" for one in dict.fromkeys(digests)).encode("ascii"))
+        durable.replace(self._lists[BEFORE].path, "".join(map("{}\n".format, dict.fromkeys(digests))).encode("ascii"))
 
     def add(self, kind: str, digests: Iterable[str], *, flush: bool = True) -> None:
         """Add to a list. Raises: Unavailable."""
         listed = self._lists[kind].read()
-        if new := [one for one in dict.fromkeys(digests) if one not in listed]:
+        if new := [digest for digest in dict.fromkeys(digests) if digest not in listed]:
             self._make()
             # A line also begins with a line end, because a crash can leave the previous line without one.
-            data = "\n" + "".join(f"{one}\n" for one in new)
+            data = "\n" + "".join(f"{digest}\n" for digest in new)
             durable.append(self._lists[kind].path, data.encode("ascii"), flush=flush or not listed, undo=False)
 
     def settle(self, kind: str) -> None:

@@ -39,16 +39,16 @@ def of_files(root: str) -> str:
 def apart(root: str, state: str) -> list[str]:
     """Every folder with private state that is not ``state``, sorted: put aside, of another preset, or renamed. Nothing
     reads them, so unflushed work may be in each."""
-    found = []
+    others = []
     for folder in folders(root):
         above, name = os.path.split(folder)
         with suppress(OSError):
-            for one in safeopen.names(above):
-                there = os.path.join(above, one)
-                is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
-                if one.startswith(name + private.ASIDE) or (is_private and is_used(there)):
-                    found.append(there)
-    return sorted(there for there in found if there != state)
+            for sibling in safeopen.names(above):
+                there = os.path.join(above, sibling)
+                is_private = sibling == name or os.path.lexists(os.path.join(there, private.MARK))
+                if sibling.startswith(name + private.ASIDE) or (is_private and is_used(there)):
+                    others.append(there)
+    return sorted(there for there in others if there != state)
 
 
 def discard(state: str) -> None:

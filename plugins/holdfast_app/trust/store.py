@@ -194,22 +194,22 @@ class Store(store.Store):
         if not self.provenance.withholds:
             return {}
         path = os.path.join(self.state, private.DERIVED, _CLEAN)
-        known, now, found = private.table(path), {}, dict[str, int]()
+        known, now, counts = private.table(path), {}, dict[str, int]()
         own = set(self.provenance.stored())
         for name in self.names():
             stamp = self.provenance.file_stamp(name)
             if not stamp or known.get(name) != stamp:
                 number = 1
                 with suppress(Corrupt):
-                    number = self.withheld_in(name) if name in own or len(found) < _MOST_READ else 1
+                    number = self.withheld_in(name) if name in own or len(counts) < _MOST_READ else 1
                 if number:
-                    found[name] = number
-            if stamp and name not in found:
+                    counts[name] = number
+            if stamp and name not in counts:
                 now[name] = stamp
         if remember and now != known:
             private.make(self.state, private.DERIVED)
             durable.replace(path, json.dumps(now).encode(), flush=False)
-        return found
+        return counts
 
     def add_facts(
         self, facts: Sequence[Fact], limit: int, older: Sequence[Sequence[Fact]]

@@ -65,12 +65,12 @@ def check(services: Services, passage: Passage, *, is_last: bool) -> tuple[list[
     a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
     written = passage.receipt.written
     try:
-        found = verify.check(services, passage.receipt, passage.flushed)
+        proof = verify.check(services, passage.receipt, passage.flushed)
     except HoldfastError as error:
         return ["missing"] * len(written), error.message
     replaced = () if is_last else (Surface.HANDOFF,)
     return [
-        "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
+        "stored" if part in proof.whole else "replaced" if part.surface in replaced else "missing" for part in written
     ], ""
 
 
@@ -97,9 +97,8 @@ def story(services: Services, session: str) -> Story:
             if row.get("receipt"):
                 _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override)
                 override = ""
-    found = tuple(messages.values())
-    blocked = [one for one in incidents(journal) if not one.let_through]
-    return Story(messages=found, passages=passages, incidents=blocked, kept_from=kept_from)
+    blocked = [incident for incident in incidents(journal) if not incident.let_through]
+    return Story(messages=tuple(messages.values()), passages=passages, incidents=blocked, kept_from=kept_from)
 
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> None:
@@ -119,16 +118,16 @@ def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int
 
 def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
     """The payload's non-empty fields as (label, items)."""
-    found = []
+    fields = []
     for name, label in FIELDS:
         value = getattr(payload, name)
         listed = (value,) if isinstance(value, str) else value or ()
-        if said := tuple(text for text in listed if text.strip().casefold() not in ("", "none", "not stated")):
-            found.append((label, said))
-    return found
+        if texts := tuple(text for text in listed if text.strip().casefold() not in ("", "none", "not stated")):
+            fields.append((label, texts))
+    return fields
 
 
-def quoted(payload: Payload, said: Sequence[Message]) -> list[tuple[str, ...]]:
+def quoted(payload: Payload, messages: Sequence[Message]) -> list[tuple[str, ...]]:
     """Labels of payload fields that quote each message."""
     keys = [
         (label, key)
@@ -139,9 +138,9 @@ def quoted(payload: Payload, said: Sequence[Message]) -> list[tuple[str, ...]]:
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)
     named = sorted({(rest, labels.get(name, name)) for name, _, rest in pairs})
-    found = []
-    for one in said:
-        plain, short = sources.plain(one.text), sources.short_id(one.id)
+    quotes = []
+    for message in messages:
+        plain, short = sources.plain(message.text), sources.short_id(message.id)
         fitting = [label for label, key in keys if key in plain] + [label for ident, label in named if ident == short]
-        found.append(tuple(dict.fromkeys(fitting)))
-    return found
+        quotes.append(tuple(dict.fromkeys(fitting)))
+    return quotes

@@ -65,20 +65,20 @@ class Origins:
                 continue
             for line in run.lines:
                 # A line of the memory itself is where the dream found the text, not where it comes from.
-                found = [source for source in line.sources if source.rpartition(":")[0] != memory]
-                self._sources.setdefault(key_of(_bare(line.text)), []).extend(found)
+                places = [source for source in line.sources if source.rpartition(":")[0] != memory]
+                self._sources.setdefault(key_of(_bare(line.text)), []).extend(places)
             for text in run.added:
                 self._added[key_of(_bare(text))] = (run.id, run.at)
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
         """Each item's places in the newest notes, the newest first. Its label does not count."""
-        found: dict[str, list[str]] = {}
+        places: dict[str, list[str]] = {}
         for _, name in self._project.note_names()[:NOTES_SEARCHED]:
             for number, line in enumerate(self._project.text(name).split("\n"), 1):
                 if line.startswith("- "):
-                    found.setdefault(plain(unlabelled(line)), []).append(f"{name}:{number}")
-        return found
+                    places.setdefault(plain(unlabelled(line)), []).append(f"{name}:{number}")
+        return places
 
     def dated(self, line: Line) -> Line:
         """An item with its origin; other lines unchanged."""
@@ -86,14 +86,14 @@ class Origins:
             return line
         key = key_of(line.text)
         known = self._confirmed.get(key)
-        said = known if known is not None and known.is_said else None
+        stated = known if known is not None and known.is_said else None
         dream, at = self._added.get(key, ("", None))
         places = tuple(dict.fromkeys(self._sources.get(key) or self._noted.get(plain(line.text), [])))
         return evolve(
             line,
-            first=said.first if said else at,
-            last=said.last if said else at,
-            days=said.count if said else int(at is not None),
+            first=stated.first if stated else at,
+            last=stated.last if stated else at,
+            days=stated.count if stated else int(at is not None),
             sources=places if len(places) <= _SOURCES else (*places[: _SOURCES - 1], places[-1]),  # the oldest stays
             dream=dream,
         )
@@ -192,13 +192,13 @@ def find(project: Project, wanted: str) -> list[Trace]:
         return _facts(project, wanted)
     if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
         return known
-    found = list(_matches(project, wanted))
-    found = [one for one in found if plain(one[1]) == plain(wanted)] or found
-    if not found:
+    matches = list(_matches(project, wanted))
+    matches = [match for match in matches if plain(match[1]) == plain(wanted)] or matches
+    if not matches:
         raise _missing(project, wanted)
-    if len({plain(text) for _, text in found}) == 1:
-        return [one for place, _ in found[:_SAME] for one in find(project, place)[:1]]
-    return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
+    if len({plain(text) for _, text in matches}) == 1:
+        return [trace for place, _ in matches[:_SAME] for trace in find(project, place)[:1]]
+    return [Trace(place=place, text=text) for place, text in matches[:_CANDIDATES]]
 
 
 # lines of documents
@@ -225,8 +225,8 @@ def _line(project: Project, name: str, number: int, text: str) -> Trace:
         return Trace(place=place, text=unlabelled(text), sources=(_source(project, place),))
     origins = Origins(project)
     line = next((origins.dated(line) for line in lines_of(text)), Line(number=number, kind="text", text=text.strip()))
-    said = {name: getattr(line, name) for name in ("text", "first", "last", "days", "dream")}
-    return Trace(place=place, sources=tuple(_source(project, source) for source in line.sources), **said)
+    fields = {name: getattr(line, name) for name in ("text", "first", "last", "days", "dream")}
+    return Trace(place=place, sources=tuple(_source(project, source) for source in line.sources), **fields)
 
 
 def _source(project: Project, place: str) -> Source:
@@ -238,11 +238,11 @@ def _source(project: Project, place: str) -> Source:
         return Source(place=place, text="(no longer there)")
     begin = next((n for n in range(at, -1, -1) if lines[n].startswith("## ")), 0)
     end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
-    found = Source(place=place, text=unlabelled(lines[at]))
+    source = Source(place=place, text=unlabelled(lines[at]))
     for block in blocks("\n".join(lines[begin:end])):
         turns = tuple(_turns(project, block.session, lines[at], before=block.at))
-        return evolve(found, flush=block.id, session=block.session, at=block.at, turns=turns, by=block.by)
-    return found
+        return evolve(source, flush=block.id, session=block.session, at=block.at, turns=turns, by=block.by)
+    return source
 
 
 def _turns(project: Project, session: str, line: str, *, before: datetime | None) -> Iterator[Turn]:
@@ -251,17 +251,17 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
         story = journals.story(project.services, session)
     except HoldfastError:
         return
-    ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
+    ids = {sources.short_id(message.id) for message in story.messages}.intersection(_IDS.findall(line))
     key = _key(line)
     fitting = (
-        said
-        for said in reversed(story.messages)
-        if before is None or said.at <= before
-        if (sources.short_id(said.id) in ids if ids else key and key in plain(said.text))
+        message
+        for message in reversed(story.messages)
+        if before is None or message.at <= before
+        if (sources.short_id(message.id) in ids if ids else key and key in plain(message.text))
     )
-    found = list(islice(fitting, _MOST_TURNS))
-    for one, text in zip(found, project.masked(*(one.text for one in found)), strict=True):
-        yield Turn(session=session, id=one.id, role=one.role, at=one.at, text=cut(text, _EXCERPT))
+    messages = list(islice(fitting, _MOST_TURNS))
+    for message, text in zip(messages, project.masked(*(message.text for message in messages)), strict=True):
+        yield Turn(session=session, id=message.id, role=message.role, at=message.at, text=cut(text, _EXCERPT))
 
 
 # --- facts -----------------------------------------------------------------------------------------------------
@@ -269,8 +269,8 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
 
 def _facts(project: Project, wanted: str) -> list[Trace]:
     """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
-    if found := _known(project, wanted):
-        return found
+    if traces := _known(project, wanted):
+        return traces
     if any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
         why = f"The fact {wanted} is withheld, because this machine did not write it."
         raise NotFound(why, next_step=provenance.NEXT_STEP)
@@ -281,14 +281,14 @@ def _known(project: Project, wanted: str) -> list[Trace]:
     """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
     entries = project.masked_trail(project.memory.facts.trail.entries())
-    gone = (one for one in entries if one.id.startswith(wanted))
-    found = {one.id: Trace(place=one.id, text=one.content or "", gone=True) for one in gone}
+    gone = (entry for entry in entries if entry.id.startswith(wanted))
+    traces = {entry.id: Trace(place=entry.id, text=entry.content or "", gone=True) for entry in gone}
     shown = project.memory.facts.shown(list(stored.values()))
-    found |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in shown}
-    if len(found) != 1:
-        return list(found.values())
-    ((ident, trace),) = found.items()
-    trace = evolve(trace, history=tuple(one for one in entries if ident in (one.id, one.by)))
+    traces |= {fact.id: Trace(place=fact.id, text=fact.content) for fact in shown}
+    if len(traces) != 1:
+        return list(traces.values())
+    ((ident, trace),) = traces.items()
+    trace = evolve(trace, history=tuple(entry for entry in entries if ident in (entry.id, entry.by)))
     if fact := stored.get(ident):
         found_in, at = tuple(_fact_sources(project, fact)), fact.created_at
         trace = evolve(trace, first=at, last=at, sources=found_in, category=fact.category, confidence=fact.confidence)
@@ -304,10 +304,11 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
     day = project.services.layout.name(Surface.DAILY, project.day(fact.created_at))
     key = _key(fact.content)
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
-    found = [_source(project, f"{day}:{number}") for number, line in lines if key in plain(line)]
-    named = (one for one in found if said_in in (one.flush, one.session, *(turn.id for turn in one.turns)) and said_in)
+    noted = [_source(project, f"{day}:{number}") for number, line in lines if key in plain(line)]
+    known = ((note, (note.flush, note.session, *(turn.id for turn in note.turns))) for note in noted)
+    named = (note for note, names in known if said_in and said_in in names)
     by = of(fact.source)
-    if source := next(named, next(iter(found), None)):
+    if source := next(named, next(iter(noted), None)):
         yield evolve(source, by=source.by or by)
     elif fact.source:
         turns = tuple(_turns(project, said_in, fact.content, before=None))
@@ -327,25 +328,25 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
 
     names = map(project.services.layout.name, (Surface.MEMORY, Surface.USER))
     items = ((name, line) for name in names for line in lines_of(project.text(name)) if line.kind == "item")
-    found = [(f"{name}:{line.number}", line.text) for name, line in items if fits(line.text)]
+    matches = [(f"{name}:{line.number}", line.text) for name, line in items if fits(line.text)]
     facts = project.memory.facts.shown([fact for fact in project.facts() if fits(fact.content)])
-    found += [(fact.id, fact.content) for fact in facts]
-    yield from found
-    if found:
+    matches += [(fact.id, fact.content) for fact in facts]
+    yield from matches
+    if matches:
         return
-    said: set[str] = set()  # the newest note represents older ones with the same line
+    seen: set[str] = set()  # the newest note represents older ones with the same line
     for _, name in project.note_names()[:_CANDIDATES]:
         for number, text in enumerate(project.text(name).split("\n"), 1):
-            if text.startswith("- ") and fits(text) and (key := plain(unlabelled(text))) not in said:
-                said.add(key)
+            if text.startswith("- ") and fits(text) and (key := plain(unlabelled(text))) not in seen:
+                seen.add(key)
                 yield f"{name}:{number}", unlabelled(text)
 
 
 def _missing(project: Project, wanted: str) -> NotFound:
     """The error for words found nowhere."""
     store = project.services.store
-    if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
-        why = f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {told}"
+    if sentence := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
+        why = f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {sentence}"
         return NotFound(why, next_step=provenance.NEXT_STEP)
     step = f"Try `holdfast search {' '.join(wanted.split()[:6])}`."
     return NotFound(f"No line of memory, fact or recent note contains {wanted[:80]!a}.", next_step=step)

@@ -78,8 +78,8 @@ class Project:
             where = [] if self.is_remote else map(self.services.store.backend.where, self.services.store.names())
             folders |= {os.path.dirname(os.path.join(self.root, place)) for place in where}
         for folder in sorted(folders):
-            with suppress(OSError), os.scandir(folder) as found:
-                files += sorted((one.path, one.stat().st_mtime_ns, one.stat().st_size) for one in found)
+            with suppress(OSError), os.scandir(folder) as entries:
+                files += sorted((entry.path, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in entries)
         return f"{hash((tuple(files), int(self.services.now().timestamp() // 60))):x}"
 
     def publishes(self) -> bool:
@@ -91,10 +91,10 @@ class Project:
     def titles(self, sessions: Iterable[str]) -> dict[str, str]:
         """The first words of each session's user, masked, in one line. Sessions without any are left out."""
         try:
-            found = lookup.titles(self.memory, sessions)
+            titles = lookup.titles(self.memory, sessions)
         except HoldfastError:
             return {}
-        return {session: in_one_line(text) for session, text in found.items() if text}
+        return {session: in_one_line(text) for session, text in titles.items() if text}
 
     def masked(self, *strings: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
@@ -105,12 +105,12 @@ class Project:
     def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
         """Facts that left or changed, as they may leave the store."""
         cleaned = self.cleaned(list(entries), "content", "why", "source")
-        return [evolve(one, content=one.content or None) for one in cleaned]
+        return [evolve(entry, content=entry.content or None) for entry in cleaned]
 
     def cleaned(self, items: Sequence[T], *names: str) -> list[T]:
         """Objects of an attrs class with the strings in these fields as they may leave the store."""
-        masked = iter(self.masked(*(getattr(one, name) or "" for one in items for name in names)))
-        return [evolve(one, **{name: next(masked) for name in names}) for one in items]  # type: ignore[misc]
+        masked = iter(self.masked(*(getattr(record, name) or "" for record in items for name in names)))
+        return [evolve(record, **{name: next(masked) for name in names}) for record in items]  # type: ignore[misc]
 
     def masked_run(self, run: DreamResult) -> DreamResult:
         """A dream as it may leave the store."""
@@ -124,12 +124,12 @@ class Project:
     def document(self, name: str) -> Shown:
         """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
         store = self.services.store
-        found = store.read(name) if self.services.layout.surface_of(name) or name in store.names() else None
-        if found is None:
+        document = store.read(name) if self.services.layout.surface_of(name) or name in store.names() else None
+        if document is None:
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
-        sifted = store.sifted(found)
-        hidden = frozenset(line for one in sifted.withheld for line in one.lines)
-        text = self.services.shown(found._replace(text=sifted.text)).text
+        sifted = store.sifted(document)
+        hidden = frozenset(line for passage in sifted.withheld for line in passage.lines)
+        text = self.services.shown(document._replace(text=sifted.text)).text
         return Shown(name=name, text=text, withheld=len(sifted.withheld), withheld_lines=hidden)
 
     def standing(self, surface: Surface) -> Shown:
@@ -148,17 +148,18 @@ class Project:
     def note_names(self) -> list[tuple[date, str]]:
         """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""
         layout = self.services.layout
-        found = self.services.store.backend.names(layout.prefix(Surface.DAILY))
-        days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
+        names = self.services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = ((layout.day_of(Surface.DAILY, name), name) for name in names)
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
     def flushes(self, name: str) -> list[Block]:
         """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
-        found = None
+        document = None
         with suppress(HoldfastError):
-            found = self.services.store.read(name)
-        text = self.services.store.sifted(found).text if found else ""
-        return [one for one in blocks(text) if one.at and one.id.startswith("flush_") and one.reason != "summary"]
+            document = self.services.store.read(name)
+        text = self.services.store.sifted(document).text if document else ""
+        dated = (block for block in blocks(text) if block.at)
+        return [block for block in dated if block.id.startswith("flush_") and block.reason != "summary"]
 
     # facts
 
@@ -237,17 +238,17 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     Flushes come from the daily notes, which outlive the journals. A store on a server gives the last flush of each
     session instead, because each note would cost a request.
     """
-    found = days(now.at.date(), number)
+    by_day = days(now.at.date(), number)
     first = now.at.date() - timedelta(days=number)
-    sessions: dict[date, set[str]] = {day: set() for day in found}
+    sessions: dict[date, set[str]] = {day: set() for day in by_day}
 
     def day_of(at: datetime | None) -> Day | None:
-        return found.get(project.day(at)) if at else None
+        return by_day.get(project.day(at)) if at else None
 
-    for one in now.sessions:
-        if day := day_of(one.last_turn_at):
-            sessions[day.day].add(one.id)
-        if project.is_remote and (day := day_of(one.last_flush_at)):
+    for session in now.sessions:
+        if day := day_of(session.last_turn_at):
+            sessions[day.day].add(session.id)
+        if project.is_remote and (day := day_of(session.last_flush_at)):
             day.flushes += 1
     for name in [] if project.is_remote else [name for at, name in project.note_names() if at >= first]:
         for flush in project.flushes(name):
@@ -265,8 +266,8 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
             day.dreams += run.status in (DreamStatus.DONE, DreamStatus.PROPOSED)
             day.failed += run.status is DreamStatus.FAILED
     for at, ids in sessions.items():
-        found[at].sessions = len(ids)
-    return found
+        by_day[at].sessions = len(ids)
+    return by_day
 
 
 def history(project: Project, number: int) -> list[Day]:
@@ -274,14 +275,14 @@ def history(project: Project, number: int) -> list[Day]:
 
     Raises: Corrupt; Unavailable.
     """
-    found = events(project, project.status(), number)
+    by_day = events(project, project.status(), number)
     for fact in project.facts():
-        if day := found.get(project.day(fact.created_at)):
+        if day := by_day.get(project.day(fact.created_at)):
             day.added += 1
     for entry in project.memory.facts.trail.entries():
-        if entry.event in _LEFT and (day := found.get(project.day(entry.at))):
+        if entry.event in _LEFT and (day := by_day.get(project.day(entry.at))):
             day.left += 1
-    return list(found.values())
+    return list(by_day.values())
 
 
 def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
@@ -292,22 +293,22 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
 
 def incidents(project: Project, now: Status, first: date) -> list[Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
-    found: list[Incident] = []
-    for one in now.sessions:
-        if one.last_turn_at and project.day(one.last_turn_at) >= first:
+    recorded: list[Incident] = []
+    for session in now.sessions:
+        if session.last_turn_at and project.day(session.last_turn_at) >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
-                found.extend(journals.incidents(Journal(project.services.state, one.id)))
-    found = [one for one in found if project.day(one.at) >= first and not one.let_through]
-    return sorted(found, key=lambda one: one.at, reverse=True)
+                recorded.extend(journals.incidents(Journal(project.services.state, session.id)))
+    recorded = [incident for incident in recorded if project.day(incident.at) >= first and not incident.let_through]
+    return sorted(recorded, key=lambda incident: incident.at, reverse=True)
 
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
     groups: dict[tuple[date, str, bool], list[Incident]] = {}
-    for one in incidents(project, now, first):
-        groups.setdefault((project.day(one.at), one.session, one.overridden), []).append(one)
+    for incident in incidents(project, now, first):
+        groups.setdefault((project.day(incident.at), incident.session, incident.overridden), []).append(incident)
     newest = project.cleaned([group[0] for group in groups.values()], "why")
     return [
-        Interruption(*key, len(group), one.reason, one.why)
-        for (key, group), one in zip(groups.items(), newest, strict=True)
+        Interruption(*key, len(group), incident.reason, incident.why)
+        for (key, group), incident in zip(groups.items(), newest, strict=True)
     ]

@@ -40,25 +40,25 @@ def close(services: Services, session: str) -> None:
     """Close what ``session``, which has just been flushed, took up. Never fails: the work stays open then."""
     try:
         work = WorkList(services)
-        entries = [one for one in work.list() if one.session != session and one.derived]
-        for one in _taken_up(services, session, entries) if entries else ():
-            decided = work_log.of_flush(services.state, one.session, one.flush)
+        entries = [entry for entry in work.list() if entry.session != session and entry.derived]
+        for entry in _taken_up(services, session, entries) if entries else ():
+            decided = work_log.of_flush(services.state, entry.session, entry.flush)
             if decided is None or decided.by:  # otherwise a person decided
                 with suppress(Conflict):  # it goes on itself
-                    work.close(one.session, handoffs.GOES_ON.format(session))
+                    work.close(entry.session, handoffs.GOES_ON.format(session))
     except HoldfastError as error:
         logger.warning("earlier work could not be closed: %s", error.message)
 
 
 def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list[Work]:
     rows = islice(Journal(services.state, session).of_kinds("message"), _MESSAGES)
-    said = [row.record for row in rows if row.record["role"] in ("user", "assistant") and not row.record.get("tool")]
-    begun = next((moment(str(record["at"])) for record in said if record["role"] == "user"), None)
-    earlier = [one for one in entries if begun and one.when and one.when < begun]
+    records = [row.record for row in rows if row.record["role"] in ("user", "assistant") and not row.record.get("tool")]
+    begun = next((moment(str(record["at"])) for record in records if record["role"] == "user"), None)
+    earlier = [entry for entry in entries if begun and entry.when and entry.when < begun]
     if begun is None or not earlier:
         return []
     asks: list[tuple[str, str]] = []  # what the user said, with the last answer to it
-    for record in said:
+    for record in records:
         own = own_words(record["text"]) if record["role"] == "user" else ""
         if own and asked.kind_of_words(own) is not Kind.COURTESY:
             asks.append((own, ""))
@@ -66,10 +66,10 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
             asks[-1] = (asks[-1][0], record["text"])
     kinds = [asked.kind_of_words(own) for own, _ in asks[:_REQUESTS]]
     if Kind.ASSENT in kinds and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
-        return [*islice((one for one in earlier if not _runs(services, one, begun)), 1)]
+        return [*islice((entry for entry in earlier if not _runs(services, entry, begun)), 1)]
     first = [(asked.requesting(own), "") for own, _ in asks[:_REQUESTS]]
     later = [(asked.requesting(own), answer) for own, answer in asks[_REQUESTS:] if answer]
-    return [one for one in earlier if _is_named(one, [*first, *later]) and not _runs(services, one, begun)]
+    return [entry for entry in earlier if _is_named(entry, [*first, *later]) and not _runs(services, entry, begun)]
 
 
 def _is_named(work: Work, asks: Sequence[tuple[Sequence[str], str]]) -> bool:
@@ -87,8 +87,8 @@ def _runs(services: Services, work: Work, since: datetime) -> bool:
 
 def _names(sentence: str, stems: set[str]) -> bool:
     """Whether the sentence is about the work with these ``stems``."""
-    said = words.stems(sentence)
-    common = said & stems
+    mentioned = words.stems(sentence)
+    common = mentioned & stems
     least = _SHARE if len(common) > 1 else _ONE_WORD
     names = (len(word) == words.STEM or not word.isalpha() or min(word) > "ゟ" for word in common)  # no hiragana
-    return len(common) >= least * len(said) and any(names)
+    return len(common) >= least * len(mentioned) and any(names)

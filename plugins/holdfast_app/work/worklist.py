@@ -141,7 +141,7 @@ class WorkList:
     def _others(self, but: Iterable[str], *, with_open: bool) -> tuple[Work, ...]:
         """Work that ended, according to the sessions' journals; ``with_open`` also work that a full handoff lacks."""
         known = set(but)
-        found = []
+        others = []
         for path in session_files(self._services.state, packed=True):
             try:
                 session_id = session_id_of(path)
@@ -149,8 +149,8 @@ class WorkList:
             except HoldfastError:
                 continue  # a damaged journal is reported by `holdfast status`
             if work is not None and (with_open or not work.is_open):  # otherwise lost, as `doctor` reports
-                found.append(work)
-        return tuple(found)
+                others.append(work)
+        return tuple(others)
 
     def _of_journal(self, session_id: str) -> Work | None:
         receipt, payload = restated.last_flush(self._services, session_id)

@@ -154,10 +154,10 @@ def _recent(services: Services, book: _Book) -> tuple[datetime, ...]:
 def _write(services: Services, book: _Book) -> tuple[_Book, tuple[update.FileChange, ...]]:
     """Write everything due in one step. Entries for a full section keep waiting."""
     text = update.load(services)[FILES.index(Surface.PATTERNS)].text
-    found = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
+    located = sections.locate(text, _ANCHORS.values(), Surface.PATTERNS)
     due, entries = list[Sighting](), dict[str, list[CuratedEntry]]()
     for kind, anchor in _ANCHORS.items():
-        room = sections.MAX_ITEMS - len(found[anchor].items)
+        room = sections.MAX_ITEMS - len(located[anchor].items)
         fitting = [seen for seen in _due(book) if seen.kind == kind][: max(0, room)]
         entries[anchor] = [CuratedEntry(text=seen.text) for seen in fitting]
         due += fitting

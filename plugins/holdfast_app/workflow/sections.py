@@ -72,14 +72,14 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
     Raises: Corrupt, naming every error of the document's structure.
     """
     anchors = tuple(anchors)
-    found = _sound(text, anchors, name)
-    places = {(heading.level, heading.text): at for at, heading in enumerate(found.headings)}
+    structure = _sound(text, anchors, name)
+    places = {(heading.level, heading.text): at for at, heading in enumerate(structure.headings)}
     sections = {}
     for anchor in anchors:
         index = places[heading_of(anchor)]
-        heading = found.headings[index]
-        end = found.headings[index + 1].start if index + 1 < len(found.headings) else len(text)
-        starts = [at for at in found.items if heading.end <= at < end]
+        heading = structure.headings[index]
+        end = structure.headings[index + 1].start if index + 1 < len(structure.headings) else len(text)
+        starts = [at for at in structure.items if heading.end <= at < end]
         items = tuple(_item(text, at, until) for at, until in zip(starts, [*starts[1:], end], strict=False))
         sections[anchor] = Section(heading, heading.end, end, items)
     return sections
@@ -104,7 +104,7 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
             else:
                 new = _placed(new, section, line, line_of(entry.replaces), f"{name} under `{anchor}`")
                 added.append((anchor, line))
-    before, after = ([(h.level, h.text) for h in outline(one).headings] for one in (text, new))
+    before, after = ([(h.level, h.text) for h in outline(version).headings] for version in (text, new))
     if before != after:
         raise Refused(
             f"An entry added to {name} would change its headings.",
@@ -179,8 +179,8 @@ def _item(text: str, start: int, until: int) -> Item:
     """The item's first paragraph: up to a blank line, a nested item or another block."""
     first, *rest = text[start:until].splitlines(keepends=True)
     paragraph = [first, *takewhile(lambda line: read_line(line).kind == TEXT, rest)]
-    said = "".join(paragraph).strip()
-    return Item(start, start + sum(map(len, paragraph)), " ".join(said[len(marks.item(said)) :].split()))
+    content = "".join(paragraph).strip()
+    return Item(start, start + sum(map(len, paragraph)), " ".join(content[len(marks.item(content)) :].split()))
 
 
 def _newline(text: str) -> str:
@@ -189,22 +189,21 @@ def _newline(text: str) -> str:
 
 def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
     """The document's outline. Raises: Corrupt for an error in its structure or for both sides of a merge."""
-    if told := conflicts.described(name, text):
-        raise Corrupt(told, next_step="Keep the right lines and remove the markers.")
-    found, errors = _read(text, anchors, name)
+    if problem := conflicts.described(name, text):
+        raise Corrupt(problem, next_step="Keep the right lines and remove the markers.")
+    structure, errors = _read(text, anchors, name)
     if errors:
-        told = ", ".join(f"{one.message} (line {one.line})" if one.line else one.message for one in errors)
-        raise Corrupt(f"{name} cannot be used: {told}.", next_step=errors[0].fix)
-    return found
+        problem = ", ".join(f"{error.message} (line {error.line})" if error.line else error.message for error in errors)
+        raise Corrupt(f"{name} cannot be used: {problem}.", next_step=errors[0].fix)
+    return structure
 
 
 def check(request: ValidationRequest) -> tuple[Finding, ...]:
     """Findings in line order, those without a line first; ``()`` for a valid document."""
     anchors = ANCHORS[Surface(request.surface)]
-    found, errors = _read(request.text, anchors, request.name)
-    return tuple(
-        sorted([*errors, *_repeats(request, found, anchors), *_empty(request, found)], key=lambda f: f.line or 0)
-    )
+    structure, errors = _read(request.text, anchors, request.name)
+    findings = [*errors, *_repeats(request, structure, anchors), *_empty(request, structure)]
+    return tuple(sorted(findings, key=lambda f: f.line or 0))
 
 
 def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[Finding]]:
@@ -216,28 +215,28 @@ def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[F
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
         return Outline(()), [error("size", message, "Move old entries out of it.")]
-    found, errors, missing = outline(text), list[Finding](), list[Finding]()
-    if found.unclosed:
-        kind, line = found.unclosed
+    structure, errors, missing = outline(text), list[Finding](), list[Finding]()
+    if structure.unclosed:
+        kind, line = structure.unclosed
         message = f"opens {'fenced code' if kind == 'fence' else 'an HTML block or comment'} that never ends"
         errors.append(error("unclosed", message, "Close it.", line))
     for anchor in anchors:
-        places = [h for h in found.headings if (h.level, h.text) == heading_of(anchor)]
+        places = [h for h in structure.headings if (h.level, h.text) == heading_of(anchor)]
         if not places:
             message = f"The required anchor `{anchor}` is missing"
             missing.append(error("missing", message, "`holdfast init --three-files` adds it."))
         for again in places[1:]:
             message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
             errors.append(error("duplicate", message, "Merge the two sections manually.", again.line))
-    return found, [*errors, *missing]
+    return structure, [*errors, *missing]
 
 
-def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
+def _repeats(request: ValidationRequest, structure: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
     """Repeated optional headings, and headings that resemble a required anchor."""
     required = {heading_of(anchor) for anchor in anchors}
     first: dict[tuple[int, str], int] = {}
     parent: list[str] = []
-    for heading in found.headings:
+    for heading in structure.headings:
         del parent[heading.level - 1 :]
         parent += [""] * (heading.level - 1 - len(parent)) + [heading.text]
         if (heading.level, heading.text) in required:
@@ -256,9 +255,9 @@ def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str])
             yield _warning(request, "anchors/repeated", message, heading.line, fix)
 
 
-def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
+def _empty(request: ValidationRequest, structure: Outline) -> Iterator[Finding]:
     """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
-    for heading, following in zip(found.headings, (*found.headings[1:], None), strict=False):
+    for heading, following in zip(structure.headings, (*structure.headings[1:], None), strict=False):
         body = request.text[heading.end : following.start if following else len(request.text)]
         # An empty part before a subsection is fine; the subsection is reported for itself.
         if not without_comments(body)[0].strip() and not (following and following.level > heading.level):

@@ -114,8 +114,8 @@ class MemoryUpdate:
     @property
     def unsaid(self) -> tuple[Surface, ...]:
         """The files with neither an entry nor an explicit "no change"."""
-        said = {surface for surface, _, entries in _by_anchor(self) if entries}
-        return tuple(s for s in FILES if s not in said and s not in self.no_change)
+        stated = {surface for surface, _, entries in _by_anchor(self) if entries}
+        return tuple(s for s in FILES if s not in stated and s not in self.no_change)
 
 
 def entries_of(update: MemoryUpdate) -> dict[Surface, dict[str, list[CuratedEntry]]]:

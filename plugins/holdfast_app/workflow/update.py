@@ -122,10 +122,10 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
     """
     plans = []
-    for surface, one in zip(FILES, load(services), strict=True):
+    for surface, file in zip(FILES, load(services), strict=True):
         note, entries = no_change if surface is Surface.ACTIVE_CONTEXT else "", table.get(surface, {})
         edited = functools.partial(_edited, services, surface, entries, note)
-        plans.append((surface, one.text, edited, edited(one.text)))
+        plans.append((surface, file.text, edited, edited(file.text)))
     return tuple(_write(services, *plan) for plan in plans)
 
 
@@ -136,10 +136,10 @@ def _edited(
     name = services.layout.name(surface)
     if text is None:
         raise NotFound(f"{name} has just been removed.", next_step="Restore it, then try again.")
-    found = sections.locate(text, ANCHORS[surface], name)
+    located = sections.locate(text, ANCHORS[surface], name)
     entries = {anchor: list(some) for anchor, some in table.items() if some}
     if no_change:
-        old = next((item.text for item in found[_NO_CHANGE_ANCHOR].items if item.text.startswith(_NO_CHANGE)), "")
+        old = next((item.text for item in located[_NO_CHANGE_ANCHOR].items if item.text.startswith(_NO_CHANGE)), "")
         entries.setdefault(_NO_CHANGE_ANCHOR, []).append(CuratedEntry(text=f"{_NO_CHANGE} {no_change}", replaces=old))
     edit = sections.insert(text, entries, name=name)
     if edit.text == text:
@@ -159,28 +159,29 @@ def _write(services: Services, surface: Surface, old: str, edited: Edited, edit:
     return FileChange(surface=surface, name=name, added=added, known=known, written=written)
 
 
-def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> Updated:
+def update(services: Services, changes: MemoryUpdate, *, no_change: str = "") -> Updated:
     """Run a whole UPDATE: admit entries, sort deliverables by evidence, write files.
 
     Raises: Refused for a pointer that exists only on this machine, and as :func:`write`.
     """
-    for deliverable in given.verified_deliverables:
+    for deliverable in changes.verified_deliverables:
         paths.check_pointer(paths.rewrite(deliverable.evidence.strip(), services.root), "evidence")
-    given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
-    admitted = admit(services, entries_of(given))
+    changes = evolve(changes, verified_deliverables=[_checked(services, d) for d in changes.verified_deliverables])
+    admitted = admit(services, entries_of(changes))
     # Apart, because within an entry neither is a sentence.
-    parts = (part for one in given.verified_deliverables for part in (one.text, one.command) if part)
+    parts = (part for entry in changes.verified_deliverables for part in (entry.text, entry.command) if part)
     witness.check(services, parts, services.layout.name(Surface.PROGRESS))
     for surface, anchors in admitted.items():
         texts = (entry.text for entries in anchors.values() for entry in entries)
         witness.check(services, texts, services.layout.name(surface))
     files = write(services, admitted, no_change=no_change)
-    deferred = [f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof]
+    deferred = [f"{d.text}: {d.problem}" for d in changes.verified_deliverables if not d.proof]
     written = [change.name for change in files if change.written]
-    found = validate(services, written).findings if written else ()
-    warnings = tuple(f"{one.name}: {one.message} ({one.rule})" for one in found if one.replacement is None)
-    told = services.gate.admit_all(deferred, surface=Surface.PROGRESS)
-    return Updated(files=files, deferred=tuple(told), warnings=warnings)
+    findings = validate(services, written).findings if written else ()
+    unmasked = (finding for finding in findings if finding.replacement is None)
+    warnings = tuple(f"{finding.name}: {finding.message} ({finding.rule})" for finding in unmasked)
+    masked = services.gate.admit_all(deferred, surface=Surface.PROGRESS)
+    return Updated(files=files, deferred=tuple(masked), warnings=warnings)
 
 
 def _checked(services: Services, deliverable: Deliverable) -> Deliverable:

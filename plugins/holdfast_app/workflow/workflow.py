@@ -61,7 +61,7 @@ class Start:
     files: tuple[Document, ...]
 
     def __str__(self) -> str:
-        return recalled.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
+        return recalled.fence_parts((file.name, file.text.removeprefix(BOM)) for file in self.files)
 
 
 class Workflow:
@@ -91,13 +91,13 @@ class Workflow:
         clone; PluginError. The workflow is then not started, and nothing was written.
         """
         files = update.load(self._services)
-        for one in files:
-            if self._services.store.sifted(one).withheld:
-                why = f"{one.name} has lines that are withheld until you have seen them."
+        for file in files:
+            if self._services.store.sifted(file).withheld:
+                why = f"{file.name} has lines that are withheld until you have seen them."
                 raise Refused(why, next_step=provenance.NEXT_STEP)
         files = tuple(map(self._services.shown, files))
         now = stamp(self._services.now())
-        self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
+        self._note(Record(name=self.name, state="open", started=now, loaded=tuple(file.name for file in files)))
         return Start(workflow=self.name, files=files)
 
     def end(self, given: MemoryUpdate | Mapping[str, object], *, confirmed: Collection[str] = ()) -> Updated:
@@ -152,8 +152,8 @@ class Workflow:
 
 def records(services: Services) -> list[Record]:
     """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
-    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
-    return [record for record in found if record is not None]
+    stored = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
+    return [record for record in stored if record is not None]
 
 
 def unfinished(services: Services) -> tuple[str, ...]:
