@@ -55,8 +55,8 @@ class Documents:
             if body is None:
                 return None
             pending = intents.pending(self._place.intent)
-            found = self._place.regular(path)
-            if found is None or found.st_size != len(body):
+            status = self._place.regular(path)
+            if status is None or status.st_size != len(body):
                 continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
@@ -111,9 +111,9 @@ class Documents:
                 self._place.check(folder)
             except Refused:
                 return []
-        found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
-        names = sorted(name for name in islice(found, _MOST_DOCUMENTS) if name.startswith(prefix))
-        if next(found, None) is not None:
+        documents = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
+        names = sorted(name for name in islice(documents, _MOST_DOCUMENTS) if name.startswith(prefix))
+        if next(documents, None) is not None:
             raise Corrupt(
                 f"{folder or os.path.basename(self._place.folder)!r} holds more than {_MOST_DOCUMENTS:,} documents.",
                 next_step="Move the oldest ones to another place.",

@@ -25,7 +25,7 @@ class Conflict(NamedTuple):
 
 def find(text: str) -> list[Conflict]:
     """The conflicts, in order. Markers that do not form a complete conflict are ignored, because they may be quoted."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     starts: list[int] = []  # of our side, the base and their side, as far as they are known
     ends: list[int] = []
     first = begin = 0
@@ -38,17 +38,17 @@ def find(text: str) -> list[Conflict]:
         elif 1 <= len(starts) <= 2 and bare == _MIDDLE:
             starts, ends = [starts[0], after, after], [*ends, at][:1]
         elif len(starts) == 3 and line.startswith(_THEIRS):
-            found.append(Conflict(first, number, text[starts[0] : ends[0]], text[starts[2] : at], begin, after))
+            conflicts.append(Conflict(first, number, text[starts[0] : ends[0]], text[starts[2] : at], begin, after))
             starts = []
-    return found
+    return conflicts
 
 
 def sides(text: str) -> tuple[str, str]:
     """Our side's text and their side's text."""
     ours, theirs, at = "", "", 0
-    for one in find(text):
-        ours, theirs = (side + text[at : one.begin] + new for side, new in ((ours, one.ours), (theirs, one.theirs)))
-        at = one.end
+    for conflict in find(text):
+        before, at = text[at : conflict.begin], conflict.end
+        ours, theirs = ours + before + conflict.ours, theirs + before + conflict.theirs
     return ours + text[at:], theirs + text[at:]
 
 

@@ -70,8 +70,8 @@ class FactFile:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
             self._follow()
-            found = chain(self._index.listed(order, limit), self._index.changes.values())
-            return islice(found, limit and max(limit, 0))
+            facts = chain(self._index.listed(order, limit), self._index.changes.values())
+            return islice(facts, limit and max(limit, 0))
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)

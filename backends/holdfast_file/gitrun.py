@@ -46,7 +46,7 @@ _resting: dict[str, float] = {}
 
 def repositories(path: str) -> list[str]:
     """The folders with ``.git`` at or above ``path``, nearest first."""
-    return [one for one in paths.upwards(path) if os.path.lexists(os.path.join(one, ".git"))]
+    return [folder for folder in paths.upwards(path) if os.path.lexists(os.path.join(folder, ".git"))]
 
 
 def top(root: str) -> str:
@@ -123,7 +123,7 @@ def _is_its_own(work_tree: str) -> bool:
         return not os.path.islink(named) and own == common
     if own != common:
         return is_linked(work_tree, own, common)
-    above = (os.path.join(git_folders(one)[1], "modules", "") for one in repositories(os.path.dirname(work_tree)))
+    above = (os.path.join(git_folders(folder)[1], "modules", "") for folder in repositories(os.path.dirname(work_tree)))
     return any(map(own.startswith, above))
 
 
@@ -156,7 +156,7 @@ def tracked(work_tree: str) -> Iterator[tuple[str, str]]:
         if name == "index" or name.startswith(_SHARED_INDEX):
             data = safeopen.read(os.path.join(own, name), _INDEX, private=False)
             try:
-                yield from ((os.fsdecode(entry), found) for entry, found in _names(data, size))
+                yield from ((os.fsdecode(entry), object_id) for entry, object_id in _names(data, size))
             except IndexError as error:
                 raise ValueError("the index ends early") from error
 
@@ -181,17 +181,17 @@ def _names(data: bytes, hash_bytes: int) -> Iterator[tuple[bytes, str]]:
             name = b""
         end = data.index(b"\0", at)
         name += data[at:end]
-        found = data[entry + 40 : flags].hex()
+        object_id = data[entry + 40 : flags].hex()
         entry = end + 1 if version == 4 else entry + ((end - entry) // 8 + 1) * 8
-        yield name, found
+        yield name, object_id
 
 
 def _make_view(view: str, own: str, common: str) -> None:
-    kept = _kept(common)
-    if own != common and kept.get("refstorage") == "reftable":
+    settings = _kept(common)
+    if own != common and settings.get("refstorage") == "reftable":
         raise OSError("a linked work tree with reftable has two sets of references")
-    extensions = "".join(f"{key} = {kept[key]}\n" for key in _EXTENSIONS if key in kept)
-    core = "".join(f"{key} = {value}\n" for key, value in kept.items() if key not in _EXTENSIONS)
+    extensions = "".join(f"{key} = {settings[key]}\n" for key in _EXTENSIONS if key in settings)
+    core = "".join(f"{key} = {value}\n" for key, value in settings.items() if key not in _EXTENSIONS)
     text = f"{_VIEW}{core}repositoryformatversion = {int(bool(extensions))}\n[extensions]\n{extensions}"
     for name, content in (("config", text), ("HEAD", pointer(os.path.join(own, "HEAD")) + "\n")):
         with open(os.path.join(view, name), "w", encoding="utf-8") as file:
@@ -211,12 +211,12 @@ def _would_wait(paths: Iterable[str]) -> bool:
     while waiting:
         with suppress(OSError):
             path = waiting.pop()
-            found = os.stat(path)
-            if not S_ISDIR(found.st_mode):
-                if not S_ISREG(found.st_mode) or (path.endswith("alternates") and found.st_size > _SETTINGS):
+            status = os.stat(path)
+            if not S_ISDIR(status.st_mode):
+                if not S_ISREG(status.st_mode) or (path.endswith("alternates") and status.st_size > _SETTINGS):
                     return True
-            elif (found.st_dev, found.st_ino) not in seen:  # a link may lead to a folder above
-                seen.add((found.st_dev, found.st_ino))
+            elif (status.st_dev, status.st_ino) not in seen:  # a link may lead to a folder above
+                seen.add((status.st_dev, status.st_ino))
                 with os.scandir(path) as entries:
                     waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
     return False
@@ -250,8 +250,8 @@ def _may_read(work_tree: str, own: str) -> bool:
         return False
     named = own_setting(work_tree, "safe.directory", kind="--path")
     return any(
-        one == "*" or one.rstrip("/") == work_tree or (one.endswith("/*") and work_tree.startswith(one[:-1]))
-        for one in named
+        value == "*" or value.rstrip("/") == work_tree or (value.endswith("/*") and work_tree.startswith(value[:-1]))
+        for value in named
     )
 
 
@@ -289,5 +289,5 @@ def search_path(root: str) -> list[str]:
     """The absolute folders of the search path, and the usual ones, outside of ``root`` and its repositories."""
     outermost = (repositories(os.path.realpath(root)) or [os.path.realpath(root)])[-1] if root else ""
     inside = os.path.join(outermost, "") if root else "\0"
-    found = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))
-    return [one for one in found if not os.path.realpath(os.path.join(one, "git")).startswith(inside)]
+    folders = filter(os.path.isabs, (*os.get_exec_path(), *_USUAL))
+    return [folder for folder in folders if not os.path.realpath(os.path.join(folder, "git")).startswith(inside)]

@@ -58,7 +58,7 @@ class FactIndex(FactTable):
 
     def addition(self, fact: models.Fact, limit: int) -> models.AddResult:
         if len(self) >= limit:
-            limit += sum(not self._is_known(one) for one in self)
+            limit += sum(not self._is_known(stored) for stored in self)
         return super().addition(fact, limit)
 
     def _has_known(self, fact_id: str) -> bool:
@@ -69,7 +69,7 @@ class FactIndex(FactTable):
         fact, update, leaves, gone = operation
         self.gone.update(dict.fromkeys(gone))
         if fact and (update or leaves) and not self._is_known(fact):
-            leaves = tuple(one for one in leaves if not self._has_known(one))
+            leaves = tuple(fact_id for fact_id in leaves if not self._has_known(fact_id))
             if update and self._has_known(fact.id) and fact.content != self.get(fact.id).content:
                 self.changes[fact.id] = fact
                 fact = None
@@ -86,11 +86,11 @@ class FactIndex(FactTable):
 
 def index(lines: Iterable[bytes]) -> FactIndex:
     """The facts after all whole ``lines``. The store reports a torn or damaged one."""
-    found = FactIndex()
+    facts = FactIndex()
     for line in filter(bytes.strip, lines):
         with suppress(ValueError):
-            found.follow(decode(line))
-    return found
+            facts.follow(decode(line))
+    return facts
 
 
 def encode(operation: Operation) -> bytes:

@@ -23,8 +23,8 @@ def damage(place: Place) -> Damage | None:
         return None
     if not data:
         return Damage(f"{place.facts} is empty because it was cut off.", FIX, data)
-    if told := conflicts.described(place.facts, data.decode("utf-8", "replace")):
-        return Damage(told, FIX, data)
+    if message := conflicts.described(place.facts, data.decode("utf-8", "replace")):
+        return Damage(message, FIX, data)
     mark = marks.read(os.path.join(place.state, marks.FILE))
     whole = data.rfind(b"\n") + 1
     if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):

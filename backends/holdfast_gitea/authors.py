@@ -69,12 +69,12 @@ class Member:
     state: Literal["joined", "left", "out"]
     spans: tuple[Span, ...]
 
-    def counts(self, one: Comment | Issue) -> bool:
+    def counts(self, post: Comment | Issue) -> bool:
         """Whether the comment or issue was made while the invitation was in force."""
-        if isinstance(one, Comment):
-            return any(span.since < one.id and (not span.until or one.id < span.until) for span in self.spans)
+        if isinstance(post, Comment):
+            return any(span.since < post.id and (not span.until or post.id < span.until) for span in self.spans)
         span = self.spans[-1]
-        return self.state != "out" and span.since_at <= one.created_at <= (span.until_at or one.created_at)
+        return self.state != "out" and span.since_at <= post.created_at <= (span.until_at or post.created_at)
 
 
 def too_long(url: str) -> Corrupt:
@@ -111,21 +111,21 @@ class Authors:
         """The token user's id, 0 if unknown."""
         return self._repo.user_id or (0 if self._repo.user else self.remembered_id)
 
-    def counts(self, one: Comment | Issue, number: int) -> bool:
+    def counts(self, post: Comment | Issue, number: int) -> bool:
         """Whether a record's or issue's author counts. ``number`` is the issue it is in.
 
         Costs a request or two when the answer depends on the token's user and that user is uncertain. An earlier
         answer may be out of date, because users can change their login. Raises: ConfigError when the server does
         not show whose token it is and no authors are named; Unavailable.
         """
-        if self._is_named(one):
+        if self._is_named(post):
             return True
-        member = self.members.get(one.author_id)
-        return member.counts(one) if member else self._is_own(one, number)
+        member = self.members.get(post.author_id)
+        return member.counts(post) if member else self._is_own(post, number)
 
-    def may_invite(self, one: Comment | Issue, number: int) -> bool:
+    def may_invite(self, post: Comment | Issue, number: int) -> bool:
         """Whether the author decides who counts. Users who were invited do not. Raises: as :meth:`counts`."""
-        return self._is_named(one) or (self.own_invites and self._is_own(one, number))
+        return self._is_named(post) or (self.own_invites and self._is_own(post, number))
 
     def is_account(self, user_id: int) -> bool:
         """Whether the account is the owner's or a named user's."""
@@ -162,8 +162,8 @@ class Authors:
             self._repo.whoami(number)
         if self.own in self._always:
             return None
-        found = self.members.get(self.own_id)
-        return found or next((one for one in self.members.values() if one.login.casefold() == self.own), None)
+        known = self.members.get(self.own_id)
+        return known or next((member for member in self.members.values() if member.login.casefold() == self.own), None)
 
     def split(
         self, comments: Iterable[Comment], number: int, *, inviting: bool = False
@@ -175,19 +175,19 @@ class Authors:
         """
         counted: list[Comment] = []
         foreign: list[Comment] = []
-        for one in comments:
-            if not one.unread and marker.fields(one.body) is None and not is_accept(one):
+        for comment in comments:
+            if not comment.unread and marker.fields(comment.body) is None and not is_accept(comment):
                 continue
-            if not (self.may_invite if inviting else self.counts)(one, number):
-                foreign.append(one)
+            if not (self.may_invite if inviting else self.counts)(comment, number):
+                foreign.append(comment)
                 continue
-            if one.unread:
-                raise too_long(one.url)
-            member = self.members.get(one.author_id)
+            if comment.unread:
+                raise too_long(comment.url)
+            member = self.members.get(comment.author_id)
             ended = member.spans[-1].until_at if member else None
             # After the invitation ended, its author could still change the text on the server.
-            is_doubted = ended is not None and one.was_edited and one.updated_at >= ended
-            counted.append(evolve(one, doubted=is_doubted))
+            is_doubted = ended is not None and comment.was_edited and comment.updated_at >= ended
+            counted.append(evolve(comment, doubted=is_doubted))
         return tuple(counted), tuple(foreign)
 
     @cached_property
@@ -197,17 +197,17 @@ class Authors:
             return bool(self._repo.outside(f"/orgs/{quote(self.owner, safe='')}"))
         return False
 
-    def _is_named(self, one: Comment | Issue) -> bool:
+    def _is_named(self, post: Comment | Issue) -> bool:
         """Whether the owner or a named user wrote it, with the account that this machine first saw under that name."""
-        login = one.author.casefold()
-        if one.author_id and one.author_id in self.ids.values():
+        login = post.author.casefold()
+        if post.author_id and post.author_id in self.ids.values():
             return True  # a known account, whatever it is called now
         if login not in self._always:
             return False
-        return not one.author_id or self.ids.setdefault(login, one.author_id) == one.author_id
+        return not post.author_id or self.ids.setdefault(login, post.author_id) == post.author_id
 
-    def _is_own(self, one: Comment | Issue, number: int) -> bool:
-        if self._matches(one):
+    def _is_own(self, post: Comment | Issue, number: int) -> bool:
+        if self._matches(post):
             return True
         if not self._repo.user and not self._asked:
             self._asked = True
@@ -219,21 +219,21 @@ class Authors:
                     f"{self._repo.name}.",
                     next_step="Name the users in `[storage] authors`, or add `read:user` to the token's scopes.",
                 )
-        return self._matches(one)
+        return self._matches(post)
 
-    def _matches(self, one: Comment | Issue) -> bool:
+    def _matches(self, post: Comment | Issue) -> bool:
         """Whether the token's user is known to have written it."""
-        if self.own_id and one.author_id:
-            return one.author_id == self.own_id
-        return bool(one.author) and one.author.casefold() == self.own
+        if self.own_id and post.author_id:
+            return post.author_id == self.own_id
+        return bool(post.author) and post.author.casefold() == self.own
 
 
 def text_of(members: Iterable[Member]) -> str:
     """The list as a record holds it, by id."""
     rows = []
-    for one in sorted(members, key=lambda one: one.id):
-        spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in one.spans]
-        rows.append({"id": one.id, "login": one.login, "by": one.by, "state": one.state, "spans": spans})
+    for member in sorted(members, key=lambda member: member.id):
+        spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in member.spans]
+        rows.append({"id": member.id, "login": member.login, "by": member.by, "state": member.state, "spans": spans})
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 

@@ -51,12 +51,12 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.REMOTE})
 
     def __init__(self, root: str | os.PathLike[str], *, token: str, path: str = ".holdfast", **options: Any) -> None:
-        given = Options(**options)
-        same: dict[str, Any] = {name: getattr(given, name) for name in ("timeout_s", "patience_s", "insecure_http")}
-        self._gitea = Gitea(given.server, token, **same)
-        repo = self._gitea.repo(given.repository)
-        place = Place(root, path=path, timeout_s=given.lock_timeout_s)
-        whose = Authors(repo, given.authors)
+        settings = Options(**options)
+        same: dict[str, Any] = {name: getattr(settings, name) for name in ("timeout_s", "patience_s", "insecure_http")}
+        self._gitea = Gitea(settings.server, token, **same)
+        repo = self._gitea.repo(settings.repository)
+        place = Place(root, path=path, timeout_s=settings.lock_timeout_s)
+        whose = Authors(repo, settings.authors)
         self.log = Log(repo, whose, Index(repo, whose, place.index), place)
         invitations.attach(self.log)
         super().__init__(Documents(self.log), Facts(self.log))
@@ -98,8 +98,8 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
 
 def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/forges.md.")
+    own = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(own, Options, what="`[storage]`", next_step="See docs/forges.md.")
     if not all(map(str.strip, made.authors)):
         raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
     token = find_token(GITEA, made.server, root, insecure_http=made.insecure_http)

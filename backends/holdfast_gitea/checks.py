@@ -23,9 +23,9 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     if not isinstance(backend, GiteaBackend):
         return
     yield from access(backend.log)
-    found = list(inspect(backend.log))
-    yield from found
-    if not found:
+    findings = list(inspect(backend.log))
+    yield from findings
+    if not findings:
         yield _ok(f"no manual edits in {backend.log.repo.url}")
 
 
@@ -54,16 +54,16 @@ def inspect(log: Log) -> Iterator[Check]:
         yield from unknown_members
         return
     yield from _failing(log.check_own)
-    for one in (one for one in log.authors.members.values() if one.state == "left"):
-        step = f"Run `holdfast gitea invite {one.login} --revoke` again."
-        yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
+    for member in (member for member in log.authors.members.values() if member.state == "left"):
+        step = f"Run `holdfast gitea invite {member.login} --revoke` again."
+        yield _warn(f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield _warn(message, _about(log, issue))
     if not log.index.known(FACTS):
         yield from _failing(lambda: log.load(FACTS))
     for title, entries in log.index.titles().items():
-        for entry in (one for one in entries if one.shown):
+        for entry in (entry for entry in entries if entry.shown):
             message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
             yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
@@ -82,7 +82,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
     except HoldfastError as error:
         yield _fail(error)
         return
-    for record in (one for one in view.replay.accepted if one.source.was_edited or not one.intact):
+    for record in (record for record in view.replay.accepted if record.source.was_edited or not record.intact):
         approved = view.approves(record)
         where = f"{shown(title)}: {record.source.url} was edited"
         if not record.intact:
@@ -99,12 +99,12 @@ def _log(log: Log, title: str) -> Iterator[Check]:
 
 def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
     """What users wrote into a log whose records do not count."""
-    found: dict[tuple[str, str], list[Comment]] = {}
-    for comment in (one for segment in view.segments for one in segment.foreign):
+    groups: dict[tuple[str, str], list[Comment]] = {}
+    for comment in (comment for segment in view.segments for comment in segment.foreign):
         kind = "unread" if comment.unread else "accept" if is_accept(comment) else "record"
-        found.setdefault((kind, comment.author), []).append(comment)
-    for (kind, author), comments in found.items():
-        urls, step = [one.url for one in comments], _about(log, comments[-1])
+        groups.setdefault((kind, comment.author), []).append(comment)
+    for (kind, author), comments in groups.items():
+        urls, step = [comment.url for comment in comments], _about(log, comments[-1])
         if kind == "unread":
             message = f"{_some(urls, 'comment')} by {author} are too long and are not read."
             step = "They slow every machine down. Delete them on the server, and block their author."
@@ -115,9 +115,9 @@ def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
         yield _warn(f"{shown(title)}: {message}", step)
 
 
-def _about(log: Log, one: Comment | Issue) -> str:
+def _about(log: Log, post: Comment | Issue) -> str:
     """The next step for a user's content that does not count."""
-    member = log.authors.members.get(one.author_id)
+    member = log.authors.members.get(post.author_id)
     return NEXT_STEP if member is None else "It is not from the time of the invitation. Delete it on the server."
 
 

@@ -36,38 +36,38 @@ def _invite(call: Call) -> Answer:
         return _list(backend)
     if args.revoke:
         return _revoke(backend, user)
-    one = invitations.invite(backend.log, user, args.id)
-    return Answer({"user": _row(one)}, f"the records of {one.login} (id {one.id}) count from now on")
+    member = invitations.invite(backend.log, user, args.id)
+    return Answer({"user": _row(member)}, f"the records of {member.login} (id {member.id}) count from now on")
 
 
 def _revoke(backend: GiteaBackend, login: str) -> Answer:
-    one, count = backend.revoke(login)
-    text = f"further records of {one.login} do not count; earlier ones still do"
+    member, count = backend.revoke(login)
+    text = f"further records of {member.login} do not count; earlier ones still do"
     if count:
         text += f"\ndocuments and logs of facts with them that are now in issues of the token's user: {count}"
-    return Answer({"user": _row(one), "taken_over": count}, text)
+    return Answer({"user": _row(member), "taken_over": count}, text)
 
 
 def _list(backend: GiteaBackend) -> Answer:
     members = invitations.listed(backend.log)
     writers = invitations.writers(backend.log)
     lines = [f"{login}: {why}" for login, why in writers]
-    for one in members:
-        if one.state != "joined":
-            state = "revoked" if one.state == "out" else "interrupted while revoking; run it again"
-            lines.append(f"{one.login}: {state}")
+    for member in members:
+        if member.state != "joined":
+            state = "revoked" if member.state == "out" else "interrupted while revoking; run it again"
+            lines.append(f"{member.login}: {state}")
     rows = [{"login": login, "because": why} for login, why in writers]
-    return Answer({"writers": rows, "invited": [_row(one) for one in members]}, "\n".join(lines))
+    return Answer({"writers": rows, "invited": [_row(member) for member in members]}, "\n".join(lines))
 
 
-def _row(one: Member) -> dict[str, object]:
-    last = one.spans[-1]
+def _row(member: Member) -> dict[str, object]:
+    last = member.spans[-1]
     until = last.until_at.isoformat() if last.until_at else None
     return {
-        "login": one.login,
-        "id": one.id,
-        "by": one.by,
-        "state": _STATES[one.state],
+        "login": member.login,
+        "id": member.id,
+        "by": member.by,
+        "state": _STATES[member.state],
         "since": last.since_at.isoformat(),
         "until": until,
     }

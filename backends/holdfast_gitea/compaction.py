@@ -70,7 +70,7 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
         elif title.startswith(DOCUMENT) or title == FACTS:
             view = log.load(title)
             used = {segment.number for segment in view.segments}
-            if not (theirs & used or any(one.source.author_id == user_id for one in view.replay.accepted)):
+            if not (theirs & used or any(record.source.author_id == user_id for record in view.replay.accepted)):
                 continue
             count += 1
             if title == FACTS or state_of(view).text is not None:  # of a deleted document nothing is read

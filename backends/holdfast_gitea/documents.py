@@ -176,7 +176,7 @@ def state_of(view: LogView) -> State:
             gap = "" if not last or last.endswith("\n") else "\n"
             there, added = True, [*([] if pieces else [top]), gap, block]
         pieces += [piece for piece in added if piece]
-        blocks.update(found for piece in added for found in block_ids(piece))
+        blocks.update(block_id for piece in added for block_id in block_ids(piece))
     return State(text="".join(pieces) if there else None, blocks=frozenset(blocks))
 
 

@@ -105,10 +105,10 @@ class Facts:
                 self._batch.operations.append(operation)
                 return outcome
             # Its outcome depends on its position among other writers' operations, so it is read from the log.
-            found = self._write(line, view)[0]
-            if isinstance(found, StorageError):
-                raise found
-            return found
+            result = self._write(line, view)[0]
+            if isinstance(result, StorageError):
+                raise result
+            return result
 
     def _write(self, lines: str, view: LogView | None = None) -> Sequence[Outcome]:
         """Write operations as one record; what each of them came to."""
@@ -162,7 +162,7 @@ def replayed(view: LogView) -> tuple[FactTable, dict[str, list[Outcome]]]:
     for place, record in enumerate(view.replay.accepted):
         if record.kind == OPERATIONS:
             text = view.check_text(record)
-            outcomes[record.id] = [_applied(table, one) for one in _read(text, record.source.url, _operation)]
+            outcomes[record.id] = [_applied(table, change) for change in _read(text, record.source.url, _operation)]
         elif place == 0 and record.kind == SNAPSHOT:
             if len(parts[record.id]) < number(record.fields.get("parts", "1")):
                 raise Corrupt(

@@ -174,18 +174,18 @@ class Index:
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
-        found = self.known(title)
-        if not found or not self._asked or time.monotonic() - self._asked > FRESH_S:
+        entries = self.known(title)
+        if not entries or not self._asked or time.monotonic() - self._asked > FRESH_S:
             self.refresh()
-            found = self.known(title)
-        return found
+            entries = self.known(title)
+        return entries
 
     def titles(self) -> dict[str, tuple[Entry, ...]]:
         """All titles with their issues, as of the last :meth:`refresh`."""
-        found: dict[str, list[Entry]] = {}
+        by_title: dict[str, list[Entry]] = {}
         for _, entry in sorted(self._entries.items()):
-            found.setdefault(entry.title, []).append(entry)
-        return {title: tuple(entries) for title, entries in found.items()}
+            by_title.setdefault(entry.title, []).append(entry)
+        return {title: tuple(entries) for title, entries in by_title.items()}
 
     def known(self, title: str) -> tuple[Entry, ...]:
         """Like :meth:`segments`, without querying the server."""
@@ -219,19 +219,19 @@ class Index:
 
     def _learn(self, listed: Sequence[Issue], *, whole: bool) -> bool:
         """Read the list of invited users if its issue is new or changed. Returns whether others count now."""
-        found = {} if whole else {entry.number: entry for entry in self.known(AUTHORS)}
+        entries = {} if whole else {entry.number: entry for entry in self.known(AUTHORS)}
         self._authors.own_invites = True
         for issue in listed:
             entry = entry_of(issue, self._entries.get(issue.number))
-            found.pop(issue.number, None)
+            entries.pop(issue.number, None)
             if entry and entry.title == AUTHORS and self._authors.may_invite(issue, issue.number):
-                found[issue.number] = entry
-        if not found:
+                entries[issue.number] = entry
+        if not entries:
             self._trouble = None
             return False
-        if decided := {number: entry for number, entry in found.items() if self._authors.is_account(entry.author)}:
-            self._authors.own_invites, found = False, decided
-        first = self._entries[min(found)] = found[min(found)]
+        if decided := {number: entry for number, entry in entries.items() if self._authors.is_account(entry.author)}:
+            self._authors.own_invites, entries = False, decided
+        first = self._entries[min(entries)] = entries[min(entries)]
         now = f"{first.number} {first.comments} {first.updated}"
         if now == self._kept.listed:
             return False
@@ -246,13 +246,13 @@ class Index:
 
     def _check_repository(self, listed: Sequence[Issue]) -> None:
         """Raises: Closed when another repository has replaced the one known to this machine."""
-        found = next((issue.repository for issue in listed if issue.repository), 0)
-        if found and self._kept.repository_id and found != self._kept.repository_id:
+        repository_id = next((issue.repository for issue in listed if issue.repository), 0)
+        if repository_id and self._kept.repository_id and repository_id != self._kept.repository_id:
             raise Closed(
                 f"Another repository is now at {self._repo.url}, unknown to this machine.",
                 next_step=f"If that is right, remove {self._path} and try again.",
             )
-        self._kept.repository_id = found or self._kept.repository_id
+        self._kept.repository_id = repository_id or self._kept.repository_id
 
     # --- updates from callers
 
@@ -335,8 +335,8 @@ def _check_store(issue: Issue) -> None:
         return
     framed = marker.framed(issue.body)
     try:
-        said = untrusted.from_json(framed.text or "{}") if framed else {}
-        newer = said["schema"] > SCHEMA or said["requires"]
+        store = untrusted.from_json(framed.text or "{}") if framed else {}
+        newer = store["schema"] > SCHEMA or store["requires"]
     except (ValueError, TypeError, KeyError):
         return  # manually edited, which is harmless, because it is for people and records describe themselves
     if newer:
@@ -357,8 +357,8 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
     The marker in the body names the issue's log. Without a marker the title names it, and if that is not a store's
     title either, the entry from ``before`` the change.
     """
-    said: Mapping[str, str] = marker.fields(issue.body) or {}
-    named = STORE if said.get("kind") == "store" else decoded(said.get("log", ""))
+    fields: Mapping[str, str] = marker.fields(issue.body) or {}
+    named = STORE if fields.get("kind") == "store" else decoded(fields.get("log", ""))
     title = named if named.startswith(PREFIX) else issue.title
     if not title.startswith(PREFIX):
         if before is None:
@@ -371,13 +371,13 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
         comments=issue.comments,
         updated=issue.updated_at.isoformat(),
         version=issue.content_version,
-        head=said.get("head", ""),
-        head_comment=number(said.get("comment", "")),
-        deleted=said.get("deleted") == "1",
+        head=fields.get("head", ""),
+        head_comment=number(fields.get("comment", "")),
+        deleted=fields.get("deleted") == "1",
         shown="" if issue.title == title else issue.title,
-        facts=number(said.get("facts", "")),
-        settled=number(said.get("settled", "")),
-        authors=number(said.get("authors", "")),
+        facts=number(fields.get("facts", "")),
+        settled=number(fields.get("settled", "")),
+        authors=number(fields.get("authors", "")),
         author=issue.author_id,
     )
 

@@ -38,7 +38,7 @@ def listed(log: Log) -> list[Member]:
     with log.reading():
         log.index.refresh()
         log.index.check_members()
-        return sorted(log.authors.members.values(), key=lambda one: one.id)
+        return sorted(log.authors.members.values(), key=lambda member: member.id)
 
 
 def invite(log: Log, login: str, user_id: int = 0) -> Member:
@@ -50,7 +50,7 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
     """
     with log.writing():
         _prepare(log)
-        name, found = (login, user_id) if user_id else _account(log, login)
+        name, account_id = (login, user_id) if user_id else _account(log, login)
         if name.casefold() in (log.authors.own, log.authors.owner.casefold()):
             raise Refused(f"The records of {name} count anyway.", next_step="Invite another user.")
 
@@ -63,9 +63,9 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
                     next_step=f"Run `holdfast gitea invite {name} --revoke` again.",
                 )
             spans = (*(before.spans if before else ()), Span(since=THIS, since_at=NEVER))
-            return Member(id=found, login=name, by=log.authors.own, state="joined", spans=spans)
+            return Member(id=account_id, login=name, by=log.authors.own, state="joined", spans=spans)
 
-        return _change(log, found, joined)
+        return _change(log, account_id, joined)
 
 
 def revoke(log: Log, login: str) -> Member:
@@ -76,8 +76,9 @@ def revoke(log: Log, login: str) -> Member:
     """
     with log.writing():
         _prepare(log)
-        named = (one for one in log.authors.members.values() if login.casefold() in (str(one.id), one.login.casefold()))
-        if (found := next(named, None)) is None:
+        members, wanted = log.authors.members.values(), login.casefold()
+        named = (member for member in members if wanted in (str(member.id), member.login.casefold()))
+        if (member := next(named, None)) is None:
             raise NotFound(f"{login!r} was not invited.", next_step="`holdfast gitea invite` lists the users who were.")
 
         def left(before: Member | None) -> Member | None:
@@ -86,30 +87,30 @@ def revoke(log: Log, login: str) -> Member:
             *earlier, last = before.spans
             return evolve(before, state="left", spans=(*earlier, evolve(last, until=THIS)))
 
-        return _change(log, found.id, left)
+        return _change(log, member.id, left)
 
 
 def close(log: Log, user_id: int) -> Member:
     """Note that nothing this user can edit is read any more."""
     with log.writing():
-        return _change(log, user_id, lambda one: evolve(one, state="out") if one and one.state == "left" else None)
+        return _change(log, user_id, lambda user: evolve(user, state="out") if user and user.state == "left" else None)
 
 
 def writers(log: Log) -> list[tuple[str, str]]:
     """The users whose records count, each with the reason."""
-    found = {log.authors.owner.casefold(): (log.authors.owner, "owner of the repository")}
+    by_login = {log.authors.owner.casefold(): (log.authors.owner, "owner of the repository")}
     for name in sorted(log.authors.named):
-        found.setdefault(name, (name, "named in `[storage] authors` on this machine"))
-    for one in log.authors.members.values():
-        if one.state == "joined":
-            why = f"invited by {one.by} on {one.spans[-1].since_at:%Y-%m-%d}"
-            found.setdefault(one.login.casefold(), (one.login, why))
+        by_login.setdefault(name, (name, "named in `[storage] authors` on this machine"))
+    for member in log.authors.members.values():
+        if member.state == "joined":
+            why = f"invited by {member.by} on {member.spans[-1].since_at:%Y-%m-%d}"
+            by_login.setdefault(member.login.casefold(), (member.login, why))
     own = log.authors.own
     with suppress(Refused):
         log.index.check_own()
-        if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
-            found.setdefault(own, (own, "the user of this machine's token"))
-    return list(found.values())
+        if own and own not in {member.login.casefold() for member in log.authors.members.values()}:
+            by_login.setdefault(own, (own, "the user of this machine's token"))
+    return list(by_login.values())
 
 
 def _prepare(log: Log) -> None:
@@ -131,11 +132,11 @@ def _prepare(log: Log) -> None:
 
 def _account(log: Log, login: str) -> tuple[str, int]:
     """The user's name and id. Raises: NotFound; BadValue."""
-    for one in log.authors.members.values():
-        if one.login.casefold() == login.casefold() and one.state == "joined":
-            return one.login, one.id
+    for member in log.authors.members.values():
+        if member.login.casefold() == login.casefold() and member.state == "joined":
+            return member.login, member.id
     try:
-        found = log.repo.outside(f"/users/{quote(login, safe='')}").data
+        account = log.repo.outside(f"/users/{quote(login, safe='')}").data
     except Absent as error:
         raise NotFound(
             f"The server has no user {login!r}, or does not show it.", next_step="Check the name on the server."
@@ -147,7 +148,7 @@ def _account(log: Log, login: str) -> tuple[str, int]:
             next_step="Add `read:user` to its scopes, or pass the user's number with --id; `holdfast doctor` shows "
             "it once the user has written here.",
         ) from error
-    name, user_id = models.text(found, "login"), models.id_of(found)
+    name, user_id = models.text(account, "login"), models.id_of(account)
     if not name or not user_id:
         raise garbled("a user was expected")
     return name, user_id
@@ -164,7 +165,7 @@ def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | N
         if made is None and view.replay.accepted:
             return members[user_id]
         made = made or members[user_id]
-        text = text_of([*(one for one in members.values() if one.id != user_id), made])
+        text = text_of([*(member for member in members.values() if member.id != user_id), made])
         view, record_id = log.post(view, VERSION, text, "Whose records count was changed.", language="json")
         if not view.accepts(record_id):
             continue

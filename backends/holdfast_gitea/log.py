@@ -96,7 +96,7 @@ class Log:
                 # A record or issue that seems to be gone may only be late to show. A deleted issue that the server
                 # still shows looks like a second beginning of the log.
                 lost = [view.lost.record] if view.lost else []
-                seeming = (one.id for one in (*view.replay.gaps, *view.replay.forks))
+                seeming = (record.id for record in (*view.replay.gaps, *view.replay.forks))
                 if self._is_new({*seeming, *view.absent, *lost}):
                     view = self._load(title)
             except NotFound:
@@ -316,8 +316,8 @@ class Log:
         meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.
         """
         record = next(r for r in view.replay.accepted if r.id == record_id)
-        said = marker.line(kind="copy", log=encoded(view.title), head=record_id, comment=record.comment)
-        body = f"{marker.readable(text)}\n\n{note}\n\n{said}"
+        line = marker.line(kind="copy", log=encoded(view.title), head=record_id, comment=record.comment)
+        body = f"{marker.readable(text)}\n\n{note}\n\n{line}"
         entry = next((e for e in self.index.known(view.title) if e.number == record.segment), None)
         with _dispensable("the copy in issue", record.segment, "was not made"):
             for _ in range(TRIES):
@@ -351,8 +351,8 @@ class Log:
         last = view.replay.accepted[-1]
         assert view.active is not None
         head = last.id if last.segment == view.active else ""
-        said = marker.line(kind="copy", log=encoded(view.title), head=head, comment=last.comment, deleted=1)
-        self._edit_body(view.active, f"This was deleted.\n\n{said}")
+        line = marker.line(kind="copy", log=encoded(view.title), head=head, comment=last.comment, deleted=1)
+        self._edit_body(view.active, f"This was deleted.\n\n{line}")
 
     def unmark(self, title: str) -> None:
         """Remove the mark from a document that exists again. Without the right to, it stays, and only costs a request.

@@ -69,18 +69,18 @@ class LogView:
 
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""
-        name, found = shown(self.title), self.replay
+        name, replayed = shown(self.title), self.replay
         problems = []
         if self.lost:
             place = f"comment {self.lost.comment} in issue #{self.lost.segment}"
             problems.append(f"The newest entry of {name} ({place}) is gone from the server.")
-        gone = ((old, new) for old, new in found.sealed.items() if new in self.absent)
+        gone = ((old, new) for old, new in replayed.sealed.items() if new in self.absent)
         problems += [
             f"{name} continues from issue #{old} in #{new}, which is gone from the server." for old, new in gone
         ]
-        pairs = ((found.accepted[0].segment, fork.segment) for fork in found.forks)
+        pairs = ((replayed.accepted[0].segment, fork.segment) for fork in replayed.forks)
         problems += [f"{name} is in two issues without links to each other: #{one} and #{two}." for one, two in pairs]
-        problems += [f"An entry of {name} before {gap.source.url} is gone from the server." for gap in found.gaps]
+        problems += [f"An entry of {name} before {gap.source.url} is gone from the server." for gap in replayed.gaps]
         if problems:
             raise Corrupt(problems[0], next_step=_MISSING)
 

@@ -61,10 +61,10 @@ def line(**fields: str | int) -> str:
 
 def fields(body: str) -> dict[str, str] | None:
     """The marker fields in a comment's last line, None when that line is not a marker."""
-    found = _LINE.fullmatch(body.rstrip().rsplit("\n", 1)[-1].strip())
-    if found is None:
+    match = _LINE.fullmatch(body.rstrip().rsplit("\n", 1)[-1].strip())
+    if match is None:
         return None
-    return {key: value for key, _, value in (pair.partition("=") for pair in _PAIR.findall(found[1]))}
+    return {key: value for key, _, value in (pair.partition("=") for pair in _PAIR.findall(match[1]))}
 
 
 def readable(text: str) -> str:
@@ -87,15 +87,15 @@ def framed(body: str) -> Framed | None:
 
     Line ends may have been changed, as a browser's form does: what fits the digest without them is intact.
     """
-    found = fields(body)
-    if found is None:
+    values = fields(body)
+    if values is None:
         return None
     for candidate in (body, body.replace("\r\n", "\n")):
-        stored = candidate.partition(_FOLD)[2] if found.get("fold") else candidate
-        text = _inside(stored, found.get("n", ""))
-        if text is not None and digest(text) == found.get("sha256"):
-            return Framed(fields=found, text=text, intact=True)
-    return Framed(fields=found, text=_between(stored), intact=False)
+        stored = candidate.partition(_FOLD)[2] if values.get("fold") else candidate
+        text = _inside(stored, values.get("n", ""))
+        if text is not None and digest(text) == values.get("sha256"):
+            return Framed(fields=values, text=text, intact=True)
+    return Framed(fields=values, text=_between(stored), intact=False)
 
 
 def _inside(body: str, size: str) -> str | None:

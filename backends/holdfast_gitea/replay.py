@@ -150,21 +150,21 @@ def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:
     ``heads`` are the records that these issues' guarded bodies name as the newest. Raises: Unsupported.
     """
     comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
-    found = [record for one in comments if (record := record_in(*one)) is not None]
-    overruled = _overruled(found, heads)
-    known = frozenset(record.id for record in found)
-    newest_first = sorted((c for s in segments for c in s.foreign), key=lambda one: -one.id)
+    records = [record for pair in comments if (record := record_in(*pair)) is not None]
+    overruled = _overruled(records, heads)
+    known = frozenset(record.id for record in records)
+    newest_first = sorted((c for s in segments for c in s.foreign), key=lambda comment: -comment.id)
     foreign = {(marker.fields(comment.body) or {}).get("id", ""): comment.id for comment in newest_first}
     # At the log's end the bases of roots are in an issue before.
-    bases = known | {record.base for record in found if record.root and found[0].root}
+    bases = known | {record.base for record in records if record.root and records[0].root}
     accepting = {s.number: [(c.id, c.created_at) for c in s.comments if is_accept(c)] for s in segments}
-    approved = {segment: found[-1] if found else _NEVER for segment, found in accepting.items()}
+    approved = {segment: acceptances[-1] if acceptances else _NEVER for segment, acceptances in accepting.items()}
     accepted, late = dict[str, Record](), dict[str, Record]()
     gaps, forks = list[Record](), list[Record]()
     begun: set[int] = set()
     sealed: dict[int, int] = {}
     head = ""
-    for record in found:
+    for record in records:
         if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
             continue
         if record.id in overruled:
@@ -205,15 +205,15 @@ def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:
     )
 
 
-def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str]:
+def _overruled(records: Sequence[Record], heads: Collection[str]) -> frozenset[str]:
     """Records that do not count although they come first, see the rules above.
 
     The records that a named record builds on were decided in the same way.
     """
-    gone = {one for record in found for one in record.fields.get("over", "").split("_") if one}
+    gone = {record_id for record in records for record_id in record.fields.get("over", "").split("_") if record_id}
     by_id: dict[str, Record] = {}
     rivals: dict[tuple[str, int], list[Record]] = {}
-    for record in found:
+    for record in records:
         by_id.setdefault(record.id, record)
         if record.kind in (VERSION, DELETED, NEXT) and _is_first(record):
             rivals.setdefault((record.base, record.segment), []).append(record)
@@ -224,19 +224,19 @@ def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str
             walked.add(named.id)
             if named.kind in _CONDITIONAL:
                 others = rivals.get((named.base, named.segment), ())
-                gone |= {one.id for one in others if one.id != named.id and one.comment < named.comment}
+                gone |= {rival.id for rival in others if rival.id != named.id and rival.comment < named.comment}
             named = by_id.get(named.base)
     return frozenset(gone - walked)
 
 
 def starts_whole(segment: Segment) -> bool:
     """Whether the issue begins with a root whose parts are all present, so no other issue is needed."""
-    found = (record_in(comment, segment.number) for comment in segment.comments)
-    first = next((record for record in found if record is not None), None)
+    records = (record_in(comment, segment.number) for comment in segment.comments)
+    first = next((record for record in records if record is not None), None)
     if first is None or not first.root:
         return False
     parts = number(first.fields.get("parts", "1"))
-    return parts <= 1 or 1 + sum(1 for r in found if r is not None and r.fields.get("of") == first.id) >= parts
+    return parts <= 1 or 1 + sum(1 for r in records if r is not None and r.fields.get("of") == first.id) >= parts
 
 
 def _is_first(record: Record) -> bool:
@@ -252,4 +252,4 @@ def is_accept(comment: Comment) -> bool:
 
 def _joined(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[Comment, ...]:
     by_id = {comment.id: comment for comment in (*old, *new)}
-    return tuple(by_id[one] for one in sorted(by_id))
+    return tuple(by_id[comment_id] for comment_id in sorted(by_id))

@@ -121,15 +121,15 @@ class PostgresBackend(StorageBackend):
         self, root: str | os.PathLike[str], *, password: Callable[[], str] | None = None, **options: Any
     ) -> None:
         """Raises: ConfigError."""
-        given = Options(**options)
-        namespace = given.namespace
-        if given.connections < 1 or given.timeout_s <= 0:
+        settings = Options(**options)
+        namespace = settings.namespace
+        if settings.connections < 1 or settings.timeout_s <= 0:
             raise ConfigError("storage.connections and storage.timeout_s must be above 0.", next_step="Correct them.")
         if not namespace.strip() or len(namespace) > _MOST_CHARS or not namespace.isprintable():
             raise ConfigError(
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
-        self.database = Database(password=password, **asdict(given))
+        self.database = Database(password=password, **asdict(settings))
 
     def __repr__(self) -> str:
         return f"PostgresBackend({self.database.server!r}, {self.database.namespace!r})"
@@ -185,9 +185,9 @@ class PostgresBackend(StorageBackend):
     def _listing(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Statement:
         return f"{_SELECT} ORDER BY {SQL_ORDERS[order]} LIMIT %s", (self.database.namespace, limit)
 
-    def _result(self, one: Add, row: Row) -> AddResult | None:
+    def _result(self, change: Add, row: Row) -> AddResult | None:
         """An addition's result. None when the id is taken."""
-        fact = _checked(one)
+        fact = _checked(change)
         kind, *columns, gone = row
         if kind == _TAKEN:
             return None
@@ -197,14 +197,14 @@ class PostgresBackend(StorageBackend):
                 return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(gone or ()))
 
-    def _update(self, one: Update, execute: Execute) -> list[Row]:
+    def _update(self, change: Update, execute: Execute) -> list[Row]:
         """Make an update inside of a transaction. The new fact's row."""
         space = self.database.namespace
-        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if _is_storable(one.fact_id) else []
+        rows = execute(f"{_SELECT} AND id = %s", (space, change.fact_id)) if _is_storable(change.fact_id) else []
         if not rows:
-            raise no_fact(one.fact_id)
+            raise no_fact(change.fact_id)
         old = _fact_of(rows[0])
-        new = updated(old, one)
+        new = updated(old, change)
         if new == old:
             return rows
         _check(new.content, new.category, new.source)
@@ -227,31 +227,31 @@ class PostgresBackend(StorageBackend):
         values = (space, " | ".join(f"({tsquery(parts)})" for parts in wanted))
         facts = f"SELECT id, content FROM holdfast.facts WHERE {has} ORDER BY seq"  # noqa: S608 - nothing of it is given
         documents = f"SELECT name, body FROM holdfast.documents WHERE {has} ORDER BY name"  # noqa: S608
-        found = self.database.read((facts, values), (documents, values))
+        answers = self.database.read((facts, values), (documents, values))
         patterns = [pattern(parts) for parts in wanted]
-        kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
+        kinds = ((HitKind.FACT, answers[0]), (HitKind.DOCUMENT, answers[1]))
         hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
         return [hit for _, hit in sorted(filter(None, hits), key=itemgetter(0), reverse=True)[:limit]]
 
     # --- several changes
 
     def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
-        if len({isinstance(one, Append | Write) for one in changes}) > 1:
+        if len({isinstance(change, Append | Write) for change in changes}) > 1:
             raise ValueError("the changes are of documents and of facts")
-        wanted = list(dict.fromkeys([*(one.name for one in changes if isinstance(one, Append | Write)), *names]))
+        wanted = list(dict.fromkeys([*(edit.name for edit in changes if isinstance(edit, Append | Write)), *names]))
         after = [self._asked(wanted)] if wanted else []
         after += [self._listing()] if listing else []
-        if any(isinstance(one, Update) for one in changes):
+        if any(isinstance(change, Update) for change in changes):
 
             def in_turn(execute: Execute) -> list[list[Row]]:
                 return [
-                    self._update(one, execute) if isinstance(one, Update) else execute(*self._statement(one))
-                    for one in changes
+                    self._update(change, execute) if isinstance(change, Update) else execute(*self._statement(change))
+                    for change in changes
                 ]
 
             made = reading(lambda: self.database.change(in_turn))
             if made is None:  # nothing was ever written, so the fact is missing
-                raise no_fact(next(one.fact_id for one in changes if isinstance(one, Update)))
+                raise no_fact(next(change.fact_id for change in changes if isinstance(change, Update)))
             read = self.database.read(*after)
         else:
             made, read = self._at_once(changes, wanted, after)
@@ -259,16 +259,16 @@ class PostgresBackend(StorageBackend):
         return Committed(
             documents=found(wanted, read[0]) if wanted else {},
             facts=list(map(_fact_of, read[-1])) if listing else [],
-            added=[self._result(one, rows[0]) for one, rows in pairs if isinstance(one, Add)],
-            updated=[_fact_of(rows[0]) for one, rows in pairs if isinstance(one, Update)],
-            removed=[_fact_of(rows[0]) if rows else None for one, rows in pairs if isinstance(one, Remove)],
+            added=[self._result(change, rows[0]) for change, rows in pairs if isinstance(change, Add)],
+            updated=[_fact_of(rows[0]) for change, rows in pairs if isinstance(change, Update)],
+            removed=[_fact_of(rows[0]) if rows else None for change, rows in pairs if isinstance(change, Remove)],
         )
 
     def _at_once(
         self, changes: Sequence[Change], wanted: Sequence[str], after: list[Statement]
     ) -> tuple[list[list[Row]], list[list[Row]]]:
         """Make the changes and read, in one round trip. The rows of both."""
-        statements = [self._statement(one) for one in changes if not isinstance(one, Update)]
+        statements = [self._statement(change) for change in changes if not isinstance(change, Update)]
         try:
             rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
         except Conflict:  # was this the lost answer of the first try?
@@ -276,26 +276,26 @@ class PostgresBackend(StorageBackend):
                 raise
             rows = [[] for _ in statements] + self.database.run(*after)
             stored = found(wanted, rows[len(statements)])
-            if not all(_is_there(one, stored[one.name]) for one in changes if isinstance(one, Append | Write)):
+            if not all(_is_there(edit, stored[edit.name]) for edit in changes if isinstance(edit, Append | Write)):
                 raise
         return rows[: len(statements)], rows[len(statements) :]
 
-    def _statement(self, one: Append | Write | Add | Remove) -> Statement:
+    def _statement(self, change: Append | Write | Add | Remove) -> Statement:
         """The statement that makes a change. Raises: Refused; ValueError for a block without its marker."""
         space = self.database.namespace
-        if isinstance(one, Remove):
-            can_match = _is_storable(one.fact_id) and _is_storable(one.source or "")
-            return _REMOVE, (space, *(one if can_match else ("", None)), space)
-        if isinstance(one, Add):
-            fact, most = _checked(one), min(one.limit, sys.maxsize)
+        if isinstance(change, Remove):
+            can_match = _is_storable(change.fact_id) and _is_storable(change.source or "")
+            return _REMOVE, (space, *(change if can_match else ("", None)), space)
+        if isinstance(change, Add):
+            fact, most = _checked(change), min(change.limit, sys.maxsize)
             return _ADD, (space, *columns_of(fact), lexemes(fact.content), most, self.database.patience())
-        name = check_name(one.name)
-        if isinstance(one, Write):
-            check_text(one.text, name)
-            return _PUT, (space, name, one.text, sha256(one.text), lexemes(one.text), one.expected)
-        check_block(name, one.block, one.header, one.block_id)
-        marker, first = block_marker(one.block_id), appended("", one.block, one.header)
-        return _APPEND, (space, name, marker, first, one.block, lexemes(first), lexemes(one.block))
+        name = check_name(change.name)
+        if isinstance(change, Write):
+            check_text(change.text, name)
+            return _PUT, (space, name, change.text, sha256(change.text), lexemes(change.text), change.expected)
+        check_block(name, change.block, change.header, change.block_id)
+        marker, first = block_marker(change.block_id), appended("", change.block, change.header)
+        return _APPEND, (space, name, marker, first, change.block, lexemes(first), lexemes(change.block))
 
     def check(self, *, thorough: bool = False) -> Condition:
         return Condition(version=(self.database.version(), LATEST)) if thorough else Condition()
@@ -316,8 +316,8 @@ class PostgresBackend(StorageBackend):
 
 def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> PostgresBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/teams.md.")
+    own = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(own, Options, what="`[storage]`", next_step="See docs/teams.md.")
     return PostgresBackend(root, password=partial(_password, made.server, root), **asdict(made))
 
 
@@ -331,11 +331,11 @@ def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | Non
     return documents
 
 
-def _is_there(one: Append | Write, stored: Document | None) -> bool:
+def _is_there(edit: Append | Write, stored: Document | None) -> bool:
     """Whether the change is in the stored document."""
     if stored is None:
         return False
-    return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
+    return stored.text == edit.text if isinstance(edit, Write) else edit.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:
@@ -351,20 +351,20 @@ def _hit(
 ) -> tuple[tuple[int, int], Hit] | None:
     """The numbers of words and of occurrences, and the hit. None if the index was too coarse."""
     plain = text.casefold()
-    found: list[list[int]] = []
+    starts: list[list[int]] = []
     for patterns in words:
         places = [[match.start() for match in part.finditer(plain)] for part in patterns]
         if all(places):
-            found.append([place for places_of_part in places for place in places_of_part])
-    if not found:
+            starts.append([place for places_of_part in places for place in places_of_part])
+    if not starts:
         return None
-    at = min(map(min, found))
+    at = min(map(min, starts))
     shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
-    return (len(found), sum(map(len, found))), Hit(kind=kind, name=name, text=shown)
+    return (len(starts), sum(map(len, starts))), Hit(kind=kind, name=name, text=shown)
 
 
-def _checked(one: Add) -> Fact:
-    fact = storable(one.fact, one.limit)
+def _checked(change: Add) -> Fact:
+    fact = storable(change.fact, change.limit)
     _check(fact.id, fact.content, fact.category, fact.source)
     return fact
 

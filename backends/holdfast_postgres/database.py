@@ -43,11 +43,11 @@ _CLAIM: Final = "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONF
 
 
 class Address:
-    """``given`` is a URL as libpq reads it, with one or several hosts, and without a password."""
+    """``url`` is an address as libpq reads it, with one or several hosts, and without a password."""
 
-    def __init__(self, given: str) -> None:
+    def __init__(self, url: str) -> None:
         """Raises: ConfigError."""
-        parts = urlsplit(given)
+        parts = urlsplit(url)
         self._options = dict(parse_qsl(parts.query))
         _, _, places = parts.netloc.rpartition("@")
         self._hosts = [_host(place) for place in (self._options.get("host") or places).split(",")]
@@ -62,7 +62,7 @@ class Address:
                 next_step="Remove it there, and store it with `holdfast auth set postgres`, in"
                 " HOLDFAST_POSTGRES_PASSWORD or in a password file (~/.pgpass).",
             )
-        self.given = given
+        self.url = url
         #: For people, receipts and error messages.
         self.shown = f"{parts.scheme}://{places}{parts.path}"
 
@@ -76,8 +76,8 @@ class Address:
         certificates. libpq alone would fall back to plain text."""
         if self.is_local or "sslmode" in self._options or "PGSSLMODE" in os.environ:
             return {}
-        given = "sslrootcert" in self._options or "PGSSLROOTCERT" in os.environ
-        return {"sslmode": "verify-full", **({} if given else {"sslrootcert": "system"})}
+        has_root = "sslrootcert" in self._options or "PGSSLROOTCERT" in os.environ
+        return {"sslmode": "verify-full", **({} if has_root else {"sslrootcert": "system"})}
 
 
 def _host(place: str) -> str:
@@ -246,10 +246,10 @@ class Database:
                 if tables and state in (_DENIED, _NO_ROW):
                     raise NoTables(self, error) from error
                 if tables and state in _MISSING:
-                    found = faults.damaged(self.server) if self.version() else NoTables(self, error)
-                    if number == 1 and isinstance(found, Corrupt):
+                    fault = faults.damaged(self.server) if self.version() else NoTables(self, error)
+                    if number == 1 and isinstance(fault, Corrupt):
                         continue  # another process may have made the tables since
-                    raise found from error
+                    raise fault from error
                 met = state.startswith("40")
                 if not met and (number >= _TRIES or not lost or isinstance(error, TimedOut)):
                     raise faults.translated(error, self.server) from error
@@ -270,17 +270,17 @@ class Database:
     def _connected(self, limit_s: float) -> Connection:
         from holdfast_postgres.pool import Connection
 
-        given: dict[str, Any] = dict(self.address.encryption())
-        if self._password is not None and (found := self._password()):
-            given["password"] = found
+        options: dict[str, Any] = dict(self.address.encryption())
+        if self._password is not None and (password := self._password()):
+            options["password"] = password
         connection = Connection.connect(
-            self.address.given,
+            self.address.url,
             autocommit=True,
             prepare_threshold=None,
             connect_timeout=max(2, int(limit_s)),  # libpq rounds 1 up to 2
             application_name="holdfast",
             tcp_user_timeout=int(self._timeout_s * 1000),
-            **given,
+            **options,
         )
         try:  # under a stricter default of the server a snapshot would be older than the lock that it waited for
             connection.isolation_level = driver().IsolationLevel.READ_COMMITTED
@@ -325,8 +325,8 @@ def _version(connection: Connection) -> int:
     known = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
     if not known or not known[0]:
         return 0
-    found = connection.execute(schema.VERSION).fetchone()
-    return int(found[0] or 0) if found else 0
+    row = connection.execute(schema.VERSION).fetchone()
+    return int(row[0] or 0) if row else 0
 
 
 def driver() -> ModuleType:

@@ -92,7 +92,7 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
         what, step = _KNOWN.get(state) or _KNOWN.get(state[:2]) or unknown
     else:
         text = str(error).casefold()
-        what, step = next(said for words, said in _BY_WORDS.items() if re.search(words, text, re.DOTALL))
+        what, step = next(explanation for words, explanation in _BY_WORDS.items() if re.search(words, text, re.DOTALL))
     return Unavailable(f"The PostgreSQL server {server} {what}.", next_step=step)
 
 

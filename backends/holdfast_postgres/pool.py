@@ -76,21 +76,21 @@ class Pool:
             raise TimedOut(f"all {self._size} connections of this process are in use")
         try:
             with self._lock:
-                found = self._idle.pop() if self._idle else None
-            found = found if found is not None and not found.closed else self._connect(limit_s)
-            found.limit_s, failed = limit_s, True
+                connection = self._idle.pop() if self._idle else None
+            connection = connection if connection is not None and not connection.closed else self._connect(limit_s)
+            connection.limit_s, failed = limit_s, True
             try:
-                yield found
+                yield connection
                 failed = False
             finally:
-                if failed and not found.closed:
+                if failed and not connection.closed:
                     try:
-                        found.rollback()
+                        connection.rollback()
                     except psycopg.Error:
-                        found.close()
-                if not found.closed:
+                        connection.close()
+                if not connection.closed:
                     with self._lock:
-                        self._idle.append(found)
+                        self._idle.append(connection)
         finally:
             places.release()
 
@@ -99,5 +99,5 @@ class Pool:
         with self._lock:
             idle, self._idle = self._idle, []
         if self._pid == os.getpid():
-            for one in idle:
-                one.close()
+            for connection in idle:
+                connection.close()

@@ -19,8 +19,8 @@ _BOUND: Final = "pg_has_role(role, 'MEMBER') AND server = (SELECT system_identif
 
 def _secured(table: str) -> tuple[str, ...]:
     """Row security for a table's rows. The tables' owner sees all rows of ``namespaces``, so that is not enough."""
-    found = f"SELECT 1 FROM holdfast.namespaces AS own WHERE own.namespace = {table}.namespace AND {_BOUND}"  # noqa: S608
-    condition = _BOUND if table == "namespaces" else f"EXISTS ({found})"
+    query = f"SELECT 1 FROM holdfast.namespaces AS own WHERE own.namespace = {table}.namespace AND {_BOUND}"  # noqa: S608
+    condition = _BOUND if table == "namespaces" else f"EXISTS ({query})"
     force = "" if table == "namespaces" else ", FORCE ROW LEVEL SECURITY"  # its owner gives namespaces to roles
     return (
         f"ALTER TABLE holdfast.{table} ENABLE ROW LEVEL SECURITY{force}",

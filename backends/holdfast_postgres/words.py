@@ -19,14 +19,14 @@ _MOST: Final = 400_000
 
 def lexemes(text: str) -> list[str] | None:
     """A string's distinct words, for the index. None if there are too many, and every query then reads the string."""
-    found: set[str] = set()
+    words: set[str] = set()
     for run in _RUN.finditer(text.casefold()):
         word = run[0]
         if run[1]:
-            found.update(word[at : at + 2] for at in range(len(word)))
+            words.update(word[at : at + 2] for at in range(len(word)))
         else:
-            found.add(word[:_LONGEST])
-    return sorted(found) if sum(len(word.encode()) + 4 for word in found) < _MOST else None
+            words.add(word[:_LONGEST])
+    return sorted(words) if sum(len(word.encode()) + 4 for word in words) < _MOST else None
 
 
 def split(query: str) -> list[tuple[str, bool]]:

@@ -145,7 +145,7 @@ class Documents:
         if added:
             change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             change.sql.executemany(
-                "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, found) for found in block_ids(added)]
+                "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, block_id) for block_id in block_ids(added)]
             )
         return revision
 
@@ -327,8 +327,8 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
 
 def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    given = {key: options[key] for key in fields_dict(Options) if key in options}
-    return SqliteBackend(root, path=path, **asdict(serde.structure(given, Options, what="`[storage]`")))
+    own = {key: options[key] for key in fields_dict(Options) if key in options}
+    return SqliteBackend(root, path=path, **asdict(serde.structure(own, Options, what="`[storage]`")))
 
 
 class ForeignStore:

@@ -230,10 +230,10 @@ class Database:
         known = self._identity
         if known is None or self.place.still(known):
             return known is not None
-        found = self.place.look()
-        if found is None or found[:2] != known[:2]:
+        identity = self.place.look()
+        if identity is None or identity[:2] != known[:2]:
             return False
-        self._identity = found
+        self._identity = identity
         return True
 
     def _undo(self, sql: sqlite3.Connection) -> None:

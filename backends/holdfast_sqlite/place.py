@@ -46,20 +46,20 @@ class Place(durable.StoreFolder):
 
         Raises: Refused for symbolic links; Corrupt when something else has replaced it or only its log is left.
         """
-        found = self.regular(self.database)
-        if found is None:
+        status = self.regular(self.database)
+        if status is None:
             if os.path.lexists(self.log) and not os.path.lexists(self.database):
                 raise Corrupt(
                     f"{self.file!r} is missing, but its log {os.path.basename(self.log)!r} exists.",
                     next_step="Restore the database next to it from a copy, or move the log away.",
                 )
             return None
-        if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
+        if status.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
             raise Corrupt(
                 f"{self.file!r} is empty because it was cut off.",
                 next_step="Move it away or restore the file from a copy, then try again.",
             )
-        return identity_of(found)
+        return identity_of(status)
 
     def node(self) -> tuple[int, int] | None:
         """Device and inode of the database, None when there is none, once it and the files that SQLite keeps next to
@@ -67,7 +67,7 @@ class Place(durable.StoreFolder):
 
         Raises: Refused; Unavailable.
         """
-        found = None
+        node = None
         with (
             durable.reporting(self.database, "find"),
             contextlib.suppress(FileNotFoundError),
@@ -75,20 +75,20 @@ class Place(durable.StoreFolder):
         ):
             for name in (self.file, *(self.file + side for side in _SIDES)):
                 try:
-                    one = folder.stat(name)
+                    status = folder.stat(name)
                 except FileNotFoundError:
                     continue
-                if not stat.S_ISREG(one.st_mode) or one.st_nlink > 1:
+                if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
                     raise Refused(
                         f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
                     )
-                if name.endswith("-journal") and one.st_size:
+                if name.endswith("-journal") and status.st_size:
                     raise Refused(
                         f"{name!r} would change the database when it is opened, and holdfast makes no such file.",
                         next_step="Remove it. If another program was writing the database, restore a copy.",
                     )
-                found = (one.st_dev, one.st_ino) if name == self.file else found
-        return found
+                node = (status.st_dev, status.st_ino) if name == self.file else node
+        return node
 
     def still(self, known: Identity) -> bool:
         """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""

@@ -105,15 +105,15 @@ def check_tables(connection: sqlite3.Connection, shown: str, *, lenient: bool = 
             f"{shown} has schema {version}, and this version of holdfast knows only {VERSION}.",
             next_step="Use the version of holdfast that wrote it. This one changed nothing.",
         )
-    found = set(connection.execute(_SCHEMA))
-    if extra := [row for row in found - _expected() if not (lenient and row[0] in ("trigger", "view"))]:
+    objects = set(connection.execute(_SCHEMA))
+    if extra := [row for row in objects - _expected() if not (lenient and row[0] in ("trigger", "view"))]:
         kind, name = min((str(row[0]), str(row[1])) for row in extra)
         raise Corrupt(
             f"{shown} has the {_plain(kind)} {_plain(name)!r}, which holdfast did not make in this form. It may hold a"
             " program, so the database is not opened.",
             next_step=RESTORE if lenient else f"Restore the file from a copy. Or: {_importing(shown)}",
         )
-    if missing := _expected() - found:
+    if missing := _expected() - objects:
         raise Corrupt(f"{shown} lacks {min(str(row[1]) for row in missing)!r}.", next_step=RESTORE)
 
 

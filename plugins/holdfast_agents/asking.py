@@ -121,15 +121,15 @@ def is_far(path: str, folder: str) -> bool:
 def recorded_answer(client: str, path: str, native: str) -> str:
     """The answer to the last prompt in the client's record, which is written with a delay: at ``path``, or for Kimi
     Code by the session's ``native`` id."""
-    asked, said, kind, where = _ANSWERS[client]
+    asked, answered, kind, where = _ANSWERS[client]
     if client == "kimi":
         import glob
 
         folder = os.path.join(glob.escape(clientfiles.own_folder(client)), "sessions", "*", glob.escape(native))
         path = next(glob.iglob(os.path.join(folder, "agents/main/wire.jsonl")), "")
     for _ in range(50):
-        row = newest(path, asked, f'"{kind[-1]}":"{said}"'.encode())
-        answer = clientfiles.at(row, where) if clientfiles.at(row, kind) == said else ""
+        row = newest(path, asked, f'"{kind[-1]}":"{answered}"'.encode())
+        answer = clientfiles.at(row, where) if clientfiles.at(row, kind) == answered else ""
         if isinstance(answer, list):
             answer = "\n".join(events.text(block, "text") for block in answer if isinstance(block, dict))
         if isinstance(answer, str) and answer.strip():

@@ -46,38 +46,38 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     scopes = [where(root, scope) for scope in SCOPES]
     for name, client in CLIENTS.items():
         # Kimi Code's hooks are the user's in both scopes.
-        there = [*{client.needed(one).places[0].path: one for one in scopes if client.is_there(one)}.values()]
-        plugins = [one for one in scopes if name == claude_code.NAME and _as_plugin(one)]
+        there = [*{client.needed(place).places[0].path: place for place in scopes if client.is_there(place)}.values()]
+        plugins = [place for place in scopes if name == claude_code.NAME and _as_plugin(place)]
         if there or plugins or name in beats:
             none = False
-            found = [*_installed(client, there, plugins)]
+            lines = [*_installed(client, there, plugins)]
             if client.holds != AGREED:
-                found += [*_started_here(client, there, plugins), _running(client, beats.get(name), there, root, now)]
-            yield from found
-            elsewhere = client.elsewhere if all(one.in_project for one in (*there, *plugins)) else ""
+                lines += [*_started_here(client, there, plugins), _running(client, beats.get(name), there, root, now)]
+            yield from lines
+            elsewhere = client.elsewhere if all(place.in_project for place in (*there, *plugins)) else ""
             gaps = "; ".join(filter(None, (elsewhere, client.around)))
-            broken = any(one.outcome is Outcome.FAIL for one in found)
+            broken = any(check.outcome is Outcome.FAIL for check in lines)
             label = f"{client.label} once that is repaired" if broken else client.label
             yield _good(name, f"{label}; not covered: {gaps}" if gaps else label)
             if name == claude_code.NAME:
                 yield from _modules(root)
-    for one in pastgate.recent(memory.services.state, now):
-        yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
+    for mark in pastgate.recent(memory.services.state, now):
+        yield _warn("past the gate", mark.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
     if none:
         yield _good("agents", f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})")
 
 
 def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
     name = client.name
-    for one in there:
-        yield from _settings(client, one)
-    for one in plugins:
-        yield _good(name, f"installed as a plugin ({client.needed(one).places[0].shown})")
+    for place in there:
+        yield from _settings(client, place)
+    for place in plugins:
+        yield _good(name, f"installed as a plugin ({client.needed(place).places[0].shown})")
     if not there and not plugins:
         message = "Its hooks have run, but neither this project's settings nor the user's contain them."
         yield _warn(name, message, f"Run `holdfast install {name}`, unless they were for one session only.")
     # Claude Code drops duplicate commands, so it runs each hook once.
-    once = name == claude_code.NAME and not plugins and len({one.program for one in there}) == 1
+    once = name == claude_code.NAME and not plugins and len({place.program for place in there}) == 1
     if len(there) + len(plugins) > 1 and not once:
         message = "It is guarded more than once (project, user or plugin), so each hook runs more than once."
         yield _warn(name, message, f"Run `holdfast uninstall {name} --scope user` or `--scope project`.")
@@ -90,12 +90,12 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     git worktree has the settings only when they are committed.
     """
     guarding = [*there, *plugins]
-    if not guarding or not all(one.in_project for one in guarding):
+    if not guarding or not all(place.in_project for place in guarding):
         return
     here = os.getcwd()
     above = Path(here).parents if client.reads_parents else []
     places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
-    if any(client.is_there(one) or (plugins and _as_plugin(one)) for one in places):
+    if any(client.is_there(place) or (plugins and _as_plugin(place)) for place in places):
         return
     root = guarding[0].root
     yield _fail(
@@ -106,23 +106,23 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     )
 
 
-def _settings(client: Client, one: Where) -> Iterator[Check]:
-    problems = list(_problems(client, one))
-    again = f"Run `holdfast install {client.name}{'' if one.in_project else ' --scope user'}` again."
+def _settings(client: Client, place: Where) -> Iterator[Check]:
+    problems = list(_problems(client, place))
+    again = f"Run `holdfast install {client.name}{'' if place.in_project else ' --scope user'}` again."
     for problem in problems:
         bad = _fail if problem.unguarded else _warn
         yield bad(client.name, problem.message, problem.next_step or again)
     if not problems:
-        whose = "this project's" if one.in_project else "the user's own"
+        whose = "this project's" if place.in_project else "the user's own"
         trusted = " and trusted" if client.name == "codex" else ""
-        yield _good(client.name, f"installed{trusted} in {whose} settings ({client.needed(one).places[0].shown})")
+        yield _good(client.name, f"installed{trusted} in {whose} settings ({client.needed(place).places[0].shown})")
 
 
 def _running(client: Client, beat: Beat | None, there: Sequence[Where], root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after the last change of the
     settings with the hooks, which may be older, were unguarded."""
     written = memo.last(client.name, root)
-    installed = max((memo.changed(client.needed(one).places[0].path) for one in there), default=0.0)
+    installed = max((memo.changed(client.needed(place).places[0].path) for place in there), default=0.0)
     start = beat.at if beat else datetime.fromtimestamp(installed, UTC)
     if written is not None and start.timestamp() and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
@@ -211,33 +211,33 @@ def _modules(root: str) -> Iterator[Check]:
     names = ("settings.json", "settings.local.json")
     settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
     switches: dict[str, object] = {}
-    for one in settings:  # the project's override the user's, and local ones override both
-        switches |= _object(one.get("enabledPlugins"))
+    for config in settings:  # the project's override the user's, and local ones override both
+        switches |= _object(config.get("enabledPlugins"))
     enabled: dict[str, bool] = {}
     for key, on in switches.items():
         name = key.partition("@")[0]
         enabled[name] = enabled.get(name, False) or on is True
-    own = [one.body.encode() for words in program.KNOWN for one in (module(words), module(words, SCRIPT))]
-    found: dict[str, str] = {}
+    own = [part.body.encode() for words in program.KNOWN for part in (module(words), module(words, SCRIPT))]
+    by_name: dict[str, str] = {}
     for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
         for path, _ in islice(_walk(start), _FOLDERS):
             if _hooks_compaction(path, own):
                 manifest = table(os.path.join(path, ".claude-plugin", "plugin.json"))
-                found.setdefault(str(manifest.get("name") or os.path.basename(path)), path)
-    for name, path in sorted(found.items()):
-        told = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
+                by_name.setdefault(str(manifest.get("name") or os.path.basename(path)), path)
+    for name, path in sorted(by_name.items()):
+        finding = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
         if enabled.get(name) is False:
-            yield _good("claude-code", f"{told}, but it is switched off")
+            yield _good("claude-code", f"{finding}, but it is switched off")
         else:
             so = "" if name in enabled else ", if it is enabled"
-            yield _warn("claude-code", f"{told}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
+            yield _warn("claude-code", f"{finding}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
 
 
 def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> list[str]:
     """Folders that may hold plugins, the installed ones first."""
     known = [table(os.path.join(home, "plugins", "known_marketplaces.json"))]
-    known += [_object(one.get("extraKnownMarketplaces")) for one in settings]
-    named = [at(e, path) for one in known for e in one.values() for path in (("installLocation",), ("source", "path"))]
+    known += [_object(config.get("extraKnownMarketplaces")) for config in settings]
+    named = [at(e, path) for row in known for e in row.values() for path in (("installLocation",), ("source", "path"))]
     places = [os.path.join(place, name) for place in (home, project) for name in ("plugins", "skills")]
     return [*places, *(path for path in named if isinstance(path, str) and os.path.isabs(path) and "\0" not in path)]
 

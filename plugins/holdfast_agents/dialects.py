@@ -96,7 +96,7 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
         text=text(payload, *_WORDS),
         tool=text(payload, "tool_name", "tool"),
         arguments=payload.get("tool_input", payload.get("args")),
-        output=next((one for one in map(payload.get, _RESULTS) if one is not None), None),
+        output=next((value for value in map(payload.get, _RESULTS) if value is not None), None),
         call=text(payload, "tool_use_id", "tool_call_id", "callID"),
         failed=name == "PostToolUseFailure" or payload.get("failed") is True,
         path=text(payload, "file_path"),
@@ -147,16 +147,16 @@ def _codex_answer(kind: str, reply: Reply) -> Answer:
 
 
 def _plugin_event(payload: Mapping[str, object], client: str) -> Event:
-    event, given = parse(payload, client), payload.get("messages")
+    event, messages = parse(payload, client), payload.get("messages")
     parts = tuple(
         (text(part, "id"), text(part, "text"))
         for part in _list(payload.get("parts"))
         if isinstance(part, dict) and text(part, "text")
     )
     return event._replace(
-        transcripts=tuple(filter(None, [given if isinstance(given, str) else text(payload, "transcript_path")])),
+        transcripts=tuple(filter(None, [messages if isinstance(messages, str) else text(payload, "transcript_path")])),
         parts=parts,
-        messages=tuple(_list(given)),
+        messages=tuple(_list(messages)),
         tokens=_number(payload.get("tokens")),
         window=_number(payload.get("window")),
     )
@@ -187,7 +187,7 @@ SHAPES = {
 def _shaped_event(payload: Mapping[str, object], client: str) -> Event:
     """The event in the payload of a client in :data:`SHAPES`. A sub-agent's compaction saves its parent."""
     name, prompt = text(payload, "hook_event_name"), text(payload, "prompt")
-    prompt = prompt or "\n".join(text(one, "text") for one in _list(payload.get("prompt")) if isinstance(one, dict))
+    prompt = prompt or "\n".join(text(part, "text") for part in _list(payload.get("prompt")) if isinstance(part, dict))
     if prompt.startswith("<hook_context>"):  # Gemini CLI puts the brief before the prompt
         prompt = prompt.partition("</hook_context>")[2].lstrip()
     own = {
@@ -210,8 +210,8 @@ def _shaped_answer(client: str, kind: str, reply: Reply) -> Answer:
     if kind == events.COMPACTING and client in UNSTOPPABLE:
         return Answer(stdout=events.json_text({"systemMessage": reply.block})) if reply.block else Answer()
     if shape.key and kind in _NAMES:
-        told = "\n\n".join(filter(None, (reply.notice if client == "kimi" else "", reply.context)))
-        return Answer(stdout=events.json_text({shape.key: told})) if told else Answer()
+        message = "\n\n".join(filter(None, (reply.notice if client == "kimi" else "", reply.context)))
+        return Answer(stdout=events.json_text({shape.key: message})) if message else Answer()
     return _answer(kind, reply)
 
 

@@ -90,7 +90,7 @@ def start(project: Project) -> Start:
     store = project.services.store
     loaded = dict.fromkeys((layout.name(Surface.HANDOFF), *names)) if brief.withheld else ()
     documents = filter(None, map(store.read, loaded))
-    left_out = tuple(f"{one.name}:{passage.line}" for one in documents for passage in store.sifted(one).withheld)
+    left_out = tuple(f"{document.name}:{cut.line}" for document in documents for cut in store.sifted(document).withheld)
     return Start(text=text, tokens=tokens(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
 
 
@@ -130,10 +130,10 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
         dated = noted or (origins.dated(item).last if item and name else None)
         dated = facts[text].created_at if text in facts else dated
         shown.append(Loaded(text=text, tokens=cost(text), source=source, at=dated if text.strip() else None))
-    said = sum(1 for text in stored if text.strip())
+    total = sum(1 for text in stored if text.strip())
     is_whole = not name or not any("not shown" in line.text for line in shown)
     title = name or ("The first lines" if why == _HEAD else "Where to resume")
-    cut = 0 if is_whole else max(0, said - len(numbers))
+    cut = 0 if is_whole else max(0, total - len(numbers))
     return Part(name=name, title=title, why=why, tokens=sum(line.tokens for line in shown), cut=cut, lines=tuple(shown))
 
 
@@ -141,8 +141,8 @@ def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
     """The document's line number for each line of the brief, by its position, where both have the same text. Repeated
     lines belong to the passage in which they are shown."""
     mine, theirs = ([_plain(text) for text in strings] for strings in (lines, stored))
-    found = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
-    pairs = ((block.a + at, block.b + at) for block in found for at in range(block.size))
+    blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
+    pairs = ((block.a + at, block.b + at) for block in blocks for at in range(block.size))
     return {at: number + 1 for at, number in pairs if mine[at]}
 
 
@@ -160,28 +160,28 @@ def _plain(text: str) -> str:
 )
 def explain(call: Call) -> Answer:
     """The next brief and its parts."""
-    found = start(Project(call.memory))
-    _show(call.out, found)
-    return Answer(picked(found, "tokens", "text", "withheld", "parts", "left_out"))
+    brief = start(Project(call.memory))
+    _show(call.out, brief)
+    return Answer(picked(brief, "tokens", "text", "withheld", "parts", "left_out"))
 
 
-def _show(out: Term, found: Start) -> None:
-    size = f"{count(found.tokens, 'token')}, {count(len(found.text), 'character')}"
+def _show(out: Term, brief: Start) -> None:
+    size = f"{count(brief.tokens, 'token')}, {count(len(brief.text), 'character')}"
     out.say(f"{out.bold('Your agent starts with this')}  {out.dim(size)}\n")
-    most = max((part.tokens for part in found.parts), default=0)
+    most = max((part.tokens for part in brief.parts), default=0)
     shares: list[tuple[Cell, ...]] = [
         (out.clip(part.title, _TITLE), (out.bar(part.tokens, most, _BAR), "cyan"), f"{part.tokens:,}", part.why)
-        for part in found.parts
+        for part in brief.parts
     ]
     out.say(out.table(shares, head=("part", "", "tokens", "why it is loaded"), right=(2,)))
-    for part in found.parts:
+    for part in brief.parts:
         out.say(f"\n{out.bold(out.plain(part.title))}")
         out.say(_lines(out, part))
         if part.cut:
             out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
-    if found.withheld:
-        out.fill(found.withheld, f"\n{out.mark('warn')} ", "  ")
-        for place in found.left_out:
+    if brief.withheld:
+        out.fill(brief.withheld, f"\n{out.mark('warn')} ", "  ")
+        for place in brief.left_out:
             out.say(f"  {out.dim('withheld')}  {out.plain(place)}")
 
 
@@ -197,10 +197,10 @@ def _lines(out: Term, part: Part) -> str:
         )
         for line in shown
     ]
-    kept = [column for column in range(4) if column in (1, 3) or any(row[column] for row in rows)]
+    columns = [column for column in range(4) if column in (1, 3) or any(row[column] for row in rows)]
     head = ("last said", "tokens", "line", "text")
     return out.table(
-        [[row[column] for column in kept] for row in rows],
-        head=[head[column] for column in kept],
-        right=[at for at, column in enumerate(kept) if column in (1, 2)],
+        [[row[column] for column in columns] for row in rows],
+        head=[head[column] for column in columns],
+        right=[at for at, column in enumerate(columns) if column in (1, 2)],
     )

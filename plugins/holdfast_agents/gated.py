@@ -180,17 +180,17 @@ def _drop(services: Services, session: Session, event: Event) -> None:
     new, _, position = session.span()
     is_early = bool(memo.read(services.state, session.id).answered)
     past = not is_early and not session.unrecorded_overrides and _is_past(session, event, new)
-    found = PastGate(session.id, services.now(), position, len(new))
+    mark = PastGate(session.id, services.now(), position, len(new))
     wrote: list[str] = []
     try:
         session.compact(0, _payload(event, session), on_summary=wrote.append)
     except HoldfastError:
         if past:
             with suppress(Unavailable):
-                pastgate.note(services.state, found)
+                pastgate.note(services.state, mark)
         raise
     if past and (wrote or not new):  # otherwise another process's flush covers the messages
-        pastgate.note(services.state, found)
+        pastgate.note(services.state, mark)
 
 
 def at_start(services: Services, event: Event) -> str:
@@ -206,7 +206,7 @@ def at_start(services: Services, event: Event) -> str:
             except HoldfastError as error:
                 log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
         *_, position = session.span()
-        marks = [one for one in pastgate.all_of(services.state) if one.session == session.id]
+        marks = [mark for mark in pastgate.all_of(services.state) if mark.session == session.id]
     except HoldfastError:
         return ""  # the brief's error says more
     return f"holdfast: {marks[-1].sentence}" if marks and marks[-1].position == position else ""
@@ -240,29 +240,29 @@ def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
 
 def _last_summary(event: Event) -> str:
     """The newest summary in ``event`` or its transcript. Empty when there is none."""
-    found = _newest(event.messages)
-    for path in event.transcripts if not found else ():
+    summary = _newest(event.messages)
+    for path in event.transcripts if not summary else ():
         try:
             with open(path, "rb") as stream:
                 document, size = elements(stream), os.fstat(stream.fileno()).st_size
                 rows = lines(stream, max(0, size - _TAIL_BYTES)) if document is None else document
-                found = _newest(row.value for row in rows)
+                summary = _newest(row.value for row in rows)
         except (OSError, ValueError):
             continue
-        if found:
-            return found
-    return found
+        if summary:
+            return summary
+    return summary
 
 
 def _newest(rows: Iterable[object]) -> str:
-    found = [_summary(row) for row in rows if isinstance(row, dict)]
-    return next(filter(None, reversed(found)), "")
+    summaries = [_summary(row) for row in rows if isinstance(row, dict)]
+    return next(filter(None, reversed(summaries)), "")
 
 
 def _summary(row: Mapping[str, Any]) -> str:
     if row.get("type") == "compacted":  # Codex
-        told = mapping(row.get("payload")).get("message")
-        return told if isinstance(told, str) else ""
+        message = mapping(row.get("payload")).get("message")
+        return message if isinstance(message, str) else ""
     if mapping(row.get("info")).get("summary") is True:  # opencode
         return text_of(row.get("parts"))
     if row.get("isCompactSummary") is True:  # Claude Code

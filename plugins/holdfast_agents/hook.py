@@ -274,7 +274,7 @@ class _Call:
                 return restore.opening(memory, event)
             if event.kind == events.COMPACTING:
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
-                replies = [gated.compacting(memory, one) for one in (event, *follow.running(event))]
+                replies = [gated.compacting(memory, owner) for owner in (event, *follow.running(event))]
                 return next((reply for reply in replies if reply.block), replies[0])
             if event.kind == events.STOP:
                 from holdfast_app import background

@@ -59,16 +59,16 @@ def start(memory: Holdfast, event: Event) -> Reply:
             log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
             return _without_store(memory, event, error)
         reply = opening(memory, event)  # the disk accepts no writes, and can still be read
-        told = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
-        return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
+        warning = f"holdfast: {error.message} {error.next_step} {until(event.client)}"
+        return reply._replace(notice="\n".join(filter(None, (reply.notice, warning))))
 
 
 def _cleared(services: Services) -> str:
     """The conversation that ended just now. Empty without one."""
     from holdfast_app import data_loss
 
-    newest = data_loss.newest_receipts(services)[-1:]
-    return next((one.session_id for one in newest if one.reason == "end" and services.now() - one.at < _JUST_NOW), "")
+    newest, since = data_loss.newest_receipts(services)[-1:], services.now() - _JUST_NOW
+    return next((receipt.session_id for receipt in newest if receipt.reason == "end" and receipt.at > since), "")
 
 
 def _started(memory: Holdfast, event: Event) -> Reply:
@@ -84,23 +84,23 @@ def _started(memory: Holdfast, event: Event) -> Reply:
         reply = opening(memory, event, before=before)
         room = "-" * _HEAD_CHARS
         keep(_fitted(memory, room, "", MAX_CHARS, in_bytes=True).removeprefix(room).strip())
-        warnings = [f"holdfast: {one}" for one in services.store.backend.check().warnings]
+        warnings = [f"holdfast: {warning}" for warning in services.store.backend.check().warnings]
         return reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
 
 
 def summary(memory: Holdfast, event: Event) -> Reply:
     """The text that replaces the conversation when holdfast compacts it. Raises: HoldfastError."""
-    told = (
+    intro = (
         "holdfast has compacted this conversation without a model. Continue where it stopped. "
         f"`holdfast sessions show {event.session} --dropped` prints the messages that are gone.\n\n"
     )
-    return Reply(context=told + opening(memory, event, _SUMMARY_CHARS - len(told)).context)
+    return Reply(context=intro + opening(memory, event, _SUMMARY_CHARS - len(intro)).context)
 
 
 def is_answered(services: Services, session: Session) -> bool:
     """Whether the last compaction's summary is holdfast's."""
-    told, last = memo.read(services.state, session.id), session.last_receipt
-    return bool(told.answered) or (last is not None and bool(last.flush_id) and last.flush_id == told.used)
+    noted, last = memo.read(services.state, session.id), session.last_receipt
+    return bool(noted.answered) or (last is not None and bool(last.flush_id) and last.flush_id == noted.used)
 
 
 def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS, *, before: str = "") -> Reply:
@@ -115,19 +115,19 @@ def opening(memory: Holdfast, event: Event, most: int = MAX_CHARS, *, before: st
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
     spool = memory.spool
-    kept, waiting = lastbrief.read(memory.services), spool.sentence
+    last, waiting = lastbrief.read(memory.services), spool.sentence
     old = "No earlier brief is kept on this machine."
-    if kept is not None:
-        old = f"The brief below is the last one that this machine has read, from {ago(kept.at, memory.services.now())}."
+    if last is not None:
+        old = f"The brief below is the last one that this machine has read, from {ago(last.at, memory.services.now())}."
     why = in_one_line(error.message)
     head = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty. {old}"
     parts = [head, _session_line(event, False)]
     if waiting:
         parts[0] += f" {waiting} They come first here."
         parts.append(recall.fence(_cut(spool.text(), _KEPT_CHARS)))
-    if kept is not None:
+    if last is not None:
         room = MAX_CHARS - sum(len(part) + 2 for part in parts)
-        parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
+        parts.append(last.text if len(last.text) <= room else _cut(last.text, room - len(recall.CLOSE)) + recall.CLOSE)
     blocked = "" if spool.is_on else f" {until(event.client)}"
     return Reply(context="\n\n".join(parts), notice=f"holdfast: {error.message} {error.next_step} {old}{blocked}")
 
@@ -180,7 +180,7 @@ def reconcile(memory: Holdfast, event: Event) -> None:
                 follow(services, Session(services, left.session), last, patience_s=0)
             if journal.Journal(services.state, services.gate.identifier(left.session)).is_unflushed():
                 session = Session(services, left.session)
-                is_idle = max((said.at for said in session.unflushed), default=idle) < idle
+                is_idle = max((message.at for message in session.unflushed), default=idle) < idle
                 session.pass_gate(None, "end" if is_idle else "switch")
         except HoldfastError as error:
             log(services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}")

@@ -62,8 +62,8 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
         tool = event.tool if event.kind == events.TOOL and role != "system" else ""
         failed = event.failed and role == "tool"
         try:
-            given = capture.record(role, text, at=at, tool=clean(tool), failed=failed)
-            [record] = capture.admitted(gate, root, [given])
+            draft = capture.record(role, text, at=at, tool=clean(tool), failed=failed)
+            [record] = capture.admitted(gate, root, [draft])
         except Refused as refused:
             [record] = capture.admitted(gate, root, [capture.record(role, withheld(refused), at=at)])
         turn = event.call or event.key or os.urandom(8).hex()
@@ -126,16 +126,16 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     injected: list[str] = []  # evidence of who said a sentence first
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        text = result_text(event.output, lambda one: without_injected(one, injected), name)
+        text = result_text(event.output, lambda content: without_injected(content, injected), name)
         if event.agent:
             return [("system", text, "")]
         called = [] if event.tool == BACKGROUND else [("assistant", call_text(name, event.arguments, event.cwd), "")]
-        said = [*called, ("tool", text, "")]
+        messages = [*called, ("tool", text, "")]
     else:
         role = "user" if event.kind == events.PROMPT else "assistant"
-        given = event.parts or (("", event.text),)
-        found = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in given]
-        parts = [(part_id, without_files(text, injected)) for part_id, text in found]
-        said = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
+        pairs = event.parts or (("", event.text),)
+        cleaned = [(clean(part_id), without_injected(clean(text), injected)) for part_id, text in pairs]
+        parts = [(part_id, without_files(text, injected)) for part_id, text in cleaned]
+        messages = [(role, clip(text.strip(), MAX_SAID_CHARS), part_id) for part_id, text in parts if text.strip()]
     shown = "\n".join(injected).strip()
-    return [*said, ("system", shown, "")] if shown else said
+    return [*messages, ("system", shown, "")] if shown else messages

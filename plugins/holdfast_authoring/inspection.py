@@ -53,7 +53,7 @@ def inspected(distribution: str, *, settings_file: str = "") -> list[Row]:
     """
     wanted = _normal(distribution)
     every = discovery.scan()
-    entries = [found for found in every if _normal(found.distribution) == wanted]
+    entries = [entry for entry in every if _normal(entry.distribution) == wanted]
     if not entries:
         raise PluginNotFound(
             f"No installed distribution {distribution!r} has an entry point for holdfast.",
@@ -169,7 +169,7 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
     """Rows for one entry point, up to an error."""
     began = time.perf_counter()
     try:
-        found = discovery.import_object(entry)
+        target = discovery.import_object(entry)
     except PluginError as error:
         yield "import", "fail", str(error)
         return
@@ -178,19 +178,19 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
     slow = f"; over {SLOW_MS:g} ms, import heavy modules inside the calls" if at_start and spent_ms > SLOW_MS else ""
     yield "import time", "note", f"{spent_ms:.0f} ms{slow}"
     if entry.group == discovery.PLUGINS:
-        yield _declared(found, "known_settings")
+        yield _declared(target, "known_settings")
         yield from _plugin(entry, settings)
     elif entry.group == discovery.BACKENDS:
-        yield _declared(found, "known_options")
-        yield from _backend(entry, found, settings)
+        yield _declared(target, "known_options")
+        yield from _backend(entry, target, settings)
     elif entry.group == discovery.COMMANDS:
-        yield _command(found)
+        yield _command(target)
     else:
-        yield _function(found)
+        yield _function(target)
 
 
-def _declared(found: object, attribute: str) -> Checked:
-    names = discovery.keys_of(found, attribute)
+def _declared(target: object, attribute: str) -> Checked:
+    names = discovery.keys_of(target, attribute)
     if names is None:
         return "settings", "note", f"{attribute} is not declared, so holdfast cannot report a misspelt key"
     return "settings", "ok", f"declared: {', '.join(names) or 'none'}"
@@ -198,9 +198,9 @@ def _declared(found: object, attribute: str) -> Checked:
 
 def _plugin(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
     """Make and register the plugin as holdfast does, and call the hook that does nothing outside."""
-    given = {key: value for key, value in settings.items() if key not in discovery.PLUGIN_KEYS}
+    own = {key: value for key, value in settings.items() if key not in discovery.PLUGIN_KEYS}
     try:
-        plugin = made(entry, PluginSettings(entry.name, None, given), os.getcwd(), os.path.join(os.getcwd(), ".state"))
+        plugin = made(entry, PluginSettings(entry.name, None, own), os.getcwd(), os.path.join(os.getcwd(), ".state"))
     except PluginError as error:
         needs = isinstance(error.__cause__, ConfigError) and not settings
         needed = f"needs settings; pass them with --settings. {error.message}"
@@ -229,20 +229,20 @@ def _validates(manager: PluginManager) -> Checked:
             findings = manager.on_validate(ValidationRequest("daily", "memory/2026-11-21.md", sample))
         except HoldfastError as error:
             return "on_validate", "fail", error.message
-        for one in findings:
-            if one.span is not None and not 0 <= one.span[0] <= one.span[1] <= len(sample):
-                return "on_validate", "fail", f"a finding of rule {one.rule!r} has the span {one.span} outside the text"
+        for finding in findings:
+            if (span := finding.span) is not None and not 0 <= span[0] <= span[1] <= len(sample):
+                return "on_validate", "fail", f"a finding of rule {finding.rule!r} has the span {span} outside the text"
     spent_ms = (time.perf_counter() - began) * 1000
     return "on_validate", "ok", f"answers {len(_SAMPLES)} samples as specified, in {spent_ms:.0f} ms"
 
 
-def _backend(entry: Found, found: object, settings: Mapping[str, object]) -> Iterator[Checked]:
+def _backend(entry: Found, target: object, settings: Mapping[str, object]) -> Iterator[Checked]:
     """Open the backend in the working directory. Only missing settings may stop it."""
     manager = PluginManager()
     masking = map(PluginSettings, discovery.defaults())
     manager.load(masking, discovery.scan(), root=os.getcwd(), state=os.path.join(os.getcwd(), ".state"))
     try:
-        manager.register_backend(found, entry)
+        manager.register_backend(target, entry)
         store = manager.storage_backend(StorageConfig(backend=entry.name, options=dict(settings)), os.getcwd())
     except HoldfastError as error:
         outcome = "note" if isinstance(error, ConfigError) and not settings else "fail"

@@ -94,7 +94,7 @@ def _check_free(values: Mapping[str, str], kind: str) -> None:
     if kind == "feature":
         groups |= {discovery.METHODS, discovery.COMMANDS, discovery.CHECKS}
         taken |= hasattr(Holdfast, plugin)
-    names = {found.name for found in discovery.scan() if found.group in groups}
+    names = {entry.name for entry in discovery.scan() if entry.group in groups}
     if taken or {plugin, values["command"]} & names:
         raise Refused(f"The name {plugin!r} is taken by an installed package.", next_step="Choose another name.")
 
@@ -160,6 +160,6 @@ def _check(call: Call) -> Answer:
     marks = {"ok": "ok", "note": "dot", "fail": "fail"}
     cells = [((row.entry, "bold"), out.mark_cell(marks[row.outcome]), row.check, row.message) for row in rows]
     out.say(out.table(cells, head=("entry point", "", "check", "result")))
-    said = f"{failed} of {len(rows)} checks failed" if failed else f"{name} follows the specifications"
-    out.say(f"\n{out.mark('fail' if failed else 'ok')} {said}")
+    verdict = f"{failed} of {len(rows)} checks failed" if failed else f"{name} follows the specifications"
+    out.say(f"\n{out.mark('fail' if failed else 'ok')} {verdict}")
     return Answer({"distribution": name, "checks": [row._asdict() for row in rows]}, ok=not failed)

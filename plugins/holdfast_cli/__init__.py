@@ -32,8 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None or sys.stderr is None:
         _stand_in()
-    given = sys.stdout
-    before, plugin.answer_stream = plugin.answer_stream, given
+    stdout = sys.stdout
+    before, plugin.answer_stream = plugin.answer_stream, stdout
     warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
         code = _dispatch(words)
@@ -46,10 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return report(error, words, _leading(words)[2][:1])
     finally:
-        if (answer := plugin.answer_stream) and answer is not given:
+        if (answer := plugin.answer_stream) and answer is not stdout:
             from holdfast_cli.stdout import give_back
 
-            give_back(answer, given)
+            give_back(answer, stdout)
         plugin.answer_stream = before
     return code
 

@@ -127,8 +127,8 @@ def flag(name: str, help: str, *, group: str = "") -> Argument:  # noqa: A002 - 
 
 def one_of(*arguments: Argument, required: bool = False) -> list[Argument]:
     """Arguments that exclude each other, all with the first one's heading."""
-    rivals = tuple(one.names[0] for one in arguments)
-    return [one._replace(group=arguments[0].group, rivals=rivals, required=required) for one in arguments]
+    rivals = tuple(argument.names[0] for argument in arguments)
+    return [argument._replace(group=arguments[0].group, rivals=rivals, required=required) for argument in arguments]
 
 
 SESSION = argument("--session", metavar="ID", type=session_id, help=f"session id (default: {DEFAULT_SESSION})")
@@ -192,15 +192,15 @@ class Command:
             optional: dict[str, Any] = {"nargs": "?", "default": self._default} if self._default else {}
             usages = (f"{a.usage} (default)" if name == self._default else a.usage for name, a in self._actions.items())
             parser.add_argument("action", choices=tuple(self._actions), help=", ".join(usages), **optional)
-            if names := dict.fromkeys(name.strip("[]") for one in self._actions.values() for name in one.names):
+            if names := dict.fromkeys(name.strip("[]") for action in self._actions.values() for name in action.names):
                 parser.add_argument("names", nargs="*", metavar=" or ".join(names), help="what the action is about")
         groups: dict[object, Any] = {"": parser}
-        for one in self._arguments:
-            if one.group not in groups:
-                groups[one.group] = parser.add_argument_group(one.group)
-            if one.rivals and one.rivals not in groups:
-                groups[one.rivals] = groups[one.group].add_mutually_exclusive_group(required=one.required)
-            groups[one.rivals or one.group].add_argument(*one.names, **one.options)
+        for argument in self._arguments:
+            if argument.group not in groups:
+                groups[argument.group] = parser.add_argument_group(argument.group)
+            if (rivals := argument.rivals) and rivals not in groups:
+                groups[rivals] = groups[argument.group].add_mutually_exclusive_group(required=argument.required)
+            groups[rivals or argument.group].add_argument(*argument.names, **argument.options)
         if self._json:
             parser.add_argument("--json", action="store_true", help="print JSON, errors too")
         parser.set_defaults(command=parser.prog)
@@ -220,14 +220,14 @@ class Command:
     def _check(self, args: Namespace) -> None:
         """Refuse arguments that the action does not take. Raises: UsageError."""
         action, step = self._actions[args.action], f"See `{args.command} --help`."
-        given = [name for name in getattr(args, "names", ()) if name.strip()]
+        names = [name for name in getattr(args, "names", ()) if name.strip()]
         least = sum(not name.startswith("[") for name in action.names)
-        if len(given) < least or (len(given) > len(action.names) and "..." not in action.usage):
+        if len(names) < least or (len(names) > len(action.names) and "..." not in action.usage):
             raise UsageError(f"The usage is `{args.command} {action.usage}`.", next_step=step)
         others = {name for other in self._actions.values() for name in other.takes} - {*action.takes}
-        for one in self._arguments:
-            if one.dest in others and getattr(args, one.dest) != one.default:
-                raise UsageError(f"`{args.command} {args.action}` takes no {one.names[0]}.", next_step=step)
+        for argument in self._arguments:
+            if argument.dest in others and getattr(args, argument.dest) != argument.default:
+                raise UsageError(f"`{args.command} {args.action}` takes no {argument.names[0]}.", next_step=step)
 
 
 def picked(one: object, *names: str) -> dict[str, Any]:

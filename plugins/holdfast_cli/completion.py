@@ -80,20 +80,21 @@ def offered(typed: list[str], current: str, root: str | None) -> list[str]:
 def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
     if not typed:
         return (*known(), "--root", "--help", "--version")
-    command, *given = typed
+    command, *words = typed
     if command not in known() or other_owner(command):
         return ()  # another distribution's module is imported only when its command is called
     # argparse offers no public list of a parser's options. This attribute has always existed.
     actions = parser_for(command)._actions  # noqa: SLF001
-    asked = next((one for one in actions if given and given[-1] in one.option_strings and one.nargs != 0), None)
-    if asked is not None:
+    options = {name: action for action in actions for name in action.option_strings}
+    asked = options.get(words[-1]) if words else None
+    if asked is not None and asked.nargs != 0:
         return _stored("sessions", root) if asked.dest == "session" else map(str, asked.choices or ())
     if current.startswith("-"):
-        return (name for one in actions for name in one.option_strings if name.startswith("--"))
-    first = next((one for one in actions if not one.option_strings), None)
-    if not given and command == "config":
-        return (one.key for one in project.effective(files.find_root(root)))
-    if not given and first is not None and first.choices:
+        return (name for name in options if name.startswith("--"))
+    first = next((action for action in actions if not action.option_strings), None)
+    if not words and command == "config":
+        return (setting.key for setting in project.effective(files.find_root(root)))
+    if not words and first is not None and first.choices:
         return map(str, first.choices)
     return _stored(_KINDS.get(command, ""), root)
 
@@ -101,13 +102,13 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
 def _stored(kind: str, root: str | None) -> Iterator[str]:
     """The plain names of ``sessions``, or of ``facts`` or ``documents`` in a local store. Raises: any HoldfastError."""
     folder = files.find_root(root)
-    found: list[str] = []
+    stored: list[str] = []
     if kind == "sessions":
         names = private.names(os.path.join(statefolders.of_files(folder), "sessions"))
-        found = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
+        stored = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
     elif kind:
         storage = resolved.load(folder, lenient=True).storage
         if storage.backend in _LOCAL and os.path.isdir(os.path.join(folder, storage.path)):
             with Holdfast.open(folder) as memory:
-                found = memory.store.names() if kind == "documents" else [fact.id for fact in memory.facts.list()]
-    yield from filter(_PLAIN.fullmatch, found)
+                stored = memory.store.names() if kind == "documents" else [fact.id for fact in memory.facts.list()]
+    yield from filter(_PLAIN.fullmatch, stored)

@@ -58,20 +58,20 @@ def bundle(call: Call) -> Answer:
 def content(call: Call) -> Answer | None:
     """The content of a store's file or an archive. None once it may be imported: the user agrees, or exported it."""
     file = call.args.file
-    with closing(archive.opened(file)) as given:
-        given.check()
+    with closing(archive.opened(file)) as source:
+        source.check()
         table = {
-            "facts": [str(row.get("content", "")) for row in given.rows(archive.FACTS)],
-            "documents": [str(row["name"]) for row in given.rows(archive.DOCUMENTS)],
-            "journals": [name for name, _ in given.journals()],
+            "facts": [str(row.get("content", "")) for row in source.rows(archive.FACTS)],
+            "documents": [str(row["name"]) for row in source.rows(archive.DOCUMENTS)],
+            "journals": [name for name, _ in source.journals()],
         }
-    if given.is_own and not call.args.dry_run:
+    if source.is_own and not call.args.dry_run:
         return None
 
     def show() -> None:
-        for name, found in table.items():
-            call.out.say(f"{call.out.plain(file)} holds {count(len(found), name[:-1])}")
-            say_listed(call.out, name[:-1], found)
+        for name, entries in table.items():
+            call.out.say(f"{call.out.plain(file)} holds {count(len(entries), name[:-1])}")
+            say_listed(call.out, name[:-1], entries)
 
     if _agreed(call, show):
         return None
@@ -83,21 +83,21 @@ def foreign(call: Call) -> Answer:
     """Import another program's memory, once the user accepts it."""
     services = call.memory.services
     masked = partial(services.gate.outgoing, surface=Surface.JOURNAL)
-    given, unread = read_all(call.args.file, os.path.basename(services.root), masked)
-    done = list(take_each(call.memory, given, dry_run=call.args.dry_run or not call.args.yes))
-    if any(one.outcome == "new" for one in done) and _agreed(call, lambda: _say_taken(call.out, done)):
-        done = list(take_each(call.memory, given, dry_run=False))
+    sessions, unread = read_all(call.args.file, os.path.basename(services.root), masked)
+    done = list(take_each(call.memory, sessions, dry_run=call.args.dry_run or not call.args.yes))
+    if any(entry.outcome == "new" for entry in done) and _agreed(call, lambda: _say_taken(call.out, done)):
+        done = list(take_each(call.memory, sessions, dry_run=False))
     return taken(call, done, unread, f"{call.args.file} --yes")
 
 
 def _say_taken(out: Term, taken: Sequence[Taken]) -> None:
     """Show the newest sessions and a memory's new statements, imported or planned."""
     shown = taken[-_LISTED:]
-    rows = [(one.at, one.client, one.session[:36], f"{one.messages:,}", one.outcome, one.why) for one in shown]
+    rows = [(row.at, row.client, row.session[:36], f"{row.messages:,}", row.outcome, row.why) for row in shown]
     if rows:
         out.say(out.table(rows, head=("ended", "client", "session", "new messages", "", ""), right=(3,)))
-    _say_statements(out, [line for one in taken if one.outcome == "new" for line in one.statements])
-    messages = count(sum(one.messages for one in taken), "new message")
+    _say_statements(out, [line for entry in taken if entry.outcome == "new" for line in entry.statements])
+    messages = count(sum(entry.messages for entry in taken), "new message")
     out.say(f"  {count(len(taken), 'session')} with {messages} in all; --json lists them")
 
 
@@ -120,11 +120,11 @@ def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
 
 def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: str) -> Answer:
     """The outcome of an import from ``source``, the words that repeat it. Exit code 1 when a part failed, or waits."""
-    out, failed = call.out, [one for one in taken if one.outcome == "failed"]
+    out, failed = call.out, [entry for entry in taken if entry.outcome == "failed"]
     _say_taken(out, taken)
-    for one in unread:
-        out.note("fail", f"skipped {one.name}: {one.why}")
-    waiting = any(one.outcome == "new" for one in taken)
+    for file in unread:
+        out.note("fail", f"skipped {file.name}: {file.why}")
+    waiting = any(entry.outcome == "new" for entry in taken)
     if taken:
         out.next_step(
             f"`holdfast import {source}`" if waiting else "`holdfast dream` adds the notes' content to MEMORY.md"
@@ -135,5 +135,5 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
         problem = Refused(what, next_step="See the reasons above, then run it again.")
     elif waiting and not call.args.dry_run:
         problem = NeedsYes()
-    table = {"sessions": [attrs.asdict(one) for one in taken], "skipped": [one._asdict() for one in unread]}
+    table = {"sessions": [attrs.asdict(entry) for entry in taken], "skipped": [entry._asdict() for entry in unread]}
     return Answer(table, error=problem)

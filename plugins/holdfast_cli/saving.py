@@ -122,7 +122,7 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
 def _lines(text: str) -> dict[str, Any]:
     """The flags in lines like ``fact: TEXT``, without those left as dots. Other lines continue the item before them,
     and a bullet is another item. Empty for JSON. Raises: UsageError for a field's misspelt name."""
-    given: dict[str, list[str]] = {}
+    flags: dict[str, list[str]] = {}
     name = ""
     for line in filter(None, map(str.strip, text.splitlines())):
         head, colon, value = line.partition(":")
@@ -130,31 +130,31 @@ def _lines(text: str) -> dict[str, Any]:
         known = known if known in _NAMES else known.removesuffix("s")
         if colon and known in _NAMES:
             name = known
-            given.setdefault(name, []).append(value.strip())
+            flags.setdefault(name, []).append(value.strip())
         elif colon and not head.startswith(("{", "[")) and (near := nearest(known, _NAMES, 0.75)):
-            said = near.replace("_", " ")
-            raise UsageError(f"{head.strip()!a} is no field of a payload.", next_step=f"Did you mean `{said}:`?")
+            field = near.replace("_", " ")
+            raise UsageError(f"{head.strip()!a} is no field of a payload.", next_step=f"Did you mean `{field}:`?")
         elif not name:
             return {}
         elif line.startswith(("- ", "* ")) and name not in _SINGLE:
-            given[name].append(line[2:])
+            flags[name].append(line[2:])
         else:
-            given[name][-1] += f" {line}"
+            flags[name][-1] += f" {line}"
     items = {
-        name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in given.items()
+        name: [item for item in items if item and not item.startswith(("...", "…"))] for name, items in flags.items()
     }
-    return {name: " ".join(found) if name in _SINGLE else found for name, found in items.items() if found}
+    return {name: " ".join(texts) if name in _SINGLE else texts for name, texts in items.items() if texts}
 
 
 def _flags(args: Namespace) -> dict[str, Any]:
-    given = {name: value for name, value in vars(args).items() if value is not None}
-    data: dict[str, Any] = {name: given[name] for name in ("objective", "next_step", "work_open") if name in given}
-    data |= {name: _list(given[option]) for option, (name, _) in LISTS.items() if option in given}
-    if "mutation" in given:
-        data["state_mutations"] = [_mutation(text) for text in _list(given["mutation"])]
-    if handoff := {key: given[dest] for dest, (key, _) in HANDOFF.items() if dest in given}:
+    flags = {name: value for name, value in vars(args).items() if value is not None}
+    data: dict[str, Any] = {name: flags[name] for name in ("objective", "next_step", "work_open") if name in flags}
+    data |= {name: _list(flags[option]) for option, (name, _) in LISTS.items() if option in flags}
+    if "mutation" in flags:
+        data["state_mutations"] = [_mutation(text) for text in _list(flags["mutation"])]
+    if handoff := {key: flags[dest] for dest, (key, _) in HANDOFF.items() if dest in flags}:
         data["handoff"] = handoff
-    lines = {name: _list(given[name]) for name in ("memory", "user") if name in given}
+    lines = {name: _list(flags[name]) for name in ("memory", "user") if name in flags}
     if args.curated and lines:
         raise UsageError("--curated none and --memory or --user contradict each other.", next_step="Leave one out.")
     if args.curated or lines:
@@ -207,8 +207,8 @@ def require_session(memory: Holdfast, session_id: str, payload: Payload | None =
 
     missing = contract.missing(payload) if payload is not None else ()
     begins = payload is not None and not missing
-    if found := begun(memory, session_id, printed=begins):
-        return found
+    if whole := begun(memory, session_id, printed=begins):
+        return whole
     session_id = memory.services.gate.identifier(session_id)
     if begins:
         return session_id
@@ -306,7 +306,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
             return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
-        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
-        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [one], error, folder)
+        stated = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [stated], error, folder)
     except HoldfastError as second:
         logger.warning("a refused payload could not be recorded: %s", second.message)

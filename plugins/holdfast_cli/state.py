@@ -19,33 +19,33 @@ _SHOWN = {
 }
 
 
-def cells(out: Term, one: SessionStatus, name: str) -> tuple[Cell, Cell, Cell]:
+def cells(out: Term, session: SessionStatus, name: str) -> tuple[Cell, Cell, Cell]:
     """The mark, the id as it is shown, and the word."""
-    mark, word, style = _SHOWN[one.state]
+    mark, word, style = _SHOWN[session.state]
     return out.mark_cell(mark), (name, "bold"), (word, style)
 
 
-def since(one: SessionStatus) -> str:
+def since(session: SessionStatus) -> str:
     """The messages since the last flush."""
-    if not one.unflushed_turns:
+    if not session.unflushed_turns:
         return "nothing new"
-    return f"{count(one.unflushed_turns, 'turn')}, {count(one.unflushed_tokens, 'token')}"
+    return f"{count(session.unflushed_turns, 'turn')}, {count(session.unflushed_tokens, 'token')}"
 
 
-def say_alarms(out: Term, now: Status, kept: str) -> None:
+def say_alarms(out: Term, now: Status, sentence: str) -> None:
     """Print unsafe sessions, missing data, and what waits to be published or written, each with why and what to do.
-    ``kept`` is the sentence about flushes that only this machine has."""
-    for one in now.unsafe:
-        out.say(f"\n{out.mark('fail')} {out.red(f'session {one.id} is UNSAFE', bold=True)}")
-        out.fill(one.error or "A flush has begun and has not succeeded.")
-        out.next_step(one.next_step or f"holdfast flush --session {one.id}")
-    reasons = {one.error for one in now.unsafe}
-    lost = [one for one in now.lost if one.message not in reasons]
+    ``sentence`` is the one about flushes that only this machine has."""
+    for session in now.unsafe:
+        out.say(f"\n{out.mark('fail')} {out.red(f'session {session.id} is UNSAFE', bold=True)}")
+        out.fill(session.error or "A flush has begun and has not succeeded.")
+        out.next_step(session.next_step or f"holdfast flush --session {session.id}")
+    reasons = {session.error for session in now.unsafe}
+    lost = [loss for loss in now.lost if loss.message not in reasons]
     for loss in lost:
         out.note("fail", loss.message)
     for step in dict.fromkeys(loss.next_step for loss in lost if loss.next_step):
         out.next_step(step)
-    say_kept(out, kept)
+    say_kept(out, sentence)
     if now.waiting:
         out.say(f"\n{out.mark('warn')} {count(len(now.waiting), 'item')} to be published: `holdfast outbox`")
     for error, step in dict.fromkeys((item.error, item.next_step) for item in now.waiting if item.error):
@@ -56,7 +56,7 @@ def say_alarms(out: Term, now: Status, kept: str) -> None:
 def kept_table(items: Sequence[Waiting]) -> list[dict[str, Any]]:
     """Flushes kept on this machine, for programs."""
     keys = ("id", "session", "server", "error", "next_step")
-    return [{**picked(one, *keys), "at": one.at.isoformat(), "damaged": one.is_damaged} for one in items]
+    return [{**picked(flush, *keys), "at": flush.at.isoformat(), "damaged": flush.is_damaged} for flush in items]
 
 
 def say_kept(out: Term, sentence: str) -> None:
@@ -66,8 +66,8 @@ def say_kept(out: Term, sentence: str) -> None:
         out.next_step("Run `holdfast spool send`. The next flush and start also write there.")
 
 
-def copy_age(kept: Kept | None, now: datetime) -> str:
+def copy_age(brief: Kept | None, now: datetime) -> str:
     """The last brief's age, in one sentence."""
-    if kept is None:
+    if brief is None:
         return "No earlier brief is kept on this machine."
-    return f"The last brief that this machine has read is from {ago(kept.at, now)}."
+    return f"The last brief that this machine has read is from {ago(brief.at, now)}."

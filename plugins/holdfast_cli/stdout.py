@@ -12,22 +12,22 @@ from holdfast import plugin
 def reserve() -> None:
     """Send the descriptor's output to stderr, and ``sys.stdout`` to a duplicate that no child process inherits. Does
     nothing when a stream is not a file."""
-    given = sys.stdout
+    stdout = sys.stdout
     try:
-        given.flush()
-        number, target = given.fileno(), sys.stderr.fileno()
-        answer = open(os.dup(number), "w", encoding=given.encoding, errors=given.errors)  # noqa: SIM115 - see give_back
+        stdout.flush()
+        number, target = stdout.fileno(), sys.stderr.fileno()
+        answer = open(os.dup(number), "w", encoding=stdout.encoding, errors=stdout.errors)  # noqa: SIM115 - see give_back
         os.dup2(target, number)
     except (OSError, ValueError):
         return
-    if isinstance(given, TextIOWrapper):
-        answer.reconfigure(line_buffering=given.line_buffering or given.write_through)
+    if isinstance(stdout, TextIOWrapper):
+        answer.reconfigure(line_buffering=stdout.line_buffering or stdout.write_through)
     sys.stdout = plugin.answer_stream = answer
 
 
-def give_back(answer: TextIO, given: TextIO) -> None:
-    """Undo :func:`reserve`, which replaced ``given`` by ``answer``."""
-    sys.stdout = given
+def give_back(answer: TextIO, stdout: TextIO) -> None:
+    """Undo :func:`reserve`, which replaced ``stdout`` by ``answer``."""
+    sys.stdout = stdout
     with suppress(OSError, ValueError):
-        os.dup2(answer.fileno(), given.fileno())
+        os.dup2(answer.fileno(), stdout.fileno())
         answer.close()

@@ -27,8 +27,8 @@ def known() -> list[str]:
 def described() -> dict[str, dict[str, str]]:
     """Every command for the help: heading -> name -> summary."""
     made: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
-    for name, found in sorted(_provided().items()):
-        heading, text = _described(found)
+    for name, entry in sorted(_provided().items()):
+        heading, text = _described(entry)
         made.setdefault(heading, {})[name] = text
     return {heading: group for heading, group in made.items() if group}
 
@@ -45,25 +45,25 @@ def load(name: str) -> Any:
 
 def _found(name: str) -> Found:
     """A command's entry point. Commands of holdfast's own distribution cannot be replaced."""
-    found = discovery.scan()
-    own = [f for f in found if (f.distribution, f.group, f.name) == (discovery.OWN, discovery.COMMANDS, name)]
-    return discovery.choose(own or found, discovery.COMMANDS, name)
+    entries = discovery.scan()
+    own = [f for f in entries if (f.distribution, f.group, f.name) == (discovery.OWN, discovery.COMMANDS, name)]
+    return discovery.choose(own or entries, discovery.COMMANDS, name)
 
 
 def other_owner(name: str) -> str:
     """The distribution that brings a third-party command, otherwise ""."""
-    found = _provided().get(name)
-    return found.distribution if found and found.distribution != discovery.OWN else ""
+    entry = _provided().get(name)
+    return entry.distribution if entry and entry.distribution != discovery.OWN else ""
 
 
 def _provided() -> dict[str, Found]:
-    found = [f for f in discovery.scan() if f.group == discovery.COMMANDS]
-    return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # ours last, so it wins
+    entries = [f for f in discovery.scan() if f.group == discovery.COMMANDS]
+    return {f.name: f for f in sorted(entries, key=lambda f: f.distribution == discovery.OWN)}  # ours last, so it wins
 
 
-def _described(found: Found) -> tuple[str, str]:
+def _described(entry: Found) -> tuple[str, str]:
     """Heading and line of a command in the help. Another distribution's module is not imported for that."""
-    if found.distribution != discovery.OWN:
-        return OTHERS, f"from {found.distribution} {found.version}"
-    command = discovery.import_object(found)
+    if entry.distribution != discovery.OWN:
+        return OTHERS, f"from {entry.distribution} {entry.version}"
+    command = discovery.import_object(entry)
     return getattr(command, "HEADING", OTHERS), getattr(command, "SUMMARY", "")

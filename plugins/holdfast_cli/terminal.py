@@ -143,12 +143,12 @@ class Term:
         text = " ".join(self.plain(text).split())
         if cells(text) <= width:
             return text
-        kept = ""
+        clipped = ""
         for char in text:
-            if cells(kept + char) > width - len(self.ellipsis):
+            if cells(clipped + char) > width - len(self.ellipsis):
                 break
-            kept += char
-        return kept.rstrip() + self.ellipsis
+            clipped += char
+        return clipped.rstrip() + self.ellipsis
 
     # shapes
 
@@ -285,8 +285,8 @@ def writing() -> Iterator[None]:
 
 
 def _columns(stream: TextIO) -> int:
-    if (given := os.environ.get("COLUMNS", "")).isdecimal():
-        return int(given)
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
+        return int(columns)
     with suppress(OSError, ValueError):  # no terminal
         return os.get_terminal_size(stream.fileno()).columns
     return 0

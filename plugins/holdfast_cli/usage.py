@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         """Raises: UsageError."""
         step = f"See `holdfast {self._command} --help`."
         if wrong := _CHOICE.match(message):
-            name, value, choices = wrong[1], wrong[2].strip("'"), [one.strip(" '") for one in wrong[3].split(",")]
+            name, value, choices = wrong[1], wrong[2].strip("'"), [choice.strip(" '") for choice in wrong[3].split(",")]
             subject = name if name.startswith("-") else f"`holdfast {self._command}`"
             message = f"{subject} takes one of {', '.join(choices)}, not {value!a}"
             step = did_you_mean(value, choices, otherwise=step)
@@ -166,7 +166,7 @@ def _sentence(text: str) -> str:
 def _unknown(command: str) -> UsageError:
     if command == "--root":
         return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
-    does = [f"`holdfast {one} --help`" for one in known() if command in _WORD.findall(summary(one))]  # `redact`: scrub
+    does = [f"`holdfast {name} --help`" for name in known() if command in _WORD.findall(summary(name))]  # redact: scrub
     step = did_you_mean(command, known(), "holdfast {}", otherwise="See `holdfast --help`.")
     step = f"See {' or '.join(does)}." if 0 < len(does) < 3 else step
     return UsageError(f"There is no command {command!r}.", next_step=step)

@@ -39,8 +39,8 @@ class LocalGit(Forge):
         """Commits and merges on local branches, and tags. See :meth:`Forge.activity`."""
         if self._is_empty():
             return []
-        found = [*self._commits(since, until), *self._fast_forwards(since, until), *self._tags(since, until)]
-        return sorted(found, key=lambda one: (one.at, one.pointer))
+        activities = [*self._commits(since, until), *self._fast_forwards(since, until), *self._tags(since, until)]
+        return sorted(activities, key=lambda activity: (activity.at, activity.pointer))
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> dict[Ask, tuple[str, ...]]:
         """Whether commits, tags and branches exist. See :meth:`Forge.facts`. In a shallow clone nothing is absent. A
@@ -50,8 +50,8 @@ class LocalGit(Forge):
             return {}
         is_whole = self._run("rev-parse", "--is-shallow-repository").strip() == "false"
         refs = set(self._run("for-each-ref", "--format=%(refname)").split())
-        found = {ask: self._state_of(ask.about, ask.target, refs) for ask in asked}
-        return {ask: (state,) for ask, state in found.items() if state and (is_whole or state != "absent")}
+        states = {ask: self._state_of(ask.about, ask.target, refs) for ask in asked}
+        return {ask: (state,) for ask, state in states.items() if state and (is_whole or state != "absent")}
 
     def check(self) -> str:
         return "there are no commits yet" if self._is_empty() else "commits, merges and tags are read"
@@ -90,29 +90,29 @@ class LocalGit(Forge):
             if since <= moment <= until:
                 is_merge = " " in parents
                 kind = "merge" if is_merge else "commit"
-                one = Activity(kind, branch, f"git show {short}", _short(subject), moment, _short(author))
+                commit = Activity(kind, branch, f"git show {short}", _short(subject), moment, _short(author))
                 if is_merge:
-                    yield one
+                    yield commit
                 else:
-                    branches.setdefault(branch, []).append(one)
+                    branches.setdefault(branch, []).append(commit)
         for branch, commits in branches.items():
             if len(commits) <= MOST_COMMITS:
                 yield from commits
                 continue
-            last, authors = commits[0], list(dict.fromkeys(one.author for one in commits))
+            last, authors = commits[0], list(dict.fromkeys(commit.author for commit in commits))
             by = ", ".join(authors[:3]) + (f" and {len(authors) - 3} more" if authors[3:] else "")
-            said = f"{len(commits)} commits by {by}; the last one: {last.text}"
-            yield Activity("commit", branch, f"git log {branch}", _short(said), last.at)
+            summary = f"{len(commits)} commits by {by}; the last one: {last.text}"
+            yield Activity("commit", branch, f"git log {branch}", _short(summary), last.at)
         if read == _MOST_READ:
             yield Activity(INCOMPLETE, "", "git log", f"Only the last {_MOST_READ} commits were read.", until)
 
     def _fast_forwards(self, since: datetime, until: datetime) -> Iterator[Activity]:
         """Merges that made no commit, from the log of HEAD."""
         form = "--format=%h%x00%gd%x00%gs"
-        for short, entry, said in self._rows("log", "-g", form, "--date=unix", f"-{_MOST_READ}", "HEAD"):
-            name, is_merge, _ = said.removeprefix("merge ").partition(": Fast-forward")
+        for short, entry, subject in self._rows("log", "-g", form, "--date=unix", f"-{_MOST_READ}", "HEAD"):
+            name, is_merge, _ = subject.removeprefix("merge ").partition(": Fast-forward")
             moment = _moment(entry.partition("@{")[2].rstrip("}"))
-            if said.startswith("merge ") and is_merge and since <= moment <= until:
+            if subject.startswith("merge ") and is_merge and since <= moment <= until:
                 yield Activity("merge", name, f"git show {short}", _short(f"{name} merged, fast-forward"), moment)
 
     def _tags(self, since: datetime, until: datetime) -> Iterator[Activity]:

@@ -67,15 +67,15 @@ class GitHub(IssueForge):
 
     def facts(self, asks: Sequence[Ask], since: datetime) -> Mapping[Ask, Collection[str]]:
         """See :meth:`holdfast_app.outbox.forge.Forge.facts`."""
-        found: dict[Ask, Collection[str]] = {}
+        facts: dict[Ask, Collection[str]] = {}
         with self._open() as server:
             for ask in asks[:MOST]:
                 with suppress(StorageError):
                     target = self._target(ask.target)
                     known = self._of_work(server, target, ask.about, since) if target else self._of_name(server, ask)
                     if known is not None:
-                        found[ask] = known
-        return found
+                        facts[ask] = known
+        return facts
 
     def _of_work(self, server: Transport, target: Target, about: str, since: datetime) -> set[str] | None:
         repo = f"/repos/{target.repository}"
@@ -92,16 +92,16 @@ class GitHub(IssueForge):
                 states |= {e["event"] for e in server.rows(f"{repo}/issues/{target.number}/events")} & {"closed"}
             return states
         if about == "assigned to":
-            return {one["login"] for one in issue.get("assignees") or ()}
+            return {user["login"] for user in issue.get("assignees") or ()}
         if about == "labels":
-            return {_label(one) for one in issue["labels"]}
+            return {_label(label) for label in issue["labels"]}
         if "pull_request" not in issue:
             return None
         if about == "merged by":
             return {_login(server.get(f"{repo}/pulls/{target.number}").data.get("merged_by"))} - {""} or None
         reviews = server.rows(f"{repo}/pulls/{target.number}/reviews")
         wanted = _REVIEWS.get(about)
-        return {_login(one["user"]) for one in reviews if one["state"] in wanted} if wanted else None
+        return {_login(review["user"]) for review in reviews if review["state"] in wanted} if wanted else None
 
     def _of_name(self, server: Transport, ask: Ask) -> set[str] | None:
         name = quote(ask.target, safe="")
@@ -137,7 +137,7 @@ class GitHub(IssueForge):
         repo = f"/repos/{target.repository}"
         path = f"{repo}/issues/{target.number}/comments"
         rows = server.rows(path, since=_iso(item.at - timedelta(hours=1)), per_page=100)  # clocks differ
-        comment = next((one for one in rows if f"{_MARK}{item.id} " in (one["body"] or "").rpartition("\n")[2]), None)
+        comment = next((row for row in rows if f"{_MARK}{item.id} " in (row["body"] or "").rpartition("\n")[2]), None)
         if comment is None:
             # Tried once: after a lost answer, a lagging replica may not show it yet. The outbox searches again later.
             made = server.once("POST", path, send={"body": item.body}).data
@@ -180,15 +180,15 @@ class _Day:
             if _moment(event["created_at"]) < self._since:
                 return  # the newest come first
             issue = event.get("issue")
-            said = self._said(event, issue) if issue and self._now(event["created_at"]) else ""
-            if issue and said:
+            line = self._said(event, issue) if issue and self._now(event["created_at"]) else ""
+            if issue and line:
                 kind, label = event["event"], _label(event.get("label") or "")
                 whom = _login(event.get("assignee") or event.get("requested_reviewer"))
                 about = (issue["number"], _REVOKED.get(kind, kind), whom, label)
                 may_wait = issue["state"] == "open" and (BLOCKED.search(label) or self._is_operator(whom))
                 waits = _WAITS.get(kind, "") if may_wait and about not in seen else ""
                 seen.add(about)
-                yield self._of(issue, said, event["created_at"], event["actor"], waits)
+                yield self._of(issue, line, event["created_at"], event["actor"], waits)
 
     def comments(self) -> Iterator[Activity]:
         """Comments, and comments on lines."""
@@ -201,8 +201,8 @@ class _Day:
                 if self._now(row["created_at"]) or (waits and self._now(at)):
                     number = (row.get("issue_url") or row["pull_request_url"]).rpartition("/")[2]
                     text = body.split("\n\n", 1)[0] if is_own else body
-                    one = self._line("comment", number, row["html_url"], text, at, author, waits)
-                    yield one._replace(own=is_own)
+                    activity = self._line("comment", number, row["html_url"], text, at, author, waits)
+                    yield activity._replace(own=is_own)
 
     def pulls(self) -> Iterator[Activity]:
         """Reviews and failed checks. Raises: Absent, Closed."""
@@ -210,25 +210,25 @@ class _Day:
         changed = [(number, row) for number, row in self._changed.items() if "pull_request" in row][-MOST:]
         for number, row in changed:
             reviews = [*self._server.rows(f"{repo}/pulls/{number}/reviews", per_page=100)]
-            last = {_login(one["user"]): one for one in reviews if one["state"] in ("APPROVED", "CHANGES_REQUESTED")}
+            last = {_login(row["user"]): row for row in reviews if row["state"] in ("APPROVED", "CHANGES_REQUESTED")}
             for review in reviews:
                 verdict, author = _VERDICTS.get(review["state"], ""), _login(review["user"])
                 if verdict and self._now(review.get("submitted_at")) and (review["body"] or verdict != "reviewed"):
                     mine = self._is_operator(_login(row["user"])) and row["state"] == "open"
                     wanted = mine and verdict == "requested changes" and last[author] is review
                     waits = "operator" if wanted else asked(review["body"], author, self._operator)
-                    said = f"{verdict}: {review['body']}" if review["body"] else verdict
-                    yield self._line("review", number, review["html_url"], said, review["submitted_at"], author, waits)
+                    text = f"{verdict}: {review['body']}" if review["body"] else verdict
+                    yield self._line("review", number, review["html_url"], text, review["submitted_at"], author, waits)
         newest = self._server.get(f"{repo}/pulls", state="open", sort="updated", direction="desc", per_page=MOST).data
         for pull in newest:
             if not _in(pull["updated_at"], self._since):
                 continue
             runs = self._server.get(f"{repo}/commits/{pull['head']['sha']}/check-runs", per_page=100).data["check_runs"]
             if bad := [run for run in runs if run["conclusion"] in _BAD and self._now(run["completed_at"])]:
-                said = f"checks failed: {', '.join(run['name'] for run in bad)}"
+                text = f"checks failed: {', '.join(run['name'] for run in bad)}"
                 waits = "operator" if self._is_operator(_login(pull["user"])) else ""
                 at = max(run["completed_at"] for run in bad)
-                yield self._line("checks", pull["number"], pull["html_url"], said, at, "", waits)
+                yield self._line("checks", pull["number"], pull["html_url"], text, at, "", waits)
 
     def pushes(self) -> Iterator[Activity]:
         """Releases, pushes to the default branch, force pushes and deleted branches. Raises: Absent, Closed."""
@@ -255,8 +255,8 @@ class _Day:
             return f"{kind} {'to' if kind == 'assigned' else 'from'} {_login(event.get('assignee'))}: {issue['title']}"
         if kind in ("review_requested", "review_request_removed"):
             whom = _login(event.get("requested_reviewer")) or "a team"
-            said = f"requested from {whom}" if kind == "review_requested" else f"request to {whom} withdrawn"
-            return f"review {said}: {issue['title']}"
+            change = f"requested from {whom}" if kind == "review_requested" else f"request to {whom} withdrawn"
+            return f"review {change}: {issue['title']}"
         if kind == "renamed":
             return f"renamed from {event['rename']['from']!r} to {event['rename']['to']!r}"
         if kind in ("milestoned", "demilestoned"):

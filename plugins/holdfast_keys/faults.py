@@ -147,11 +147,11 @@ class Service(NamedTuple):
         """The error for a redirect, which is never followed. A redirected POST would become a GET, and the token must
         not go elsewhere."""
         place, below = location.partition("?")[0], re.escape(self.path)
-        found = re.search(below + r"/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)", place)
-        if found and found[1] != repository:
+        match = re.search(below + r"/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)", place)
+        if match and match[1] != repository:
             return Closed(
-                f"The repository {repository} was renamed to {found[1]}.",
-                next_step=f'Set `repository = "{found[1]}"` in `[{self.table}]`.',
+                f"The repository {repository} was renamed to {match[1]}.",
+                next_step=f'Set `repository = "{match[1]}"` in `[{self.table}]`.',
             )
         if repository and re.search(below + r"/repositories/[0-9]+", place):
             return Closed(
@@ -169,11 +169,11 @@ class Service(NamedTuple):
             f"`holdfast auth set {self.key} --origin URL`.",
         )
 
-    def _forbidden(self, said: str, repository: str, wanted: str) -> Closed:
-        if "scope" in said or "not accessible by" in said:
+    def _forbidden(self, message: str, repository: str, wanted: str) -> Closed:
+        if "scope" in message or "not accessible by" in message:
             named = f" ({wanted})" if re.fullmatch(r"[a-z_=,; ]{1,100}", wanted) else ""
             return Closed(f"The token lacks a scope for that{named}.", next_step=self.scope_step, status=403)
-        if "locked" in said:
+        if "locked" in message:
             return Closed(
                 f"The issue in {repository} is locked and takes no comments.",
                 next_step="Unlock the conversation on the server, or give the token's user write access.",

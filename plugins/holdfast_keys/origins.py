@@ -73,8 +73,8 @@ def safe(url: str, what: str = "The address", *, insecure_http: bool = False) ->
 def is_loopback(origin: str) -> bool:
     """Whether an origin is on this machine: ``localhost``, or an address in loopback's range."""
     host = re.sub(r":\d+$", "", origin.partition("://")[2])
-    found = _ip(host)
-    return found.is_loopback if found else host == "localhost"
+    address = _ip(host)
+    return address.is_loopback if address else host == "localhost"
 
 
 def http_options(origin: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def named_by_user(settings: Sequence[str], root: str | os.PathLike[str]) -> list
     trusted. Unusable addresses and files that cannot be read name nothing.
     """
     tables, _ = Config.tables_of(os.fspath(root))
-    return list(dict.fromkeys(one for table in tables for one in _named(table, settings)))
+    return list(dict.fromkeys(origin for table in tables for origin in _named(table, settings)))
 
 
 def only_project_names(origin: str, settings: Sequence[str], root: str | os.PathLike[str]) -> bool:

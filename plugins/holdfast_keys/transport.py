@@ -151,14 +151,14 @@ class Transport:
         except ValueError:
             is_json = False
         if not 200 <= response.status_code < 300:
-            said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
-            raise self.service.refused(response.status_code, headers, said, repository=_named(path), is_json=is_json)
+            message = str(data.get("message", "")) if isinstance(data, Mapping) else ""
+            raise self.service.refused(response.status_code, headers, message, repository=_named(path), is_json=is_json)
         if not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
         total, at = _told(headers)
         # The rest of the next page's address is ignored, so the token goes nowhere else.
-        found = _NEXT.search(headers.get("link", ""))
-        following = dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
+        match = _NEXT.search(headers.get("link", ""))
+        following = dict(parse_qsl(urlsplit(match[1]).query)) if match else {}
         return Answer(status=response.status_code, data=data, total=total, at=at, following=following)
 
     def get(self, path: str, **params: str | int) -> Answer:
@@ -169,7 +169,7 @@ class Transport:
         """A list's objects, page by page along its ``Link`` headers. Raises: as :meth:`once`."""
         for _ in range(_PAGES):
             answer = self.get(path, **params)
-            if not isinstance(answer.data, list) or not all(isinstance(one, dict) for one in answer.data):
+            if not isinstance(answer.data, list) or not all(isinstance(row, dict) for row in answer.data):
                 raise self.service.garbled("a list is expected")
             yield from answer.data
             if not answer.following:

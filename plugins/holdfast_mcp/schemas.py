@@ -125,15 +125,15 @@ def check(arguments: Mapping[str, object], schema: Schema, tool: str) -> None:
         _check_value(name, value, properties[name])
 
 
-def _check_value(name: str, value: object, one: Schema) -> None:
-    kind = one.get("type")
+def _check_value(name: str, value: object, schema: Schema) -> None:
+    kind = schema.get("type")
     if kind is None:
         return
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=f"Give it as {kind}.")
-    if "enum" in one and value not in one["enum"]:
-        raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(one['enum'])}.")
-    if isinstance(value, int | float) and not one.get("minimum", value) <= value <= one.get("maximum", value):
-        least, most = one.get("minimum"), one.get("maximum")
+    if "enum" in schema and value not in schema["enum"]:
+        raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(schema['enum'])}.")
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        least, most = schema.get("minimum"), schema.get("maximum")
         span = f"from {least} to {most}" if most is not None else f"of {least} or more"
         raise BadValue(f"`{name}`", "is out of range", next_step=f"Give a number {span}.")

@@ -61,7 +61,7 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
 
 def _joined(memory: Holdfast, strings: list[str], *, surface: str) -> str:
     masked = memory.services.gate.outgoing_all(strings, surface=surface)  # before a cut can go through a secret
-    return "\n".join(cut(one, _WHOLE if one.startswith(_OPENED) else _LONG) for one in masked)
+    return "\n".join(cut(text, _WHOLE if text.startswith(_OPENED) else _LONG) for text in masked)
 
 
 def cut(text: str, most: int) -> str:
@@ -70,8 +70,8 @@ def cut(text: str, most: int) -> str:
 
 
 def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
-    found = memory.services.recalled(name)
-    lines = found.text.rstrip("\n").split("\n") if found else []
+    document = memory.services.recalled(name)
+    lines = document.text.rstrip("\n").split("\n") if document else []
     if not place.isascii() or not place.isdigit() or len(place) > _DIGITS or not 1 <= int(place) <= len(lines):
         raise NotFound(
             f"Document {name!r} has no line {place!r} that may be shown.",
@@ -90,16 +90,16 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
         session = resolve(memory, name)
     except NotFound as error:
         raise NotFound(error.message, next_step="Take `name` from a hit of `search`.") from None
-    found = messages(memory, session, around=place, span=around)
-    ids = [one["id"] for one in found]
-    opened = place if place in ids else next((one for one in ids if is_named(one, place)), "")
+    rows = messages(memory, session, around=place, span=around)
+    ids = [row["id"] for row in rows]
+    opened = place if place in ids else next((message_id for message_id in ids if is_named(message_id, place)), "")
     zone = memory.services.now().tzinfo
     return [
         f"session {session}",
         *(
-            f"{_mark(one['id'] == opened)} {short(one['id'])} {one['role']} "
-            f"{datetime.fromisoformat(one['at']).astimezone(zone):%Y-%m-%d %H:%M}: {one['text']}"
-            for one in found
+            f"{_mark(row['id'] == opened)} {short(row['id'])} {row['role']} "
+            f"{datetime.fromisoformat(row['at']).astimezone(zone):%Y-%m-%d %H:%M}: {row['text']}"
+            for row in rows
         ),
     ]
 

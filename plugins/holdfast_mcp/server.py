@@ -90,8 +90,8 @@ class Desk:
         if params.name not in tools.TOOLS:
             known = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:60]!r}. Known tools: {known}.")
-        told = context.session.client_params
-        client = told.client_info.name if told else ""
+        handshake = context.session.client_params
+        client = handshake.client_info.name if handshake else ""
         caller = tools.Caller(client=client, started=self._started, session=self._session)
         text, failed = await self._aside(lambda: self._reply(params.name, params.arguments or {}, caller))
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
@@ -137,14 +137,14 @@ class Desk:
     async def _list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        one = types.ResourceTemplate(
+        template = types.ResourceTemplate(
             uri_template=searching.PREFIX + "{+name}",
             name="document",
             title="A stored document",
             description="One document of the memory as stored, fenced as data.",
             mime_type=searching.MIME_TYPE,
         )
-        return types.ListResourceTemplatesResult(resource_templates=[one])
+        return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams

@@ -37,7 +37,7 @@ _SHOWN: Final = 5
 _CLIP: Final = 80
 
 
-def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: Beat | None) -> str:
+def choose(memory: Holdfast, *, requested: str, configured: str, client: str, beat: Beat | None) -> str:
     """The session id, from the caller, or the server's ``--session``, or the hooks' session if no other is
     active. A client without hooks has one session per project, named after itself.
 
@@ -45,12 +45,12 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
     and when several sessions are active, with the last request of each.
     """
     own = "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"
-    if given:
-        if clean(given) != given:
+    if requested:
+        if clean(requested) != requested:
             raise BadValue("`session`", "has control characters", next_step="Leave it out, or give a plain id.")
-        if given not in (own, configured) and not has_begun(memory, given):
+        if requested not in (own, configured) and not has_begun(memory, requested):
             raise BadValue("`session`", "names no session of this project", next_step=_known(memory))
-        return given
+        return requested
     if configured:
         return configured
     if beat is None or not beat.session:
@@ -58,7 +58,7 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
     others = _active(memory) - {beat.session}
     if not others:
         return beat.session
-    shown = "; ".join(_described(memory, one) for one in sorted({beat.session, *others})[:_SHOWN])
+    shown = "; ".join(_described(memory, session_id) for session_id in sorted({beat.session, *others})[:_SHOWN])
     raise BadValue(
         "`session`",
         "is needed: several sessions are active in this project",
@@ -67,7 +67,7 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
 
 
 def _known(memory: Holdfast) -> str:
-    shown = "; ".join(_described(memory, one) for one in sorted(_active(memory))[:_SHOWN])
+    shown = "; ".join(_described(memory, session_id) for session_id in sorted(_active(memory))[:_SHOWN])
     leave = "Leave it out, or start the server with `--session`"
     return f"{leave}, or give the one whose last request is this conversation's: {shown}." if shown else f"{leave}."
 
@@ -80,8 +80,8 @@ def _active(memory: Holdfast) -> set[str]:
 
 
 def _described(memory: Holdfast, session_id: str) -> str:
-    said = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
-    last = " ".join(defuse(said[-1]).split()) if said else "nothing yet"
+    requests = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
+    last = " ".join(defuse(requests[-1]).split()) if requests else "nothing yet"
     return f"{session_id!r} ({last if len(last) <= _CLIP else last[: _CLIP - 1] + '…'})"
 
 
@@ -187,7 +187,7 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     payload = payload_from(fields, "The flush") if fields else None
     session_id = choose(
         memory,
-        given=arguments.get("session", "").strip(),
+        requested=arguments.get("session", "").strip(),
         configured=caller.session,
         client=caller.client,
         beat=_beat(memory, caller),
@@ -254,14 +254,14 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     if Witness(memory.services).is_hostile(content):
         return f"Not stored: {REASON}."
     result: AddResult = memory.facts.remember(**arguments)
-    told = f"Not stored: {result.reason}."
+    message = f"Not stored: {result.reason}."
     if result.outcome is AddOutcome.ADDED and result.fact:
         masked = ", with sensitive text masked" if result.fact.content != content.strip() else ""
-        told = f"Remembered as {result.fact.id}{masked}."
+        message = f"Remembered as {result.fact.id}{masked}."
     elif result.duplicate_of:
-        told = f"Already stored as {result.duplicate_of}. Nothing was changed."
+        message = f"Already stored as {result.duplicate_of}. Nothing was changed."
     gone = (("It replaces", result.replaced), ("The store was full, so it evicted", result.evicted))
-    return "\n".join([told, *(f"{label} {', '.join(ids)}." for label, ids in gone if ids)])
+    return "\n".join([message, *(f"{label} {', '.join(ids)}." for label, ids in gone if ids)])
 
 
 @_tool("search_facts", "Search the facts", schemas.SEARCH_FACTS, read_only=True)
@@ -272,11 +272,11 @@ def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str
     withheld = provenance.sentence({}, facts=len(stored) - len(facts))
     warning = f"\n{withheld} {provenance.NEXT_STEP}" if withheld else ""
     words = arguments.get("query", "").casefold().split()
-    found = [f for f in facts if all(word in f.content.casefold() for word in words)]
-    shown = found[: arguments.get("limit", 20)]
+    matches = [f for f in facts if all(word in f.content.casefold() for word in words)]
+    shown = matches[: arguments.get("limit", 20)]
     if not shown:
         return (f"No fact matches ({len(facts)} searched)." if facts else "No such fact is stored.") + warning
-    head = f"{len(shown)} of {len(found)} facts, most confident first. `forget` takes the id.{warning}"
+    head = f"{len(shown)} of {len(matches)} facts, most confident first. `forget` takes the id.{warning}"
     masked = memory.services.gate.outgoing_all([_line(f) for f in shown], surface="fact")
     return f"{head}\n" + recall.fence("\n".join(masked))
 
@@ -323,10 +323,10 @@ def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     lines.append("No session is UNSAFE." if now.ok else f"UNSAFE sessions: {len(now.unsafe)}. Do not drop context.")
     lines += [f"- {recall.defuse(loss.message)} {loss.next_step}" for loss in now.lost[:8]]
     shown = [s for s in now.sessions if not (s.ended and s.state == "safe")][:20]
-    for one in shown:
-        lines.append(f"- {one.id}: {one.state}, turns since the last flush: {one.unflushed_turns}")
-        if one.error:
-            lines.append(f"  {recall.defuse(one.error)} {one.next_step}".rstrip())
+    for session in shown:
+        lines.append(f"- {session.id}: {session.state}, turns since the last flush: {session.unflushed_turns}")
+        if session.error:
+            lines.append(f"  {recall.defuse(session.error)} {session.next_step}".rstrip())
     if len(now.sessions) > len(shown):
         lines.append(f"- {len(now.sessions) - len(shown)} more, not shown")
     broken = [s for s in memory.plugin_statuses() if s.status not in ("loaded", "off")]

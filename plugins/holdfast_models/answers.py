@@ -44,15 +44,15 @@ def extraction(text: str) -> Extraction:
     The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
     here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
-    found = last_object(text, "facts")
-    decisions, rejected = _texts(found.get("decisions")), map(_attempt, _list(found.get("rejected")))
-    profile, work = found.get("profile"), found.get("work")
+    answer = last_object(text, "facts")
+    decisions, rejected = _texts(answer.get("decisions")), map(_attempt, _list(answer.get("rejected")))
+    profile, work = answer.get("profile"), answer.get("work")
     work = work if isinstance(work, Mapping) else {}
     objective, step = (" ".join(_texts([work.get(name)])).strip() or None for name in ("objective", "next_step"))
     strings = {name: profile.get(key) for key, name in _PROFILE.items()} if isinstance(profile, Mapping) else {}
     return Extraction(
-        summary="".join(_texts([found.get("summary")])).strip(),
-        facts=[_candidate(row) for row in found["facts"]],
+        summary="".join(_texts([answer.get("summary")])).strip(),
+        facts=[_candidate(row) for row in answer["facts"]],
         draft=Payload(
             decisions=[*filter(str.strip, decisions)] or None,
             rejected=[*filter(None, rejected)] or None,
@@ -62,7 +62,7 @@ def extraction(text: str) -> Extraction:
         ),
         profile=Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)}),
         # Ids are given as strings, or as objects with an id.
-        retire=_texts([row.get("id") if isinstance(row, Mapping) else row for row in _list(found.get("retire"))]),
+        retire=_texts([row.get("id") if isinstance(row, Mapping) else row for row in _list(answer.get("retire"))]),
     )
 
 
@@ -73,20 +73,20 @@ def last_object(text: str, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[s
     """
     if len(text) > max_chars:
         raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
-    kept = without_thoughts(text)
-    if _ends_with_json(text) and not _ends_with_json(kept):  # the thought has no end, or its tag is part of a fact
-        kept = text
-    if not kept.strip():
+    answer = without_thoughts(text)
+    if _ends_with_json(text) and not _ends_with_json(answer):  # the thought has no end, or its tag is part of a fact
+        answer = text
+    if not answer.strip():
         raise AnswerUnusable("The model's answer is empty.")
-    found: Mapping[str, Any] | None = None
-    for value in _values(kept, key):
+    last: Mapping[str, Any] | None = None
+    for value in _values(answer, key):
         if isinstance(value, Mapping) and isinstance(value.get(key), list):
-            found = value
+            last = value
         elif isinstance(value, list) and value and all(isinstance(row, Mapping) and "content" in row for row in value):
-            found = {key: value}  # a list of facts
-    if found is None:
+            last = {key: value}  # a list of facts
+    if last is None:
         raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
-    return found
+    return last
 
 
 def _ends_with_json(text: str) -> bool:
@@ -145,17 +145,17 @@ def without_thoughts(text: str) -> str:
     Some models open their thoughts in the prompt and only close them in the answer, so everything up to there is
     thought. What follows an unclosed one is thought, too.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     position, thinking = 0, False
     for tag in _THOUGHT_TAG.finditer(text):
         if tag[1]:
             if not thinking:
-                kept = []
+                pieces = []
             position, thinking = tag.end(), False
         elif not thinking:
-            kept.append(text[position : tag.start()])
+            pieces.append(text[position : tag.start()])
             thinking = True
-    return "".join(kept if thinking else [*kept, text[position:]])
+    return "".join(pieces if thinking else [*pieces, text[position:]])
 
 
 # a dream
@@ -215,15 +215,15 @@ def dream(answer: str) -> DreamDraft:
         raise AnswerUnusable("The model's answer is empty.")
     if len(text) > MAX_CHARS:
         raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
-    found: dict[str, list[str]] = {"memory": [], "dream": []}
+    sections: dict[str, list[str]] = {"memory": [], "dream": []}
     for tag, body in _sections(text):
-        if body and body not in found[tag]:
-            found[tag].append(body)
-    if not found["memory"]:
+        if body and body not in sections[tag]:
+            sections[tag].append(body)
+    if not sections["memory"]:
         raise AnswerUnusable("The model's answer has no [MEMORY] section, or an empty one.")
-    if len(found["memory"]) > 1:
+    if len(sections["memory"]) > 1:
         raise AnswerUnusable("The model's answer has two [MEMORY] sections that differ.")
-    return DreamDraft(memory=found["memory"][0], diary="\n\n".join(found["dream"]))
+    return DreamDraft(memory=sections["memory"][0], diary="\n\n".join(sections["dream"]))
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:

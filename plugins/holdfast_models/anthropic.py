@@ -18,8 +18,8 @@ class AnthropicModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
-        said = [{"role": "user", "content": user}]
-        body = {"model": self.settings.model, "system": system, "messages": said, "max_tokens": max_tokens}
+        messages = [{"role": "user", "content": user}]
+        body = {"model": self.settings.model, "system": system, "messages": messages, "max_tokens": max_tokens}
         headers = {"x-api-key": self.key(), "anthropic-version": "2023-06-01"}
         answer = self.post("/v1/messages", body, headers, timeout_s)
         with self.follows_api():

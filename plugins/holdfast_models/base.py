@@ -136,8 +136,8 @@ def _said(turns: Sequence[Turn]) -> Iterator[str]:
             if message.failed:
                 yield f"(the call failed) {' '.join(text.split())[:_CALL_CHARS]}"
             elif message.role != "tool":
-                said = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}" if message.tool else text
-                yield f"{message.role.capitalize()}: {said}"
+                content = f"(calls a tool) {text.splitlines()[0][:_CALL_CHARS]}" if message.tool else text
+                yield f"{message.role.capitalize()}: {content}"
 
 
 def stored(known: Sequence[Fact]) -> str:
@@ -150,8 +150,8 @@ def stored(known: Sequence[Fact]) -> str:
 
 def earlier(summaries: Sequence[str]) -> str:
     """What was said of the earlier part of a conversation, fenced as data; empty without one."""
-    told = recall.fence("\n\n".join(summaries))
-    return f"The earlier part of this conversation, in summary:\n{told}\n\n" if summaries else ""
+    fenced = recall.fence("\n\n".join(summaries))
+    return f"The earlier part of this conversation, in summary:\n{fenced}\n\n" if summaries else ""
 
 
 def _shortened(text: str) -> str:
@@ -244,18 +244,18 @@ class Endpoint:
         origin = self.origin
         try:
             setting = f"plugins.{self._name}.base_url"
-            found = secrets.get(self.provider, origin=origin, root=self._root or None, settings=(setting,))
+            key = secrets.get(self.provider, origin=origin, root=self._root or None, settings=(setting,))
         except secrets.KeyNotSent as error:
             if not origin or isinstance(error, secrets.AddressNotTrusted):
                 raise ModelFailed(error.message, next_step=error.next_step) from None
-            found = None
-        if found is None and not origin:
+            key = None
+        if key is None and not origin:
             variable = secrets.variables(self.provider)[0]
             raise ModelFailed(
                 f"No key is set for {self.provider}.",
                 next_step=f"Set it with {secrets.command(self.provider)}, or in {variable}.",
             )
-        return found or "none"
+        return key or "none"
 
     def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str], timeout_s: float) -> Any:
         """The server's answer to one request, as JSON data. The key goes to :meth:`url` and nowhere else, because no

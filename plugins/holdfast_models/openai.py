@@ -19,8 +19,8 @@ class OpenAIModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
-        said = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-        body = {"model": self.settings.model, "messages": said, "max_completion_tokens": max_tokens}
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        body = {"model": self.settings.model, "messages": messages, "max_completion_tokens": max_tokens}
         answer = self.post("/chat/completions", body, {"Authorization": f"Bearer {self.key()}"}, timeout_s)
         with self.follows_api():
             choice, used = answer["choices"][0], answer.get("usage") or {}

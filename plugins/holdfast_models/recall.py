@@ -36,13 +36,13 @@ def defuse(text: str) -> str:
     another tag, comment or instruction either, which could close the client's own wrapper.
     """
     if "<" in text or "&" in text:
-        text = _TAG_START.sub(lambda found: "&lt;" if found[0] == "<" else "&amp;", text)
+        text = _TAG_START.sub(lambda match: "&lt;" if match[0] == "<" else "&amp;", text)
     return without_name(text)
 
 
 def without_name(text: str) -> str:
     """``text`` without the tag's name, in any spelling."""
-    ends = [found.end(1) for found in _NAME.finditer(_folded(text))]
+    ends = [match.end(1) for match in _NAME.finditer(_folded(text))]
     if not ends:
         return text
     starts = [0, *ends]

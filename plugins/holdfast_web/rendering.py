@@ -62,7 +62,7 @@ def _parser() -> MarkdownIt:
 
 def _safe(tokens: Sequence[Token], after: Mapping[int, str], *, linked: bool = True) -> list[Token]:
     """The tokens with no attributes but line numbers and web addresses."""
-    found: list[Token] = []
+    safe: list[Token] = []
     numbered: set[int] = set()
     links: list[bool] = []
     following = ""
@@ -81,11 +81,11 @@ def _safe(tokens: Sequence[Token], after: Mapping[int, str], *, linked: bool = T
             following = after.get(token.map[0] + 1, "")
         token.tag = _HEADINGS.get(token.tag, token.tag)
         token.children = token.children and _safe(token.children, after, linked=linked)
-        found.append(token)
+        safe.append(token)
         if token.type == "heading_close" and following:
-            found.append(Token("html_block", "", 0, content=following))
+            safe.append(Token("html_block", "", 0, content=following))
             following = ""
-    return found
+    return safe
 
 
 #: A line's Markdown block marks, and lines that are nothing but marks, such as fences and comments.
@@ -178,7 +178,7 @@ class Renderer:
             "title": title or dict(MENU)[here],
             "project_name": project.name,
             "root": project.root,
-            "menu": [one for one in MENU if one[0] != "outbox" or here == "outbox" or project.publishes()],
+            "menu": [entry for entry in MENU if entry[0] != "outbox" or here == "outbox" or project.publishes()],
             "alarms": project.alarms(),
             "version": "" if here in ("search", "error") else self.version,
         }
@@ -221,7 +221,7 @@ class Renderer:
 
 def _query(fields: Mapping[str, object], name: str = "", value: object = "") -> str:
     """A page's fields, and ``name`` set to ``value``. Empty values are left out."""
-    return "?" + urlencode({key: one for key, one in {**fields, name: value}.items() if one not in ("", None)})
+    return "?" + urlencode({key: field for key, field in {**fields, name: value}.items() if field not in ("", None)})
 
 
 def _visible(value: Any) -> Any:

@@ -75,8 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         host, cookie = self.headers.get_all("Host") or [], self.headers.get_all("Cookie") or []
-        given = {"host": host[0] if len(host) == 1 else "", "cookie": "; ".join(cookie)}
-        self._send(self.server.site.answer(self.path, **given))
+        headers = {"host": host[0] if len(host) == 1 else "", "cookie": "; ".join(cookie)}
+        self._send(self.server.site.answer(self.path, **headers))
 
     do_HEAD = do_GET  # noqa: N815 - the base class's name
 

@@ -53,12 +53,12 @@ class Access:
         """Whether the Host header names this server on loopback."""
         return header.lower() in {f"{name}:{self._port}" for name in _HOSTS}
 
-    def is_token(self, given: str) -> bool:
-        """Whether ``given`` is the printed token, or the browser's, which works once. In constant time."""
-        if self._once and _same(given, self._once):
+    def is_token(self, token: str) -> bool:
+        """Whether ``token`` is the printed token, or the browser's, which works once. In constant time."""
+        if self._once and _same(token, self._once):
             self._once = ""
             return True
-        return _same(given, self._token)
+        return _same(token, self._token)
 
     def set_cookie(self) -> str:
         """The Set-Cookie header that follows the token. It ends with the browser session."""
@@ -75,8 +75,8 @@ class Access:
         return morsel is not None and _same(morsel.value, self._cookie)
 
 
-def _same(given: str, wanted: str) -> bool:
-    return len(given) <= _LONGEST and hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("ascii"))
+def _same(value: str, wanted: str) -> bool:
+    return len(value) <= _LONGEST and hmac.compare_digest(value.encode("utf-8", "replace"), wanted.encode("ascii"))
 
 
 logger = logging.getLogger(__name__)
@@ -127,17 +127,17 @@ class Site:
         try:
             return self._answer(target, host=host, cookie=cookie)
         except HoldfastError as error:
-            told = self._project.masked(error.message, error.next_step)
-            return self.refusal(_status_of(error), told, home=self.access.prefix)
+            masked = self._project.masked(error.message, error.next_step)
+            return self.refusal(_status_of(error), masked, home=self.access.prefix)
         except Exception:  # the browser gets a page, never a traceback
             logger.exception("a page could not be made")
             return self.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, home=self.access.prefix)
 
-    def refusal(self, status: int, told: Sequence[str] = (), *, home: str = "") -> Response:
-        """An error page. ``told`` is the message and the next step, by default those for a request that reaches no
-        page. ``home`` is the overview, for a reader with the cookie."""
+    def refusal(self, status: int, explanation: Sequence[str] = (), *, home: str = "") -> Response:
+        """An error page. ``explanation`` is the message and the next step, by default those for a request that reaches
+        no page. ``home`` is the overview, for a reader with the cookie."""
         unknown = "The request cannot be answered.", "Go back and try again."
-        message, step = told or _REFUSALS.get(HTTPStatus(status), unknown)
+        message, step = explanation or _REFUSALS.get(HTTPStatus(status), unknown)
         text = self._renderer.error(HTTPStatus(status), message, step, home=home)
         extra = (("Allow", "GET, HEAD"),) if status == HTTPStatus.METHOD_NOT_ALLOWED else ()
         return _response(status, _HTML, text.encode("utf-8", "replace"), extra)

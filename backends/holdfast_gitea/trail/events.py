@@ -57,28 +57,29 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
     """
     # Anyone can write such a title. Only the token's own issues are the store's.
     changed = repo.issues(since=since, pulls=True)[0]
-    for before, after in itertools.pairwise(one for one in changed if since <= one.created_at <= until):
+    for before, after in itertools.pairwise(issue for issue in changed if since <= issue.created_at <= until):
         for number in range(before.number + 1, after.number):  # the server leaves no gaps
             yield Activity("issue", f"{repo.name}#{number}", f"{repo.url}/issues", "deleted", after.created_at)
-    issues = [one for one in changed if not (one.title.startswith(_STORE) and me in ("", one.author))]
-    detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
+    issues = [issue for issue in changed if not (issue.title.startswith(_STORE) and me in ("", issue.author))]
+    newest = sorted(issues, key=lambda issue: issue.updated_at, reverse=True)[:MOST_DETAILED]
     for issue in issues:
-        yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
+        yield from _of_issue(repo, issue, since, until, operator, detailed=issue in newest)
     known: set[str] = set()
-    for one in repo.activity(since, until):
-        found = marker.fields(one.body) or {}
-        if found.get("id", "") in known:  # a late duplicate from a writer that gave up and retried
+    for comment in repo.activity(since, until):
+        fields = marker.fields(comment.body) or {}
+        if fields.get("id", "") in known:  # a late duplicate from a writer that gave up and retried
             continue
-        known |= {found.get("id", "")} - {""}
+        known |= {fields.get("id", "")} - {""}
         # A record of the token's store says nothing to people. Anyone can write a marker.
-        kind = found.get("kind", "") if me in ("", one.author) else ""
-        is_trail, is_record = kind == "trail", bool(found) and me in ("", one.author) and kind != "trail"
-        said = row_text(one.body.split("\n\n", 1)[0] if is_trail else "" if is_record else one.body)
-        waits = "" if is_trail else asked(one.body, one.author, operator)
-        if said and (since <= one.created_at <= until or (one.was_edited and waits)):
-            said, at = (f"edited: {said}", one.updated_at) if waits and one.was_edited else (said, one.created_at)
-            target = f"{repo.name}#{one.issue}"
-            yield Activity("comment", target, one.url, row_text(said), at, one.author, waits, is_trail)
+        kind = fields.get("kind", "") if me in ("", comment.author) else ""
+        is_trail, is_record = kind == "trail", bool(fields) and me in ("", comment.author) and kind != "trail"
+        line = row_text(comment.body.split("\n\n", 1)[0] if is_trail else "" if is_record else comment.body)
+        waits = "" if is_trail else asked(comment.body, comment.author, operator)
+        is_edit = comment.was_edited and bool(waits)
+        if line and (is_edit or since <= comment.created_at <= until):
+            line, at = (f"edited: {line}", comment.updated_at) if is_edit else (line, comment.created_at)
+            target = f"{repo.name}#{comment.issue}"
+            yield Activity("comment", target, comment.url, row_text(line), at, comment.author, waits, is_trail)
     try:  # takes `read:repository`
         for row in repo.rows("/releases", draft="false"):
             at = models.moment(row, "published_at")
@@ -101,7 +102,7 @@ def administrators(repo: Repo, me: str, state: str, since: datetime, until: date
     now: dict[str, str] = {}
     with suppress(StorageError):  # a report can do without them
         listed = models.page(repo.get, "/collaborators", 1).data[:_COLLABORATORS]
-        for login in sorted({text(one, "login") for one in listed} - {me}):
+        for login in sorted({text(row, "login") for row in listed} - {me}):
             if text(repo.get(f"/collaborators/{quote(login)}/permission").data, "permission") == "admin":
                 now[login] = before.get(login, until.isoformat()) if isinstance(before, dict) else ""
         if now != before:
@@ -132,10 +133,10 @@ def _pushes(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
 def _messages(content: str) -> list[str]:
     """First lines of a push's commits; none for a merge."""
     try:
-        found = [str(one["Message"]).partition("\n")[0] for one in json.loads(content).get("Commits") or []]
+        lines = [str(commit["Message"]).partition("\n")[0] for commit in json.loads(content).get("Commits") or []]
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
-    return [] if any(one.startswith("Merge pull request") for one in found) else found
+    return [] if any(line.startswith("Merge pull request") for line in lines) else lines
 
 
 def _of_issue(
@@ -178,19 +179,19 @@ def _of_issue(
 def _reviews(repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str) -> Iterator[Activity]:
     path, target = f"/pulls/{issue.number}/reviews", f"{repo.name}#{issue.number}"
     rows = [*repo.rows(path)]
-    kept = (row for row in rows if row.get("state") in _BINDING and row.get("dismissed") is not True)
-    verdicts = {text(row, "user", "login"): row for row in kept}
+    binding = (row for row in rows if row.get("state") in _BINDING and row.get("dismissed") is not True)
+    verdicts = {text(row, "user", "login"): row for row in binding}
     for row in rows:
         at, author, state = models.moment(row, "submitted_at"), text(row, "user", "login"), text(row, "state")
         if not since <= at <= until or state not in _VERDICTS:
             continue
         mine = bool(operator) and issue.author.casefold() == operator.casefold()
         wanted = mine and issue.is_open and verdicts.get(author) is row and state == "REQUEST_CHANGES"
-        said = [text(row, "body")]
+        bodies = [text(row, "body")]
         if row.get("comments_count"):
             comments = models.many(repo.get(f"{path}/{row['id']}/comments").data)
-            said += [text(models.table(one), "body") for one in comments]
-        waits = "operator" if wanted else max(asked(one, author, operator) for one in said)
+            bodies += [text(models.table(comment), "body") for comment in comments]
+        waits = "operator" if wanted else max(asked(body, author, operator) for body in bodies)
         yield Activity("review", target, text(row, "html_url"), row_text(_verdict(row)), at, author, waits)
 
 
@@ -198,11 +199,11 @@ def _checks(
     repo: Repo, commit: str, target: str, url: str, what: str, since: datetime, until: datetime
 ) -> Iterator[Activity]:
     """A commit's or branch's checks, when one reported in the window."""
-    found = models.table(repo.get(f"/commits/{quote(commit)}/status").data) if commit else {}
-    rows = [models.table(row) for row in models.many(found.get("statuses") or [])]
+    status = models.table(repo.get(f"/commits/{quote(commit)}/status").data) if commit else {}
+    rows = [models.table(row) for row in models.many(status.get("statuses") or [])]
     if times := [at for row in rows if since <= (at := models.moment(row, "updated_at")) <= until]:
         bad = ", ".join(text(row, "context") for row in rows if text(row, "status") in ("failure", "error"))
-        line = text(found, "state") + (f" ({bad})" if bad else "") + what
+        line = text(status, "state") + (f" ({bad})" if bad else "") + what
         yield Activity("checks", target, url, row_text(line), max(times))
 
 
@@ -270,11 +271,11 @@ def _verdict(row: Mapping[str, object]) -> str:
 def timeline(repo: Repo, number: int, since: datetime, until: datetime | None) -> list[Mapping[str, object]]:
     """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's, so a
     page that is not full is the last. Raises: Unavailable."""
-    found: list[Mapping[str, object]] = []
+    rows: list[Mapping[str, object]] = []
     window = {**since_of(since), **({"before": stamp(until)} if until else {})}
     for page in range(1, PAGES):
         some = models.page(repo.get, f"/issues/{number}/timeline", page, **window).data
-        found += [models.table(row) for row in some if row is not None]
+        rows += [models.table(row) for row in some if row is not None]
         if len(some) < PAGE:
-            return found
+            return rows
     raise garbled("the timeline does not end")

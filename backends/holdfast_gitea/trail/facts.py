@@ -38,7 +38,7 @@ def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[s
     repos = [gitea.repo(name) for name in names]
     issue_of = cache(lambda target: gitea.repo(target.repository).issue(target.number))
     read = [*dict.fromkeys(works.values())][:MOST]
-    found: Facts = {}
+    facts: Facts = {}
     for ask in asks if repos else ():
         target, values = works.get(ask.target), None
         with suppress(StorageError):  # a missing scope, or a hidden repository
@@ -47,8 +47,8 @@ def of(gitea: Gitea, names: Sequence[str], asks: Sequence[Ask], works: Mapping[s
             elif target in read:
                 values = _of_work(gitea.repo(target.repository), target.number, issue_of(target), ask.about, since)
         if values is not None:
-            found[ask] = set(values)
-    return found
+            facts[ask] = set(values)
+    return facts
 
 
 def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
@@ -70,7 +70,7 @@ def _of_name(repos: Sequence[Repo], ask: Ask) -> Collection[str] | None:
     rows = [row for repo in repos for path in ("/tags", "/releases") for row in repo.rows(path)]
     names = {text(row, key) for row in rows for key in ("name", "tag_name")} - {""}
     version = re.compile(rf"(?<![0-9.]){re.escape(name.removeprefix('v'))}(?![0-9])")
-    if any(version.search(one) for one in names):
+    if any(version.search(tag) for tag in names):
         return {"present"}
     return {"absent"} if names and len(rows) < PAGE else None
 
@@ -82,9 +82,9 @@ def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: da
     if issue is None:
         return None
     if about in ("assigned to", "labels"):
-        found = set(issue.labels if about == "labels" else issue.assignees)
+        values = set(issue.labels if about == "labels" else issue.assignees)
         kind, path = ("label", ("label", "name")) if about == "labels" else ("assignees", ("assignee", "login"))
-        return found | {text(row, *path) for row in _changes(repo, issue, since) if row.get("type") == kind}
+        return values | {text(row, *path) for row in _changes(repo, issue, since) if row.get("type") == kind}
     if not issue.is_pull:
         return None
     if about == "merged by":
@@ -97,7 +97,7 @@ def _of_work(repo: Repo, number: int, issue: Issue | None, about: str, since: da
     reviews = repo.rows(f"/pulls/{number}/reviews")
     people = {text(row, "user", "login") for row in reviews if row.get("state") in _REVIEWS[about]}
     if about == "reviewed by":
-        people |= {one.author for one in repo.comments(number).values}
+        people |= {comment.author for comment in repo.comments(number).values}
     return people
 
 
@@ -116,27 +116,27 @@ def _changes(repo: Repo, issue: Issue, since: datetime) -> list[Mapping[str, obj
 def _shas(repo: Repo, branch: str) -> list[str]:
     """The branch's newest commits. For an empty name, the default branch's and those of open pull requests."""
     where = {"sha": branch} if branch else {}
-    found = [text(row, "sha") for row in repo.rows("/commits", limit=_COMMITS, stat="false", **where)]
+    shas = [text(row, "sha") for row in repo.rows("/commits", limit=_COMMITS, stat="false", **where)]
     if not branch:
         pulls = repo.rows("/pulls", state="open", sort="recentupdate", limit=_COMMITS)
-        found += [text(row, "head", "sha") for row in pulls]
-    return found
+        shas += [text(row, "head", "sha") for row in pulls]
+    return shas
 
 
 def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
     """The commits' check results, latest and earlier."""
-    found: set[str] = set()
+    results: set[str] = set()
     for sha in filter(None, shas):
         by_context: dict[str, set[str]] = {}
         for row in repo.rows(f"/commits/{sha}/statuses"):
             by_context.setdefault(text(row, "context"), set()).add(text(row, "status"))
         states = [*by_context.values()]
-        if states and all("success" in one for one in states):
-            found.add("success")
+        if states and all("success" in statuses for statuses in states):
+            results.add("success")
         for word, bad in (("failure", {"failure", "error"}), ("pending", {"pending"})):
-            if any(one & bad for one in states):
-                found.add(word)
-    return found
+            if any(statuses & bad for statuses in states):
+                results.add(word)
+    return results
 
 
 def _has(repo: Repo, path: str) -> bool:

@@ -98,12 +98,12 @@ class Repo:
         """Who can read the repository: everyone, every user of the server, or these collaborators; as far as the
         token is shown that (`read:repository` is)."""
         try:
-            found = self.get("").data
-            if found["private"] is not True:
+            repository = self.get("").data
+            if repository["private"] is not True:
                 return "public", ()
-            if found.get("internal") is True:
+            if repository.get("internal") is True:
                 return "internal", ()
-            logins = (models.text(one, "login") for one in self.rows("/collaborators"))
+            logins = (models.text(row, "login") for row in self.rows("/collaborators"))
             return "private", tuple(sorted(filter(None, logins)))
         except (Absent, Closed, KeyError, TypeError):
             return "public" if self.is_public() else "unknown", ()
@@ -164,19 +164,19 @@ class Repo:
         second value is the server's time as it began to answer, from which the next list can go on."""
         params = {"state": "all", **since_of(since), **({} if pulls else {"type": "issues"})}
         for _ in range(3):
-            found: dict[int, Issue] = {}
+            by_number: dict[int, Issue] = {}
             began: datetime | None = None
             for page in range(1, PAGES):
                 answer = models.page(self.get, "/issues", page, **params)
                 began = began or answer.at
-                some = [models.issue(one) for one in answer.data]
-                found.update((one.number, one) for one in some)
-                if not some or len(found) == answer.total:
+                some = [models.issue(row) for row in answer.data]
+                by_number.update((issue.number, issue) for issue in some)
+                if not some or len(by_number) == answer.total:
                     break
             # New issues come first and push others to the next page, which is harmless. A deletion meanwhile pulls an
             # issue from the next page to this one, where it would be missed.
-            if answer.total is None or len(found) >= answer.total:
-                return [found[number] for number in sorted(found)], began
+            if answer.total is None or len(by_number) >= answer.total:
+                return [by_number[number] for number in sorted(by_number)], began
         raise garbled("the list of issues changes faster than it can be read")
 
     def create_issue(self, title: str, body: str) -> Issue:
@@ -199,8 +199,8 @@ class Repo:
 
         Raises: Conflict when ``content_version`` is not the stored one (only where the server has it); NotFound.
         """
-        given = {"body": body, "state": state, "title": title, "content_version": content_version}
-        send = {key: value for key, value in given.items() if value is not None}
+        fields = {"body": body, "state": state, "title": title, "content_version": content_version}
+        send = {key: value for key, value in fields.items() if value is not None}
         with self._in_issue(number):
             return models.issue(self._once("PATCH", f"/issues/{number}", send).data)
 
@@ -222,8 +222,8 @@ class Repo:
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
         # Without a page the server sends everything at once, however much that is.
-        found = models.everything(self.get, "/issues/comments", **since_of(since), before=stamp(until))
-        return [one for one in found if not one.unread]
+        comments = models.everything(self.get, "/issues/comments", **since_of(since), before=stamp(until))
+        return [comment for comment in comments if not comment.unread]
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Add a comment in a single try. After an error it may exist or not; see :meth:`publish`.
@@ -246,26 +246,26 @@ class Repo:
         Refused; Unavailable when the server stored a different text.
         """
         listed = self.comments(number)
-        found = _first(listed, record_id)
-        if found is None:
-            found, listed = self.post(number, body, record_id, listed)
+        comment = _first(listed, record_id)
+        if comment is None:
+            comment, listed = self.post(number, body, record_id, listed)
         self._remove_doubles(listed)
-        return found
+        return comment
 
     def _remove_doubles(self, listed: Comments) -> None:
         """Keep the first of several comments with the same id, text and author and delete the others, which are
         writes that arrived late, after a retry. Errors are only logged, because readers use the first anyway."""
         first: dict[str, Comment] = {}
         for comment in listed.values:
-            found = marker.fields(comment.body) or {}
-            if found.get("kind") != TRAIL or "id" not in found:
+            fields = marker.fields(comment.body) or {}
+            if fields.get("kind") != TRAIL or "id" not in fields:
                 continue
-            one = first.setdefault(found["id"], comment)
-            if one is not comment and (one.body, one.author) == (comment.body, comment.author):
+            original = first.setdefault(fields["id"], comment)
+            if original is not comment and (original.body, original.author) == (comment.body, comment.author):
                 try:
                     self._once("DELETE", f"/issues/comments/{comment.id}")
                 except HoldfastError as error:
-                    logger.info("the second copy of comment %d is left: %s", one.id, error)
+                    logger.info("the second copy of comment %d is left: %s", original.id, error)
 
     def post(
         self,
@@ -289,21 +289,21 @@ class Repo:
         def attempt() -> tuple[Comment, Comments]:
             nonlocal tries
             tries += 1
-            now, found = listed, None
+            now, comment = listed, None
             if tries > 1:
                 now = self._comments(number, since)
-                found = _first(now, record_id, lambda one: counts(one, number))
-            if found is None:
+                comment = _first(now, record_id, lambda comment: counts(comment, number))
+            if comment is None:
                 made = self.create_comment(number, body)
                 now = self._comments(number, since)  # an earlier try may have come through, before this one
-                found = _first(now, record_id, lambda one: counts(one, number))
+                comment = _first(now, record_id, lambda comment: counts(comment, number))
                 # The list may come from a lagging replica, so the comment itself is read by its id.
-                found = found or self.comment(made.id)
-            if found is None:
+                comment = comment or self.comment(made.id)
+            if comment is None:
                 raise garbled("a comment was accepted and is not there")
-            if found.body != body:
+            if comment.body != body:
                 raise garbled("a comment reads otherwise than it was written")
-            return found, now
+            return comment, now
 
         return self.transport.patiently(attempt)
 
@@ -314,12 +314,12 @@ class Repo:
         try:
             with self._in_issue(number):
                 answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))
-            found, at = [models.comment(one) for one in models.many(answer.data)], answer.at
+            values, at = [models.comment(row) for row in models.many(answer.data)], answer.at
         except TooLong as error:
             if error.total is None:
                 raise
-            found, at = models.comments(self.get, number, error.total, **since_of(since)), error.at
-        return Comments(values=tuple(sorted(found, key=lambda one: one.id)), at=at)
+            values, at = models.comments(self.get, number, error.total, **since_of(since)), error.at
+        return Comments(values=tuple(sorted(values, key=lambda comment: comment.id)), at=at)
 
     @contextmanager
     def _in_issue(self, number: int) -> Iterator[None]:
@@ -367,7 +367,7 @@ class Repo:
         return self.transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
 
 
-def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:
+def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda _: True) -> Comment | None:
     """The record's comment with the lowest id, of those whose author counts."""
     for comment in listed.values:
         is_it = record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id

@@ -124,8 +124,8 @@ def issue(data: object) -> Issue:
         updated_at=moment(row, "updated_at"),
         closed_at=moment(row, "closed_at") if row.get("closed_at") else None,
         comments=_field(row, "comments", int) if row.get("comments") else 0,
-        labels=tuple(text(one, "name") for one in many(row.get("labels"))),
-        assignees=tuple(text(one, "login") for one in many(row.get("assignees"))),
+        labels=tuple(text(label, "name") for label in many(row.get("labels"))),
+        assignees=tuple(text(assignee, "login") for assignee in many(row.get("assignees"))),
         content_version=None if row.get("content_version") is None else _field(row, "content_version", int),
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,
@@ -158,10 +158,10 @@ def unread(start: bytes) -> Mapping[str, object]:
     """The only item of a list that was too long, with the fields before its text. Raises: Passing."""
     head, body, _ = start.partition(b'"body":')  # a quotation mark inside a string is escaped
     try:
-        (found,) = untrusted.from_json(head + body + b'""}]')
+        (row,) = untrusted.from_json(head + body + b'""}]')
     except ValueError as error:
         raise garbled("a long text has nothing before it") from error
-    return {**table(found), **_UNREAD}
+    return {**table(row), **_UNREAD}
 
 
 def many(data: object) -> list[Any]:
@@ -200,8 +200,8 @@ def moment(row: Mapping[str, object], key: str) -> datetime:
 
 def id_of(value: object) -> int:
     """A user's or repository's id. 0 without one, and for the server's stand-ins for deleted users."""
-    found = value.get("id") if isinstance(value, Mapping) else 0
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+    number = value.get("id") if isinstance(value, Mapping) else 0
+    return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else 0
 
 
 def _field(row: Mapping[str, object], key: str, kind: type[T]) -> T:
@@ -223,33 +223,33 @@ def page(get: Callable[..., Answer], path: str, number: int, **params: str | int
 
 def everything(get: Callable[..., Answer], path: str, **params: str | int) -> list[Comment]:
     """A whole list of comments whose total the server says, by ascending id. Raises: Unavailable."""
-    found: dict[int, Comment] = {}
+    by_id: dict[int, Comment] = {}
     for number in range(1, PAGES):
         some = page(get, path, number, **params)
-        found.update((one.id, one) for one in map(comment, some.data))
-        if not some.data or len(found) == some.total:
-            return [found[one] for one in sorted(found)]
+        by_id.update((parsed.id, parsed) for parsed in map(comment, some.data))
+        if not some.data or len(by_id) == some.total:
+            return [by_id[comment_id] for comment_id in sorted(by_id)]
     raise garbled("a list does not end")
 
 
 def comments(get: Callable[..., Answer], number: int, total: int, **params: str | int) -> list[Comment]:
     """All ``total`` comments of an issue whose list, which has no pages, is too long. Raises: Unavailable."""
-    found: dict[int, Comment] = {}
+    by_id: dict[int, Comment] = {}
     place = empty = 0
-    while len(found) < total and empty <= _EMPTY:
+    while len(by_id) < total and empty <= _EMPTY:
         place += 1
         rows = 0
         for row in _one_by_one(get, f"/issues/{number}/timeline", place, params):
             rows += 1
             if row is not None and row.get("type") == "comment":
-                one = comment(row)
-                found[one.id] = one
-                if len(found) >= total:  # each request for one row more makes the server read all text
+                parsed = comment(row)
+                by_id[parsed.id] = parsed
+                if len(by_id) >= total:  # each request for one row more makes the server read all text
                     break
         empty = 0 if rows else empty + 1
-    if len(found) < total:
+    if len(by_id) < total:
         raise garbled("a list of comments ends before its last one")
-    return list(found.values())
+    return list(by_id.values())
 
 
 def _one_by_one(get: Callable[..., Answer], path: str, number: int, params: Mapping[str, str | int]) -> Iterator[Any]:

@@ -12,6 +12,7 @@ import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
@@ -73,9 +74,9 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
             continue
         services.recordings[path] = None
         if event.kind == events.COMPACTING:  # what a result says further than its journal is evidence in later sessions
-            earlier = islice(memos.newest(services.state), _EARLIER)
-            found = (one.transcript for one in earlier if memos.is_of(one.client, one.transcript, services.root))
-            services.recordings.update(dict.fromkeys(found))
+            for earlier in islice(memos.newest(services.state), _EARLIER):
+                if memos.is_of(earlier.client, earlier.transcript, services.root):
+                    services.recordings[earlier.transcript] = None
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)
@@ -108,10 +109,10 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
     return Followed("")
 
 
-def _branched(services: Services, session: Session, event: Event, told: str = "") -> None:
-    """Note the branch in the working folder, or the one that the client has ``told``."""
+def _branched(services: Services, session: Session, event: Event, reported: str = "") -> None:
+    """Note the branch in the working folder, or the one that the client has ``reported``."""
     here = checkout.branch(event.cwd) if event.cwd else ""
-    session.branch = label(services.gate, here or told) or session.branch
+    session.branch = label(services.gate, here or reported) or session.branch
 
 
 # reading
@@ -196,56 +197,56 @@ def _unknown(
             break
         asked = {m.id: rewritten(m.text) for m in left if m.role in wanted}
         by_id = dict(zip(asked, texts(services, list(asked.values())), strict=True))
-        kept = []
+        unmatched = []
         for message in left:
             call, text = transcript.calls.get(message.id), by_id.get(message.id, "")
             ends = waiting.get((message.role, turns.digest(call) if call else text))
             same = _says if message.role == "tool" else _calls
-            found = next((e for e in ends or () if not call or same(e[1], text)), None)
-            if ends and found:
-                ends.remove(found)
-                met = max(met, found[0])
-                times[message.id] = found[2]
+            recorded = next((e for e in ends or () if not call or same(e[1], text)), None)
+            if ends and recorded:
+                ends.remove(recorded)
+                met = max(met, recorded[0])
+                times[message.id] = recorded[2]
             else:
-                kept.append(message)
-        left = kept
+                unmatched.append(message)
+        left = unmatched
     return _placed(transcript.kept, left, times), met
 
 
-def _placed(told: Sequence[Message], new: Sequence[Message], times: Mapping[str, str]) -> list[Message]:
-    """``new`` with times between those of their neighbours in the transcript ``told`` that hooks journalled at
+def _placed(messages: Sequence[Message], new: Sequence[Message], times: Mapping[str, str]) -> list[Message]:
+    """``new`` with times between those of their neighbours in the transcript's ``messages`` that hooks journalled at
     ``times``, whatever the transcript's own clock says."""
     met = {key: moment(at) for key, at in times.items()}
     after: dict[str, datetime] = {}
     latest: datetime | None = None
-    for message in reversed(told):
+    for message in reversed(messages):
         latest = met.get(message.id, latest)
         if latest is not None:
             after[message.id] = latest
     wanted = {m.id for m in new}
-    found: list[Message] = []
+    placed: list[Message] = []
     earliest: datetime | None = None
-    for message in told:
+    for message in messages:
         earliest = met.get(message.id, earliest)
         if message.id not in wanted:
             continue
         at = min(message.at, after[message.id] - _MOMENT) if message.id in after else message.at
         at = max(at, earliest) if earliest is not None else at
-        found.append(message if at == message.at else evolve(message, at=at))
-    return found
+        placed.append(message if at == message.at else evolve(message, at=at))
+    return placed
 
 
-def _says(recorded: str, told: str) -> bool:
+def _says(recorded: str, shown: str) -> bool:
     """Whether a recorded result contains the transcript's version. A hook gets the tool's raw result, the transcript
     the one shown to the model, for example with numbered lines."""
-    if told == NO_OUTPUT or told in recorded:
+    if shown == NO_OUTPUT or shown in recorded:
         return True
-    return all(_NUMBERED.sub("", line).strip() in recorded for line in told.splitlines())
+    return all(_NUMBERED.sub("", line).strip() in recorded for line in shown.splitlines())
 
 
-def _calls(recorded: str, told: str) -> bool:
+def _calls(recorded: str, shown: str) -> bool:
     """The same for a call. Its tool and arguments may have other names in the transcript."""
-    return told in recorded or all((line.partition(": ")[2] or line) in recorded for line in told.splitlines())
+    return shown in recorded or all((line.partition(": ")[2] or line) in recorded for line in shown.splitlines())
 
 
 def _plain(services: Services, texts: Sequence[str]) -> Sequence[str]:
@@ -305,9 +306,9 @@ def running(event: Event) -> list[Event]:
     calls = {file.removesuffix(".meta.json"): events.text(table(file), "toolUseId") for file in files}
     transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
     answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
-    found = [stem for stem, call in calls.items() if call and call not in answered]
-    found.sort(key=lambda stem: memos.changed(f"{stem}.jsonl"), reverse=True)
-    agents = {stem: os.path.basename(stem).removeprefix("agent-") for stem in found}
+    stems = [stem for stem, call in calls.items() if call and call not in answered]
+    stems.sort(key=lambda stem: memos.changed(f"{stem}.jsonl"), reverse=True)
+    agents = {stem: os.path.basename(stem).removeprefix("agent-") for stem in stems}
     return [
         event._replace(
             agent=agent,
@@ -320,20 +321,17 @@ def running(event: Event) -> list[Event]:
 
 def owner(event: Event) -> Event:
     """``event``, as a sub-agent's when one is running and wrote after its parent, which waits for it."""
-    for one in running(event):
-        own, parent = map(memos.changed, one.transcripts)
-        return one if own >= parent else event
+    for child in running(event):
+        own, parent = map(memos.changed, child.transcripts)
+        return child if own >= parent else event
     return event
 
 
 def _answered(path: str, calls: set[str]) -> set[str]:
     """Those of ``calls`` that have a result in a transcript."""
-    found: set[str] = set()
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if '"tool_result"' in line:
-                    found |= {call for call in calls if f'"{call}"' in line}
-    except OSError:
-        return found
-    return found
+    answered: set[str] = set()
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if '"tool_result"' in line:
+                answered |= {call for call in calls if f'"{call}"' in line}
+    return answered

@@ -38,31 +38,30 @@ def beat(state: str, client: str, event: str, session: str, seconds: float = 0.0
     path = os.path.join(private.make(state, _FOLDER), f"{client}.json")
     now = datetime.now(UTC).isoformat()
     old = private.table(path)
-    spent = found if isinstance(found := old.get("spent"), dict) else {}
+    spent = stored if isinstance(stored := old.get("spent"), dict) else {}
     try:
-        times, before, given = spent.get(event, (0, 0.0, 0))
-        spent[event] = [times + 1, round(before + seconds, 4), given + chars]
+        times, before, sent = spent.get(event, (0, 0.0, 0))
+        spent[event] = [times + 1, round(before + seconds, 4), sent + chars]
     except (TypeError, ValueError):  # edited
         spent[event] = [1, seconds, chars]
-    told = {"client": client, "event": event, "session": session, "at": now, "since": old.get("since", now)}
-    told["spent"] = spent
-    durable.replace(path, json.dumps(told).encode(), flush=False)
+    record = {"client": client, "event": event, "session": session, "at": now, "since": old.get("since", now)}
+    durable.replace(path, json.dumps({**record, "spent": spent}).encode(), flush=False)
 
 
 def beats(state: str) -> list[Beat]:
     """The last heartbeat of each client, the newest first. Unreadable files are ignored."""
     folder = os.path.join(state, _FOLDER)
-    found = []
+    latest = []
     try:
         names = [name for name in safeopen.names(folder) if name.endswith(".json")]
     except OSError:
         return []
     for name in names:
-        told = private.table(os.path.join(folder, name))
+        record = private.table(os.path.join(folder, name))
         with suppress(ValueError, KeyError, TypeError):
-            at = datetime.fromisoformat(told["at"])
-            found.append(Beat(str(told["client"]), str(told["event"]), str(told["session"]), at.astimezone(UTC)))
-    return sorted(found, key=lambda b: b.at, reverse=True)
+            at = datetime.fromisoformat(record["at"])
+            latest.append(Beat(str(record["client"]), str(record["event"]), str(record["session"]), at.astimezone(UTC)))
+    return sorted(latest, key=lambda b: b.at, reverse=True)
 
 
 def log(state: str, client: str, kind: str, problem: str) -> None:

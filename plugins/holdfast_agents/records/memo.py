@@ -81,9 +81,9 @@ def newest(state: str) -> Iterator[Memo]:
 
 
 def _read(path: str) -> Memo | None:
-    told = private.table(path)
+    table = private.table(path)
     with suppress(ConfigError):
-        return serde.structure(told, Memo, what=path) if told else None
+        return serde.structure(table, Memo, what=path) if table else None
     return None
 
 

@@ -131,14 +131,14 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
 def _problems(where: Where) -> Iterator[Problem]:
     """Problems with the guard script and the module, and settings that switch all hooks off."""
     places = {place.path.replace(os.sep, "/"): place for place in _needed(where).places}
-    script, code = (next(one for path, one in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
+    script, code = (next(place for path, place in places.items() if path.endswith(end)) for end in (SCRIPT, _MODULE))
     yield from stale(script, [script.part], "and the hook for PreCompact needs it")
     yield from stale(code, map(module, program.KNOWN), "so another plugin's module may compact first", unguarded=False)
     names = (".claude/settings.json", ".claude/settings.local.json", os.path.join(own_folder(NAME), "settings.json"))
     for name in (*names, *MANAGED):
-        told = table(os.path.join(where.root, name))
+        settings = table(os.path.join(where.root, name))
         for key in _OFF if name in MANAGED else _OFF[:1]:
-            if told.get(key) is True:
+            if settings.get(key) is True:
                 yield Problem(f"`{key}` in {name} switches the hooks and the module off.", next_step="Remove it there.")
 
 

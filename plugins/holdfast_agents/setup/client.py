@@ -96,7 +96,7 @@ class Client:
         """Whether holdfast is installed there, even if only in part."""
         server = r'|"holdfast": \{\s*"command"' if self.holds == AGREED else ""
         ours = re.compile(rf"{program.MARK}|{program.PROTOCOL}|holdfast\S{{0,10}}\s+hook\s+{self.name}\b{server}")
-        texts = (read_or_empty(one.path).decode("utf-8", "replace") for one in self.needed(where).places[:2])
+        texts = (read_or_empty(place.path).decode("utf-8", "replace") for place in self.needed(where).places[:2])
         return any(map(ours.search, texts))
 
 
@@ -132,8 +132,8 @@ def hooks(client: str, words: tuple[str, ...], events: Mapping[str, int | Mappin
     """Hooks in Claude Code's form, which start the program ``words``. An event has its time limit in seconds, or more
     of its hook, whose strings may hold ``{program}`` and the names in ``fill``."""
     groups = {}
-    for event, given in events.items():
-        hook = {"command": f"{{program}} hook {client}", **({"timeout": given} if isinstance(given, int) else given)}
+    for event, extra in events.items():
+        hook = {"command": f"{{program}} hook {client}", **({"timeout": extra} if isinstance(extra, int) else extra)}
         for key, value in hook.items():
             for name, text in {"program": program.spelled(words), **fill}.items() if isinstance(value, str) else ():
                 value = hook[key] = value.replace(f"{{{name}}}", text)

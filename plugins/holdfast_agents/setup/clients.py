@@ -77,7 +77,7 @@ def _events(name: str, more: str) -> dict[str, dict[str, Any]]:
 def _kimi_hooks(words: tuple[str, ...]) -> Part:
     """Kimi Code's hooks, which it reads from the user's settings alone."""
     groups = hooks("kimi", words, _events("kimi", "PostToolUseFailure")).groups
-    rows = ({"event": event, **dict(islice(one["hooks"][0].items(), 1, None))} for event, one in groups.items())
+    rows = ({"event": event, **dict(islice(group["hooks"][0].items(), 1, None))} for event, group in groups.items())
     return codex.in_toml("[[hooks]]", *rows)
 
 

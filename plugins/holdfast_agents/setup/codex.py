@@ -66,7 +66,7 @@ def guarded(words: tuple[str, ...]) -> str:
 def in_toml(head: str, *tables: Mapping[str, object]) -> Section:
     """``tables`` as a section of a TOML file, each below ``head``."""
     # JSON's strings are valid TOML, because both escape backslashes and quotes alike.
-    rows = [[f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in one.items()] for one in tables]
+    rows = [[f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in pairs.items()] for pairs in tables]
     begin, end = _TABLE
     body = "\n\n".join("\n".join([head, *lines]) for lines in rows)
     return Section(begin=begin, end=end, body=body, table=tuple(head.strip("[]").split(".")))

@@ -79,20 +79,20 @@ def install(call: Call) -> Answer:
         call.out.say()
         answers.append(_install(call))
         call.args.no_model = call.args.no_model or name in LOGINS  # asked and told once
-    return Answer({"clients": [one.data for one in answers]})
+    return Answer({"clients": [answer.data for answer in answers]})
 
 
 def _picked(call: Call) -> list[str]:
     """The clients on this machine, or those that the user names on a terminal. Raises: UsageError for none."""
-    found = [one for one in CLIENTS.values() if _is_here(one.name) or os.path.isdir(own_folder(one.name))]
+    clients = [client for client in CLIENTS.values() if _is_here(client.name) or os.path.isdir(own_folder(client.name))]
     if call.args.client or call.args.plugin_dir is not None:
         raise UsageError("--all takes no client and no --plugin-dir.", next_step="Leave one of them out.")
-    if not found:
+    if not clients:
         raise UsageError("No client was found on this machine.", next_step=f"Name one of: {', '.join(CLIENTS)}.")
-    names = [one.name for one in found]
+    names = [client.name for client in clients]
     if call.args.all:
         return names
-    kinds = {one.label: [other.name for other in found if other.label == one.label] for one in found}
+    kinds = {client.label: [other.name for other in clients if other.label == client.label] for client in clients}
     listed = "; ".join(f"{', '.join(names)} ({holds})" for holds, names in kinds.items())
     if not can_ask() or call.json:
         step = f"Run `holdfast install --all`, or name one of: {', '.join(CLIENTS)}."
@@ -147,8 +147,8 @@ def _install(call: Call) -> Answer:
     out.say("\nremaining manual steps:")
     for number, text in enumerate(by_hand, start=1):
         out.fill(text, f"  {number}. ")
-    told = [{"message": message, "next_step": step} for message, step in notices]
-    table = {**_table(call, where, files), "by_hand": by_hand, "notices": told}
+    rows = [{"message": message, "next_step": step} for message, step in notices]
+    table = {**_table(call, where, files), "by_hand": by_hand, "notices": rows}
     return Answer(table | ({"model": model} if model else {}))
 
 
@@ -163,15 +163,15 @@ def _install(call: Call) -> Answer:
 def uninstall(call: Call) -> Answer:
     """Take holdfast's hooks out of the client's settings."""
     where = where_in(call.root, call.args.scope)
-    others = [one.needed(where) for name, one in CLIENTS.items() if name != call.args.client and one.is_there(where)]
-    shared = {place.path for one in others for place in one.places}
-    places = [place for place in CLIENTS[call.args.client].needed(where).places if place.path not in shared]
+    client = CLIENTS[call.args.client]
+    others = [other.needed(where) for other in CLIENTS.values() if other is not client and other.is_there(where)]
+    shared = {place.path for needed in others for place in needed.places}
+    places = [place for place in client.needed(where).places if place.path not in shared]
     done = placing.take_out(places)
     files = _rows(done)
     out = call.out
     gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)
     place = home_short(where.root) if where.in_project else "your own settings"
-    client = CLIENTS[call.args.client]
     state = f"no longer {_state(client)}" if gone else f"not {_state(client)}, so nothing was changed"
     out.say(f"{out.mark('ok' if gone else 'dot')} {client.shown} is {state} in {out.bold(place)}")
     shown = [(home_short(path), fate, content) for path, fate, content, _ in files if fate != placing.Fate.ABSENT]
@@ -310,7 +310,7 @@ def _is_here(client: str) -> bool:
 def _lacks(call: Call) -> bool:
     """Whether no login is switched on, and the user did not decline one."""
     config = resolved.load(call.root, lenient=True)
-    return not call.args.no_model and not any(config.plugin(one).enabled for one in LOGINS.values())
+    return not call.args.no_model and not any(config.plugin(name).enabled for name in LOGINS.values())
 
 
 def _model_step(client: str) -> str:

@@ -106,9 +106,9 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
 
 def _is_2(root: str) -> bool:
     """Whether opencode 2 is installed. No program in the clone is run for it."""
-    found = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
+    path = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
     try:
-        version = subprocess.check_output([found, "--version"], text=True, timeout=5) if found else ""  # noqa: S603
+        version = subprocess.check_output([path, "--version"], text=True, timeout=5) if path else ""  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return False
     return version.startswith("2.")

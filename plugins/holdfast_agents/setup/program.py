@@ -48,9 +48,9 @@ def words(scope: str) -> tuple[str, ...]:
     A project's settings are shared, so they never name a folder of this machine. A user's settings do when
     :data:`PLAIN` is not on PATH, or only while a virtual environment is activated.
     """
-    found = shutil.which(PLAIN[0])
+    path = shutil.which(PLAIN[0])
     environment = os.environ.get("VIRTUAL_ENV")
-    lasting = found and not (environment and os.path.abspath(found).startswith(os.path.abspath(environment) + os.sep))
+    lasting = path and not (environment and os.path.abspath(path).startswith(os.path.abspath(environment) + os.sep))
     return PLAIN if scope == "project" or lasting else THIS
 
 
@@ -65,7 +65,7 @@ def spelled(program: tuple[str, ...]) -> str:
 
 def filled(text: str) -> str:
     """A guard's source with the commands in its messages."""
-    return re.sub(r"@(\w+)@", lambda found: _TEXTS[found[1]], text)
+    return re.sub(r"@(\w+)@", lambda match: _TEXTS[match[1]], text)
 
 
 def data(name: str) -> str:

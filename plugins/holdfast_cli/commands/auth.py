@@ -33,22 +33,22 @@ def _remove(call: Call) -> Answer:
     return _done(call, gone, f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, gone))}).")
 
 
-def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
+def _done(call: Call, origins: Sequence[str], message: str) -> Answer:
     variable, out = secrets.variable_in_use(call.names[0]), call.out
-    out.say(f"{out.mark('ok')} {said}")
+    out.say(f"{out.mark('ok')} {message}")
     if variable:
         out.say(f"  {out.mark('warn')} {variable} is set in the environment and comes first.")
     table = {"name": call.names[0], "action": call.args.action, "overridden_by": variable}
     return Answer({**table, "origin": origins[0] or None, "origins": [origin or None for origin in origins]})
 
 
-def _origin(name: str, given: str | None, root: str) -> str:
+def _origin(name: str, address: str | None, root: str) -> str:
     """A new key's origin: as passed, otherwise the provider's own, otherwise the only server in the user's settings.
 
     Empty for a provider whose address only its plugin knows. Raises: UsageError; ConfigError.
     """
-    if given:
-        return origins.of(given, "--origin")
+    if address:
+        return origins.of(address, "--origin")
     if name in secrets.OWN_ORIGINS or name not in secrets.ADDRESS_SETTINGS:
         return secrets.OWN_ORIGINS.get(name, "")
     servers = origins.named_by_user(secrets.address_settings(name), root)

@@ -49,10 +49,10 @@ def _listed(call: Call) -> Answer:
         raise UsageError(
             "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
         )
-    found = [evolve(one, value=masked(one.key, one.value)) for one in project.effective(call.root)]
-    chosen = [s for s in found if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
+    effective = [evolve(setting, value=masked(setting.key, setting.value)) for setting in project.effective(call.root)]
+    chosen = [s for s in effective if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
-        step = did_you_mean(args.key, [s.key for s in found], otherwise="`holdfast config` lists the keys.")
+        step = did_you_mean(args.key, [s.key for s in effective], otherwise="`holdfast config` lists the keys.")
         raise ConfigError(f"There is no setting {args.key!r}.", next_step=step)
     out, valid, withheld = call.out, [s for s in chosen if s.in_force], [s for s in chosen if not s.in_force]
     if [s.key for s in valid] == [args.key]:
@@ -65,8 +65,8 @@ def _listed(call: Call) -> Answer:
         out.note("warn", "not in force, because you have not trusted this project:")
         out.say(out.table([(s.key, as_text(s.value), (s.source, "dim")) for s in withheld]))
         out.next_step("holdfast trust")
-    for one in [] if call.json else resolved.misspelt():
-        out.note("warn", " ".join(one))
+    for notice in [] if call.json else resolved.misspelt():
+        out.note("warn", " ".join(notice))
     return Answer({"settings": chosen})
 
 

@@ -134,8 +134,8 @@ def _archive(call: Call) -> Answer:
     for label, names in (("replaced", done.replaced), ("left alone, different here", done.different)):
         if names:
             out.fill(f"{label}: {', '.join(names)}")
-    for one in done.refused:
-        out.fill(f"refused {one.name}: {one.why}")
+    for refused in done.refused:
+        out.fill(f"refused {refused.name}: {refused.why}")
     problem = Refused("Some of the archive was refused.", next_step="The reasons are above. The rest was imported.")
     return Answer(attrs.asdict(done), error=problem if done.refused else None)
 
@@ -234,12 +234,12 @@ retention = Command(
 def _run(call: Call) -> Answer:
     report, out = call.memory.retention(dry_run=call.args.dry_run), call.out
     _say_changed(out, report.removed, would=report.dry_run)
-    for one in report.kept:
-        out.note("dot", f"{one.name} is kept: {one.why}")
+    for entry in report.kept:
+        out.note("dot", f"{entry.name} is kept: {entry.why}")
     _say_left(out, report.failed)
-    total = count(sum(one.count for one in report.removed), "item")
-    said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
-    out.say(f"{out.mark('fail' if report.failed else 'ok')} {said}")
+    total = count(sum(changed.count for changed in report.removed), "item")
+    summary = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
+    out.say(f"{out.mark('fail' if report.failed else 'ok')} {summary}")
     return Answer(unstructure(report), ok=not report.failed)
 
 
@@ -247,10 +247,10 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
     """What ``act`` has ``done``; it takes whether it is a dry run. Without ``--yes`` it asks the user first. Raises:
     UsageError for another answer than yes."""
     if not call.args.dry_run and not call.args.yes:
-        found = act(True)
+        preview = act(True)
         call.bar.clear()
-        _say_changed(Term(sys.stderr), found.changed, would=True)
-        if not confirmed(f"{total(found)} will be {done} permanently. Go on?"):
+        _say_changed(Term(sys.stderr), preview.changed, would=True)
+        if not confirmed(f"{total(preview)} will be {done} permanently. Go on?"):
             raise UsageError(f"Nothing was {done}.", next_step="Answer `y`, or pass --yes.")
     report, out = act(call.args.dry_run), call.out
     if isinstance(report, ScrubReport):
@@ -263,9 +263,9 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
     left = (
         "nothing left in holdfast's files" if ok else f"{count(len(report.left), 'place')} left; run the command again"
     )
-    said = f"{done}; {count(report.files, 'file')}, {size(report.size)} searched, {left}"
-    said = f"would be {done}. Nothing was written." if report.dry_run else said
-    out.say(f"{out.mark('ok' if ok else 'fail')} {total(report)} {said}")
+    summary = f"{done}; {count(report.files, 'file')}, {size(report.size)} searched, {left}"
+    summary = f"would be {done}. Nothing was written." if report.dry_run else summary
+    out.say(f"{out.mark('ok' if ok else 'fail')} {total(report)} {summary}")
     table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
     return Answer(table, ok=ok)
 
@@ -274,14 +274,14 @@ def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
     """Show one row per place; past a limit, only how many more there are."""
     verbs = ("would change", "would go") if would else ("changed", "removed")
     if changed:
-        out.say(out.table((one.kind, f"{one.count:,} {verbs[one.removed]}", one.name) for one in changed[:_SHOWN]))
+        out.say(out.table((row.kind, f"{row.count:,} {verbs[row.removed]}", row.name) for row in changed[:_SHOWN]))
     if len(changed) > _SHOWN:
         out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'more place')}; --json lists them all")
 
 
 def _say_left(out: Term, left: Sequence[Left]) -> None:
     """Show the places that could not be cleared, with their next steps."""
-    for one in left:
-        out.note("fail", f"{one.name}: {one.why}")
-        if one.next_step:
-            out.next_step(one.next_step)
+    for place in left:
+        out.note("fail", f"{place.name}: {place.why}")
+        if place.next_step:
+            out.next_step(place.next_step)

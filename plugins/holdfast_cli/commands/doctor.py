@@ -51,16 +51,16 @@ def verify(call: Call) -> Answer:
     out = call.out
     with snapshot():  # each receipt reads its documents
         done = verify_all(call.memory.services)
-    found = Project(call.memory).cleaned(done.findings, "name", "what")
-    for one in found:
-        mark, said = ("fail", TAMPERED) if one.state == TAMPERED else ("dot", "edited by hand, or merged")
-        out.fill(f"{said}: {one.what}", f"{out.mark(mark)} {one.name}  ", "    ")
+    findings = Project(call.memory).cleaned(done.findings, "name", "what")
+    for finding in findings:
+        mark, label = ("fail", TAMPERED) if finding.state == TAMPERED else ("dot", "edited by hand, or merged")
+        out.fill(f"{label}: {finding.what}", f"{out.mark(mark)} {finding.name}  ", "    ")
     compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'saved document')} compared with receipts"
-    out.say(f"{out.mark('dot' if found else 'ok')} {compared}; {count(len(found), 'difference')}")
-    if found:
+    out.say(f"{out.mark('dot' if findings else 'ok')} {compared}; {count(len(findings), 'difference')}")
+    if findings:
         out.next_step("Nothing for your own edits. Restore a file that you did not edit from git or a copy.")
-    table = {"journals": done.journals, "proofs": done.proofs, "findings": found}
-    return Answer(table, ok=not any(one.state == TAMPERED for one in found))
+    table = {"journals": done.journals, "proofs": done.proofs, "findings": findings}
+    return Answer(table, ok=not any(finding.state == TAMPERED for finding in findings))
 
 
 @Command(
@@ -71,17 +71,17 @@ def verify(call: Call) -> Answer:
 )
 def plugins(call: Call) -> Answer:
     """Every installed or enabled plugin and backend."""
-    found = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
+    statuses = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
     out, rows = call.out, list[tuple[Cell, ...]]()
-    for s, kind in found:
+    for s, kind in statuses:
         state = s.status, _STYLES.get(s.status, "")
         rows.append(((s.name, "bold"), kind, f"{s.distribution} {s.version}", state, ", ".join(s.hooks)))
     out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
-    for s, _ in found:
+    for s, _ in statuses:
         if s.status in ("failed", "missing"):
             out.fill(s.reason, f"\n{out.mark('fail')} {out.plain(s.name)}: ", "  ")
     keys = ("distribution", "version", "hooks", "status", "reason")
-    return Answer({"plugins": [{"name": s.name, "kind": kind, **picked(s, *keys)} for s, kind in found]})
+    return Answer({"plugins": [{"name": s.name, "kind": kind, **picked(s, *keys)} for s, kind in statuses]})
 
 
 @Command(
@@ -110,7 +110,7 @@ def merge_driver(call: Call) -> int:
         ) from error
     if ".holdfast" not in name.split("/")[:-1]:  # a pulled .gitattributes can name this driver for any file
         return 0 if gitrun.merge_file(call.root, *paths) else 1
-    base, *sides = [one.decode("utf-8", "replace") for one in data]
+    base, *sides = [version.decode("utf-8", "replace") for version in data]
     foreign = f"{name} is not UTF-8 text on one side of the merge."
     problems = [
         threeway.damage(base, text, name) if text.encode() == raw else foreign
@@ -121,8 +121,8 @@ def merge_driver(call: Call) -> int:
         return 0
     if not problems[1]:
         durable.replace(paths[1], data[2])  # so that even `git commit -am` does not take the damaged version
-    kept = "The intact version is in the file now" if not all(problems) else "Restore the file from an earlier commit"
-    step = f"{kept}. Check it, then run `git add {name}` and `git commit`."
+    hint = "The intact version is in the file now" if not all(problems) else "Restore the file from an earlier commit"
+    step = f"{hint}. Check it, then run `git add {name}` and `git commit`."
     raise Corrupt(problems[0] or problems[1], next_step=step)
 
 
@@ -143,11 +143,11 @@ def validate(call: Call) -> Answer:
     known = {where(name): name for name in memory.store.names()}
     names = [known.get(path, path.removeprefix(f"{memory.config.storage.path.strip('/')}/")) for path in paths]
     result, fixed = memory.validate(names), []
-    if args.fix and not {"document/missing", "anchors/missing"}.isdisjoint(one.rule for one in result.findings):
+    if args.fix and not {"document/missing", "anchors/missing"}.isdisjoint(finding.rule for finding in result.findings):
         fixed = memory.create_three_files()[0]
         result = memory.validate(names)
     keys, out = ("line", "rule", "severity", "message", "fix"), call.out
-    rows = [{"file": where(one.name), **picked(one, *keys)} for one in result.findings]
+    rows = [{"file": where(finding.name), **picked(finding, *keys)} for finding in result.findings]
     for row in rows:
         place = f"{row['file']}:{row['line']}" if row["line"] else row["file"]
         out.note("fail" if row["severity"] == "error" else "warn", f"{place}: {row['message']} ({row['rule']})")

@@ -48,10 +48,10 @@ def show_run(out: Term, result: DreamResult) -> None:
             if line.sources:
                 out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
     for name, mark, style in _GONE:
-        for one in getattr(result, name):
-            out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
-            if one.reason:
-                out.fill(one.reason, "    ")
+        for entry in getattr(result, name):
+            out.fill(entry.text, f"  {out.style(mark, style)} ", "    ")
+            if entry.reason:
+                out.fill(entry.reason, "    ")
     for warning in result.warnings:
         out.note("warn", warning, indent="  ")
     if result.diary:
@@ -100,7 +100,7 @@ def _dream(call: Call) -> Answer:
     if args.log:
         runs = memory.dreams()
         show_log(call.out, runs)
-        return Answer({"runs": [{"ok": one.ok, **unstructure(one)} for one in runs]})
+        return Answer({"runs": [{"ok": run.ok, **unstructure(run)} for run in runs]})
     days = ... if args.lookback_days is None else args.lookback_days
     if args.undo:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
@@ -149,8 +149,8 @@ def _review(call: Call) -> Answer:
 def diff(call: Call) -> Answer:
     """The last run's changes."""
     memory, out = call.memory, call.out
-    done = (one for one in memory.dreams() if not one.dry_run and one.status is Status.DONE)
-    changed = [one for one in done if one.diff.strip()]
+    done = (run for run in memory.dreams() if not run.dry_run and run.status is Status.DONE)
+    changed = [run for run in done if run.diff.strip()]
     if not changed:
         out.note("dot", "No dream has changed anything yet.")
         out.next_step("holdfast dream --dry-run shows what one would change")

@@ -52,22 +52,22 @@ facts = Command(
 def _list(call: Call) -> Answer:
     memory, args = call.memory, call.args
     with snapshot():  # a single round trip to a server
-        found = memory.facts.list(order=args.order, limit=None if args.by else args.limit, category=args.category)
+        facts = memory.facts.list(order=args.order, limit=None if args.by else args.limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()
-            found = [f for f in found if wanted in origins.of(f.source).casefold()][: args.limit]
-        found = memory.facts.shown(found)
+            facts = [f for f in facts if wanted in origins.of(f.source).casefold()][: args.limit]
+        facts = memory.facts.shown(facts)
         total = memory.facts.count()
         _say_provenance(memory)
     out = call.out
     if not total:
         out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
-    by = {fact.id: (origins.of(fact.source), "dim") for fact in found}
-    rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", by[f.id], f.content) for f in found]
+    by = {fact.id: (origins.of(fact.source), "dim") for fact in facts}
+    rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", by[f.id], f.content) for f in facts]
     out.say(out.table(rows, right=(2,)))
     most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts stored"
-    out.say(out.dim(f"  {len(found):,} shown, {most}"))
-    return Answer({"count": total, "facts": [_row(f) for f in found]})
+    out.say(out.dim(f"  {len(facts):,} shown, {most}"))
+    return Answer({"count": total, "facts": [_row(f) for f in facts]})
 
 
 def _row(fact: Fact) -> dict[str, object]:
@@ -85,14 +85,14 @@ def _say_provenance(memory: Holdfast) -> None:
 @facts.action("show ID ...")
 def _show(call: Call) -> Answer:
     memory = call.memory
-    found = memory.facts.shown([memory.facts.get(name) for name in call.names])
+    facts = memory.facts.shown([memory.facts.get(name) for name in call.names])
     _say_provenance(memory)
-    _print(call.out, found, memory)
-    return Answer({"facts": [fact_out(f) for f in found]})
+    _print(call.out, facts, memory)
+    return Answer({"facts": [fact_out(f) for f in facts]})
 
 
-def _print(out: Term, found: Iterable[Fact], memory: Holdfast) -> None:
-    for fact in found:
+def _print(out: Term, facts: Iterable[Fact], memory: Holdfast) -> None:
+    for fact in facts:
         out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
         out.fill(fact.content)
         said_in, by = origins.unsigned(fact.source), origins.of(fact.source)
@@ -110,10 +110,10 @@ def _edit(call: Call) -> Answer:
     content = None if args.content is None else text_of(args.content)
     call.check_words(content)
     fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
-    found = memory.facts.shown([fact])
+    facts = memory.facts.shown([fact])
     call.out.note("ok", "changed")
-    _print(call.out, found, memory)
-    return Answer({"fact": fact_out(found[0])})
+    _print(call.out, facts, memory)
+    return Answer({"fact": fact_out(facts[0])})
 
 
 @facts.action("forget ID ...")
@@ -125,7 +125,7 @@ def _forget(call: Call) -> Answer:
     gone = memory.facts.shown(stored)
     _say_gone(call.out, "forgotten", gone)
     for fact, shown in zip(stored, gone, strict=True) if not call.json else ():
-        if places := [one.name for one in memory.purge(subject=fact.content, dry_run=True).changed]:
+        if places := [place.name for place in memory.purge(subject=fact.content, dry_run=True).changed]:
             call.out.fill(f"Its words are still in {some(sorted(places, key=lambda name: name.startswith('.')))}.")
             call.out.next_step(f"`holdfast purge --subject {shlex.quote(shown.content)}` removes them there, too.")
     return Answer({"forgotten": [f.id for f in gone]}, error=_leave_nothing(memory))
@@ -139,22 +139,22 @@ def _say_gone(out: Term, done: str, gone: Iterable[Fact]) -> None:
 @facts.action("conflicts")
 def _conflicts(call: Call) -> Answer:
     memory = call.memory
-    found = list(map(memory.facts.shown, memory.facts.conflicts()))
+    conflicts = list(map(memory.facts.shown, memory.facts.conflicts()))
     _say_provenance(memory)
-    for disputed in found:
+    for disputed in conflicts:
         _print(call.out, disputed, memory)
         call.out.next_step("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.")
-    said = "" if found else "No two machines disagree on a fact."
-    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in found]}, said)
+    message = "" if conflicts else "No two machines disagree on a fact."
+    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in conflicts]}, message)
 
 
 @facts.action("keep ID")
 def _keep(call: Call) -> Answer:
-    kept, out, memory = call.names[0], call.out, call.memory
-    gone = memory.facts.shown(memory.facts.keep(kept))
-    out.say(f"{out.mark('ok')} kept: {out.bold(out.plain(kept))}")
+    fact_id, out, memory = call.names[0], call.out, call.memory
+    gone = memory.facts.shown(memory.facts.keep(fact_id))
+    out.say(f"{out.mark('ok')} kept: {out.bold(out.plain(fact_id))}")
     _say_gone(out, "replaced", gone)
-    return Answer({"kept": kept, "replaced": [_row(fact) for fact in gone]}, error=_leave_nothing(memory))
+    return Answer({"kept": fact_id, "replaced": [_row(fact) for fact in gone]}, error=_leave_nothing(memory))
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:

@@ -64,8 +64,8 @@ def add(call: Call) -> Answer | int:
     if not call.json and not sys.stdout.isatty():
         return 0
     session, out = stored_id(call.root, session), call.out
-    said = f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"
-    return Answer({"session": session, "id": record["id"], "at": record["at"]}, said)
+    message = f"{out.mark('ok')} journalled in {out.bold(session)}  {out.dim(record['id'])}"
+    return Answer({"session": session, "id": record["id"], "at": record["at"]}, message)
 
 
 def _whole(root: str, session_id: str) -> str:

@@ -55,9 +55,9 @@ def load(call: Call) -> Answer:
 def _without_store(call: Call, error: Unavailable) -> Answer:
     """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
     spool = call.memory.services.spool
-    kept = lastbrief.read(call.memory.services)
-    copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
-    parts = [spool.sentence, spool.text(), state.copy_age(kept, call.memory.services.now()), kept.text if kept else ""]
+    last = lastbrief.read(call.memory.services)
+    copy = {"at": last.at.isoformat(), "text": last.text} if last is not None else None
+    parts = [spool.sentence, spool.text(), state.copy_age(last, call.memory.services.now()), last.text if last else ""]
     call.out.exact("\n\n".join(filter(None, parts)) + "\n")
     return Answer({"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()}, error=error)
 
@@ -65,10 +65,10 @@ def _without_store(call: Call, error: Unavailable) -> Answer:
 def as_table(brief: Brief) -> dict[str, Any]:
     """The brief for programs."""
     table = picked(brief, *_KEYS)
-    table["unsafe"] = [picked(one, "session", "error", "next_step", "at") for one in brief.unsafe]
-    table["damaged"] = [picked(one, "name", "message", "next_step") for one in brief.damaged]
+    table["unsafe"] = [picked(unsafe, "session", "error", "next_step", "at") for unsafe in brief.unsafe]
+    table["damaged"] = [picked(damage, "name", "message", "next_step") for damage in brief.damaged]
     for name in ("files", "notes"):
-        table[name] = [{"name": one, "text": text} for one, text in table[name]]
+        table[name] = [{"name": document, "text": text} for document, text in table[name]]
     return {**table, "text": str(brief)}
 
 
@@ -102,7 +102,7 @@ def show(call: Call) -> Answer:
             err.say(err.dim(f"== {document.name}"))
             err.stream.flush()
         (call.out.raw if raw else call.out.exact)(document.text)
-    return Answer({"documents": [{**row, "text": one.text} for row, one in zip(rows, documents, strict=True)]})
+    return Answer({"documents": [{**row, "text": shown.text} for row, shown in zip(rows, documents, strict=True)]})
 
 
 def _listed(out: Term, rows: Sequence[dict[str, Any]]) -> str:
@@ -122,7 +122,7 @@ def _read(memory: Holdfast, name: str) -> Document:
     except Corrupt as error:  # of a folder, too
         problem = error
     names = memory.store.names()
-    if inside := [one for one in names if one.startswith(f"{name.rstrip('/')}/")]:
+    if inside := [other for other in names if other.startswith(f"{name.rstrip('/')}/")]:
         step = f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all."
         raise NotFound(f"{name!r} is a folder with {count(len(inside), 'document')}.", next_step=step)
     step = did_you_mean(name, names, "holdfast show {}", otherwise="`holdfast show` lists all documents.")

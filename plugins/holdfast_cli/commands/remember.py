@@ -66,8 +66,8 @@ def remember(call: Call) -> Answer:
     else:
         (fact,) = memory.facts.shown([result.fact])
         result = evolve(result, fact=fact)
-        said = "remembered" if result.outcome is AddOutcome.ADDED else "known already"
-        out.say(f"{out.mark('ok')} {said} as {out.bold(fact.id)}  {out.dim(kind(fact))}")
+        state = "remembered" if result.outcome is AddOutcome.ADDED else "known already"
+        out.say(f"{out.mark('ok')} {state} as {out.bold(fact.id)}  {out.dim(kind(fact))}")
     for label, ids in (("it replaces ", result.replaced), ("the store was full. Evicted: ", result.evicted)):
         if ids:
             out.say(f"  {label}{some(ids)}; `holdfast facts log` has the content")
@@ -130,7 +130,7 @@ def extract(call: Call) -> Answer:
     memory = call.memory
     if args.log:
         entries, now = memory.turns_given_up(), memory.services.now()
-        rows = [((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]
+        rows = [((ago(entry.at, now), "dim"), f"{_sentence(entry)} {entry.error}") for entry in entries]
         return Answer({"given_up": entries}, call.out.table(rows) or "No turn was abandoned.")
     result = ExtractResult()
     if args.transcript:

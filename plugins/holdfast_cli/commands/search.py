@@ -52,16 +52,16 @@ def search(call: Call) -> Answer:
     if args.everywhere:
         from holdfast_app.search.searching import everywhere
 
-        found = everywhere(memory, question, **options)
+        hits = everywhere(memory, question, **options)
     else:
-        found = memory.search(question, session=args.session or "", **options)
-    table = picked(found, "unread", "corrected", "warning", "days", "outside")
-    table |= {"hits": [as_table(hit) for hit in found], "searched": found.entries}
-    kept = memory.config.retention.of_turns
+        hits = memory.search(question, session=args.session or "", **options)
+    table = picked(hits, "unread", "corrected", "warning", "days", "outside")
+    table |= {"hits": [as_table(hit) for hit in hits], "searched": hits.entries}
+    retention = memory.config.retention.of_turns
     if args.short:
-        return Answer(table, in_short(found, kept))
+        return Answer(table, in_short(hits, retention))
     if not call.json:
-        _show(call.out, found, now, kept)
+        _show(call.out, hits, now, retention)
     return Answer(table)
 
 
@@ -74,19 +74,19 @@ def as_table(hit: SearchHit) -> dict[str, Any]:
     }
 
 
-def _show(out: Term, found: Hits, now: datetime, kept: str) -> None:
-    searched, err = count(found.entries, "record"), Term(sys.stderr)
-    if found.corrected:
-        out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
-    if found.heading:
-        out.say(found.heading)
-    for n, hit in enumerate(found):
-        if found[0].holds and (n == 0 or hit.holds != found[n - 1].holds):
+def _show(out: Term, hits: Hits, now: datetime, retention: str) -> None:
+    searched, err = count(hits.entries, "record"), Term(sys.stderr)
+    if hits.corrected:
+        out.say(f"No exact match; showing results for {out.bold(out.plain(hits.corrected))}.")
+    if hits.heading:
+        out.say(hits.heading)
+    for n, hit in enumerate(hits):
+        if hits[0].holds and (n == 0 or hit.holds != hits[n - 1].holds):
             out.say(out.bold("Holds now" if hit.holds else "Where it was said"))
         _show_hit(out, hit, now)
-    said = f"{count(len(found), 'hit')} in {searched}, best first" if found else f"Nothing found in {searched}"
-    out.say(out.dim(f"{said}. {kept}"))
-    for warning in filter(None, (found.warning, found.damage if found.unread else "")):
+    summary = f"{count(len(hits), 'hit')} in {searched}, best first" if hits else f"Nothing found in {searched}"
+    out.say(out.dim(f"{summary}. {retention}"))
+    for warning in filter(None, (hits.warning, hits.damage if hits.unread else "")):
         err.note("warn", warning)
 
 

@@ -50,21 +50,21 @@ def status(call: Call) -> Answer:
         spent = cost_of(memory.services)
         _show_cost(call.out, spent)
         refused = [
-            {"session": one.session, "at": one.at.isoformat(), "reason": one.reason, "target": one.why}
-            for one in spent.refusals
+            {"session": refusal.session, "at": refusal.at.isoformat(), "reason": refusal.reason, "target": refusal.why}
+            for refusal in spent.refusals
         ]
         return Answer(unstructure(spent) | {"refusals": refused})
-    now, told = _look(memory)
-    _show(call.out, now, told)
+    now, sentences = _look(memory)
+    _show(call.out, now, sentences)
     table = {
         **picked(now, "root", "layout", "backend", "sessions", "packed"),
         "unsafe": [s.id for s in now.unsafe],
         "pending": len(now.waiting),
         "spooled": state.kept_table(now.spooled),
-        "withheld": told["withheld"],
-        "lost": [picked(one, "name", "message", "next_step") for one in now.lost],
+        "withheld": sentences["withheld"],
+        "lost": [picked(loss, "name", "message", "next_step") for loss in now.lost],
         "notices": now.notices,
-        **{key: told[key] for key in ("copy", "background", "model")},
+        **{key: sentences[key] for key in ("copy", "background", "model")},
     }
     return Answer(table, ok=now.ok)
 
@@ -72,20 +72,20 @@ def status(call: Call) -> Answer:
 def _look(memory: Holdfast) -> tuple[Status, dict[str, str]]:
     """The project's state, and sentences about the rest of it, each empty where it has nothing to say."""
     services, now = memory.services, status_of(memory.services)
-    told = dict.fromkeys(("withheld", "kept", "copy", "background", "model"), "")
+    sentences = dict.fromkeys(("withheld", "kept", "copy", "background", "model"), "")
     with suppress(HoldfastError):  # other commands report an unreadable store
-        told["withheld"] = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
-    told["kept"] = services.spool.sentence if now.spooled else ""
-    if services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost)):
-        told["copy"] = state.copy_age(lastbrief.read(services), now.at)
+        sentences["withheld"] = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
+    sentences["kept"] = services.spool.sentence if now.spooled else ""
+    if services.is_remote and (now.spooled or any(loss.kind == "store" for loss in now.lost)):
+        sentences["copy"] = state.copy_age(lastbrief.read(services), now.at)
     with suppress(HoldfastError):
-        told |= {"background": upkeep.sentence(services), "model": upkeep.lacks_model(services)}
-    return now, told
+        sentences |= {"background": upkeep.sentence(services), "model": upkeep.lacks_model(services)}
+    return now, sentences
 
 
-def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
+def _show(out: Term, now: Status, sentences: Mapping[str, str]) -> None:
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
-    for notice in [*now.notices, *([f"{told['withheld']} {NEXT_STEP}"] if told["withheld"] else [])]:
+    for notice in [*now.notices, *([f"{sentences['withheld']} {NEXT_STEP}"] if sentences["withheld"] else [])]:
         out.note("warn", notice)
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
     if shown:
@@ -100,9 +100,9 @@ def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
     more += [f"{count(ended, 'session')} ended and safe"] if ended else []
     if more:
         out.say(f"  {out.dim('; '.join(more))}")
-    state.say_alarms(out, now, told["kept"])
-    step = told["model"] and f"{told['model']} {upkeep.model_step()}"
-    for text in filter(None, (told["copy"], *((told["background"], step) if now.sessions else ()))):
+    state.say_alarms(out, now, sentences["kept"])
+    step = sentences["model"] and f"{sentences['model']} {upkeep.model_step()}"
+    for text in filter(None, (sentences["copy"], *((sentences["background"], step) if now.sessions else ()))):
         out.fill(text, f"\n{out.mark('dot')} ", "  ")
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
@@ -113,19 +113,19 @@ def _show(out: Term, now: Status, told: Mapping[str, str]) -> None:
 
 def _show_cost(out: Term, spent: Cost) -> None:
     rows = [
-        (one.client, one.event, f"{one.times:,}", f"{one.seconds / one.times:.2f} s", f"{one.tokens:,}")
-        for one in spent.events
+        (entry.client, entry.event, f"{entry.times:,}", f"{entry.seconds / entry.times:.2f} s", f"{entry.tokens:,}")
+        for entry in spent.events
     ]
     out.say(out.table(rows, head=("client", "event", "times", "each", "tokens added")))
-    tokens, seconds = (sum(getattr(one, name) for one in spent.events) for name in ("tokens", "seconds"))
+    tokens, seconds = (sum(getattr(entry, name) for entry in spent.events) for name in ("tokens", "seconds"))
     share = f", {tokens / spent.said:.1%} of" if spent.said > tokens else ", beside"
     share += f" about {spent.said:,} in the journals"
     since = f" since {spent.since:%Y-%m-%d}" if spent.since else ""
     out.fill(f"In all about {count(tokens, 'token')} added{share}, {seconds:,.1f} s{since}.", "\n", "")
     out.say(f"Calls to a model today: {spent.calls:,}. Refused flushes: {len(spent.refusals):,}.")
-    zone = local_now().tzinfo
-    for one in spent.refusals[-5:]:
-        out.fill(f"{one.at.astimezone(zone):%Y-%m-%d %H:%M} {one.session} ({one.reason}): {one.why}", "- ", "  ")
+    for refusal in spent.refusals[-5:]:
+        when = refusal.at.astimezone(local_now().tzinfo)
+        out.fill(f"{when:%Y-%m-%d %H:%M} {refusal.session} ({refusal.reason}): {refusal.why}", "- ", "  ")
 
 
 sessions = Command(
@@ -141,14 +141,14 @@ sessions = Command(
 @sessions.action("list", default=True)
 def _list(call: Call) -> Answer:
     now = status_of(call.memory.services, packed=True)
-    newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
-    names = shorts(one.id for one in newest)
-    begun = titles(call.memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
+    newest = sorted(now.sessions, key=lambda s: (s.last_turn_at is not None, s.last_turn_at), reverse=True)
+    names = shorts(session.id for session in newest)
+    begun = titles(call.memory, [session.id for session in newest if short(session.id) != session.id][:_TITLED])
     rows: list[tuple[Cell, ...]] = []
-    for one in now.sessions:
-        size = "ended" if one.ended else count(one.context_tokens, "token")
-        last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
-        rows.append((*state.cells(call.out, one, names[one.id]), size, last, begun.get(one.id, "")))
+    for session in now.sessions:
+        size = "ended" if session.ended else count(session.context_tokens, "token")
+        last = ago(session.last_turn_at, now.at) if session.last_turn_at else "never"
+        rows.append((*state.cells(call.out, session, names[session.id]), size, last, begun.get(session.id, "")))
     head = ("", "session", "state", "in context", "last turn", "began with")
     call.out.say(call.out.table(rows, head=head, clipped=5) or "No session has begun.")
     return Answer({"sessions": [unstructure(s) | {"title": begun.get(s.id, "")} for s in now.sessions]})
@@ -158,9 +158,9 @@ def _list(call: Call) -> Answer:
 def _messages(call: Call) -> Answer:
     memory = call.memory
     session = resolve(memory, call.names[0])
-    found = messages(memory, session, around=call.args.around, span=_AROUND, dropped=call.args.dropped)
-    masked = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
-    rows = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, masked, strict=True)]
+    entries = messages(memory, session, around=call.args.around, span=_AROUND, dropped=call.args.dropped)
+    masked = memory.services.gate.outgoing_all([entry["text"] for entry in entries], surface="journal")
+    rows = [{k: entry[k] for k in ("id", "at", "role")} | {"text": t} for entry, t in zip(entries, masked, strict=True)]
     out = call.out
     for row in rows:
         at = moment(row["at"]).astimezone(memory.config.tz)
@@ -197,7 +197,7 @@ def overview(root: str | None) -> int:
     open_work: Sequence[Work] = ()
     problem: HoldfastError | None = None
     with Holdfast.open(folder) as memory:
-        now, told = _look(memory)
+        now, sentences = _look(memory)
         begun = files.config_file(folder) is not None or bool(now.sessions)
         broken = [p for p in memory.plugin_statuses() if p.status in ("failed", "missing")]
         try:
@@ -205,11 +205,11 @@ def overview(root: str | None) -> int:
         except HoldfastError as error:
             problem = error
         due = list(_due(memory, open_work)) if begun else []
-    _show(out, now, told)
+    _show(out, now, sentences)
     for plugin in broken:
         reason = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
         out.fill(reason, f"\n{out.mark('fail')} ", "  ")
-    work = [(one.active_task or one.objective, one.next_action) for one in open_work]
+    work = [(entry.active_task or entry.objective, entry.next_action) for entry in open_work]
     _say_list(out, "Where to resume", "dot", work)
     _say_list(out, "To do", "dirty", due)
     if problem is not None:

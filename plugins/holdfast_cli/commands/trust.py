@@ -72,18 +72,18 @@ class Withheld:
                 if document is not None and (withheld := store.sifted(document).withheld):
                     passages[name] = withheld
         facts = tuple(store.withheld_facts())
-        listed = [(name, str(one.line), one.text) for name, found in passages.items() for one in found]
+        listed = [(name, str(passage.line), passage.text) for name, group in passages.items() for passage in group]
         listed += [("facts", fact.id, fact.content) for fact in facts]
         listed = list(_within(listed))
         masked = memory.services.gate.outgoing_all([text for _, _, text in listed], surface="daily")
         rows = tuple((name, place, text) for (name, place, _), text in zip(listed, masked, strict=True))
         dated = {name: surface for name in passages if (surface := layout.surface_of(name)) in _DATED}
-        story = {(n, str(one.line)) for n in dated for one in passages[n] if _is_story(dated[n], one)}
-        said = {same_key(bare(line)) for name, _, text in rows if name not in dated for line in text.split("\n")}
+        story = {(n, str(passage.line)) for n in dated for passage in passages[n] if _is_story(dated[n], passage)}
+        undated = {same_key(bare(line)) for name, _, text in rows if name not in dated for line in text.split("\n")}
         obeyed = [
             (name, place, text)
             for name, place, text in rows
-            if name not in dated or ((name, place) not in story and same_key(bare(text)) not in said)
+            if name not in dated or ((name, place) not in story and same_key(bare(text)) not in undated)
         ]
         return cls(passages, facts, rows, tuple(obeyed))
 
@@ -111,12 +111,12 @@ class Withheld:
             out.exact(f"{place:>6}  {first}\n" + "".join(f"{'':>6}  {line}\n" for line in rest))
 
 
-def _is_story(surface: Surface, one: Passage) -> bool:
+def _is_story(surface: Surface, passage: Passage) -> bool:
     """Whether a dated document only quotes the passage, or it is holdfast's layout, and it instructs nobody."""
-    if hostile.instructs(one.text):
+    if hostile.instructs(passage.text):
         return False
-    is_layout = _STAMP.fullmatch(one.text) if one.text.startswith("<!--") else ownlines.is_own(one.text)
-    is_quoted = any(heading == ownlines.SUMMARY for heading, _ in one.above) and not _LABELLED.match(one.text)
+    is_layout = _STAMP.fullmatch(passage.text) if passage.text.startswith("<!--") else ownlines.is_own(passage.text)
+    is_quoted = any(heading == ownlines.SUMMARY for heading, _ in passage.above) and not _LABELLED.match(passage.text)
     return surface in _NEVER_LOADED or bool(is_layout) or is_quoted
 
 
@@ -135,13 +135,13 @@ def _adopt(call: Call) -> Answer:
     state = settings.state_folder(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
-    for one in held:
-        _say_held(out, root, one)
-    lost = checkout.is_lost(state, [one.path for one in held])
+    for folder in held:
+        _say_held(out, root, folder)
+    lost = checkout.is_lost(state, [folder.path for folder in held])
     if lost:
         out.say("This checkout's former private folder is gone.")
     agreed = bool(held or lost) and call.agrees("Take it over?" if held else "Go on without it?")
-    done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
+    done = {folder.path: adoption.adopt(state, folder.path) for folder in held if agreed and not folder.problem}
     if agreed:
         private.make(state)
         checkout.note(state, anew=True)
@@ -152,7 +152,7 @@ def _adopt(call: Call) -> Answer:
         out.note("ok", f"{count(len(adopted.taken), 'file')} taken over")
         for name, why in adopted.left:
             out.note("warn", f"{name} stays: {why}.")
-    table = {"root": root, "state": [_held_row(root, one, done.get(one.path)) for one in held]}
+    table = {"root": root, "state": [_held_row(root, folder, done.get(folder.path)) for folder in held]}
     if ok or agreed:
         return Answer(table, ok=ok)
     step = "Look at it, then run `holdfast trust --adopt-state --yes`."
@@ -219,16 +219,16 @@ def trust_command(call: Call) -> Answer:
 def _trust(call: Call) -> Answer:
     root, out = call.root, call.out
     try:
-        found = resolved.resolve(root, obey_others=True)
-        resolved.structured(found)  # a mistake is named before it is trusted
+        loaded = resolved.resolve(root, obey_others=True)
+        resolved.structured(loaded)  # a mistake is named before it is trusted
     except ConfigError as error:
         raise error.for_people() from None
-    rows = {**found.withheld, **found.trusted}
-    has_asked = bool(found.withheld) or found.foreign.startswith(os.path.join(root, ""))
-    _say_settings(out, found, rows)
+    rows = {**loaded.withheld, **loaded.trusted}
+    has_asked = bool(loaded.withheld) or loaded.foreign.startswith(os.path.join(root, ""))
+    _say_settings(out, loaded, rows)
     is_given = not has_asked or call.agrees(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
-        preset = rows.get("layout.preset", "") if found.former else ""
+        preset = rows.get("layout.preset", "") if loaded.former else ""
         trusting.record(root, {key: value for key, value in rows.items() if not preset or key != "layout.preset"})
         if preset:
             statefolders.take_along(root, str(preset))
@@ -246,7 +246,7 @@ def _trust(call: Call) -> Answer:
         "trusted": is_seen,
         "memory": is_seen,
         "digest": trust.digest(resolved.portable(root)),
-        "foreign": found.foreign,
+        "foreign": loaded.foreign,
         "settings": [{"key": k, "value": masked(k, v), "it": _meaning(k)} for k, v in rows.items()],
         "withheld": [{"name": n, "place": p, "text": t} for n, p, t in withheld.rows] if withheld else [],
     }
@@ -256,20 +256,20 @@ def _trust(call: Call) -> Answer:
     return Answer(table, error=problem)
 
 
-def _say_settings(out: Term, found: Resolved, rows: Mapping[str, object]) -> None:
-    if found.foreign:
-        out.note("warn", f"{home_short(found.foreign)} belongs to another user")
+def _say_settings(out: Term, loaded: Resolved, rows: Mapping[str, object]) -> None:
+    if loaded.foreign:
+        out.note("warn", f"{home_short(loaded.foreign)} belongs to another user")
     if rows:
-        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
-        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)}, {state}:")
+        state = "not in force without your trust" if loaded.withheld or loaded.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(loaded.source)}, {state}:")
     out.say(out.table((key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()))
 
 
 def _list(call: Call) -> Answer:
-    found = trust.records().values()
-    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in found]
+    records = trust.records().values()
+    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in records]
     text = call.out.table(rows, head=("project", "since", "settings")) or "No project is trusted."
-    return Answer({"projects": [one._asdict() for one in found]}, text)
+    return Answer({"projects": [record._asdict() for record in records]}, text)
 
 
 def _revoke(root: str) -> Answer:

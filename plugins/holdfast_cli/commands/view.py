@@ -49,26 +49,26 @@ def timeline(call: Call) -> Answer:
         for name, day in (*((f"{day.day}", day) for day in days if not day.is_quiet), ("in all", whole))
     ]
     out.say(out.table(rows, head=("", *(label for _, label in _COLUMNS)), right=range(1, len(_COLUMNS))))
-    _say_stopped(out, stopped, project.titles({one.session for one in stopped[:_LISTED]}))
+    _say_stopped(out, stopped, project.titles({stop.session for stop in stopped[:_LISTED]}))
     if whole.failed:
         out.note("warn", f"{count(whole.failed, 'dream')} failed: `holdfast dream --log`")
     if project.facts_withheld:
         out.note("warn", "Facts are withheld, because they came with a clone: `holdfast trust`")
     table = [{"day": str(day.day), **picked(day, *COUNTS, "note")} for day in days]
-    return Answer({"days": table, "interruptions": [{**one._asdict(), "day": str(one.day)} for one in stopped]})
+    return Answer({"days": table, "interruptions": [{**stop._asdict(), "day": str(stop.day)} for stop in stopped]})
 
 
 def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
     """List the newest refused flushes and overrides, one per day and session."""
     if stopped:
         out.say()
-    for one in stopped[:_LISTED]:
-        if one.overridden:
-            out.note("warn", f"{one.day}: an operator let context go unsaved: {one.why}")
+    for stop in stopped[:_LISTED]:
+        if stop.overridden:
+            out.note("warn", f"{stop.day}: an operator let context go unsaved: {stop.why}")
         else:
-            where = f" at the {one.why}" if one.why else ""
-            out.note("fail", f"{one.day}: flush refused {count(one.times, 'time')}{where}, nothing was dropped")
-        out.say(f"  {out.dim(out.clip('  '.join((one.session, titles.get(one.session, ''))), out.width - 2))}")
+            where = f" at the {stop.why}" if stop.why else ""
+            out.note("fail", f"{stop.day}: flush refused {count(stop.times, 'time')}{where}, nothing was dropped")
+        out.say(f"  {out.dim(out.clip('  '.join((stop.session, titles.get(stop.session, ''))), out.width - 2))}")
     if len(stopped) > _LISTED:
         out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
 
@@ -86,41 +86,41 @@ def why(call: Call) -> Answer:
     if not what:
         raise UsageError("`holdfast why` needs a line, a fact or words.", next_step="Write it like `MEMORY.md:12`.")
     project, out = Project(call.memory), call.out
-    found = find(project, what)
-    if len(found) > 1 and not any(one.sources or one.history or one.first for one in found):
-        out.say(out.table([(one.place, one.text) for one in found]))
-        out.next_step(f"holdfast why {found[0].place}")
+    traces = find(project, what)
+    if len(traces) > 1 and not any(trace.sources or trace.history or trace.first for trace in traces):
+        out.say(out.table([(trace.place, trace.text) for trace in traces]))
+        out.next_step(f"holdfast why {traces[0].place}")
     else:
-        for one in found:
-            _show(out, one, project.zone)
-    return Answer({"found": found})
+        for trace in traces:
+            _show(out, trace, project.zone)
+    return Answer({"found": traces})
 
 
-def _show(out: Term, one: Trace, zone: tzinfo | None) -> None:
-    kind = f"  {out.dim(f'{one.category}, confidence {one.confidence:.2f}')}" if one.confidence is not None else ""
-    out.say(f"{out.bold(out.plain(one.place))}{kind}")
-    out.fill(one.text or "(its text is gone)")
-    if one.first and one.last:
-        first, last = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (one.first, one.last))
-        often = f", last {last}, on {count(one.days, 'day')}" if one.days else ""  # of a fact, unknown
-        out.say(f"\n  first said {first}{often}{'; written by a dream' if one.dream else ''}")
-    for source in one.sources:
+def _show(out: Term, trace: Trace, zone: tzinfo | None) -> None:
+    kind = "" if trace.confidence is None else f"  {out.dim(f'{trace.category}, confidence {trace.confidence:.2f}')}"
+    out.say(f"{out.bold(out.plain(trace.place))}{kind}")
+    out.fill(trace.text or "(its text is gone)")
+    if trace.first and trace.last:
+        first, last = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (trace.first, trace.last))
+        often = f", last {last}, on {count(trace.days, 'day')}" if trace.days else ""  # of a fact, unknown
+        out.say(f"\n  first said {first}{often}{'; written by a dream' if trace.dream else ''}")
+    for source in trace.sources:
         _source(out, source, zone)
-    for event in one.history:
-        what = f"replaced {event.id}" if event.by == one.place else f"{event.event}"
+    for event in trace.history:
+        what = f"replaced {event.id}" if event.by == trace.place else f"{event.event}"
         because = f": {event.why}" if event.why else ""
-        by = f", by {event.by}" if event.by and event.by != one.place else ""
+        by = f", by {event.by}" if event.by and event.by != trace.place else ""
         out.fill(f"{event.at.astimezone(zone):%Y-%m-%d} {what}{by}{because}", "  · ", "    ")
-    if not one.sources and not one.history:
-        told = f"None of the newest {NOTES_SEARCHED} notes says it." if ":" in one.place else "It was stored directly."
-        out.say(f"\n  {out.mark('dot')} {told}")
+    if not trace.sources and not trace.history:
+        why = f"None of the newest {NOTES_SEARCHED} notes says it." if ":" in trace.place else "It was stored directly."
+        out.say(f"\n  {out.mark('dot')} {why}")
 
 
 def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
     when = f", {source.at.astimezone(zone):%Y-%m-%d %H:%M}" if source.at else ""
-    said = [f"session {source.session}{when}"] if source.session else []
-    said += [f"by {out.plain(source.by)}"] if source.by else []
-    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(said))}".rstrip())
+    parts = [f"session {source.session}{when}"] if source.session else []
+    parts += [f"by {out.plain(source.by)}"] if source.by else []
+    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(parts))}".rstrip())
     if source.text:
         out.fill(source.text, "    ")
     for turn in source.turns:
@@ -147,7 +147,7 @@ def audit(call: Call) -> Answer:
     """The repetitions after compactions, of all projects."""
     must_be_whole(call.args.days, "--days", 1, 36_525)
     since = call.memory.services.now() - timedelta(days=call.args.days)
-    sessions = [one for one in found() if one.at >= since]
+    sessions = [past for past in found() if past.at >= since]
     compactions = unread = 0
     by_place: dict[tuple[str, datetime, str], tuple[Past, str, Repeated]] = {}
     for past in each(sessions, "sessions read"):
@@ -156,11 +156,11 @@ def audit(call: Call) -> Answer:
         except HoldfastError:
             unread += 1
             continue
-        compactions += sum(one.tool == SUMMARY and one.role == "system" for one in transcript.kept)
+        compactions += sum(message.tool == SUMMARY and message.role == "system" for message in transcript.kept)
         session = transcript.session_id
-        by_place |= {(session, one.at, one.text): (past, session, one) for one in repeated(transcript)}
+        by_place |= {(session, repeat.at, repeat.text): (past, session, repeat) for repeat in repeated(transcript)}
     rows = [row for row in by_place.values() if row[2].at >= since]
-    masked = call.memory.services.gate.outgoing_all([one.text for _, _, one in rows], surface=Surface.DAILY)
+    masked = call.memory.services.gate.outgoing_all([repeat.text for _, _, repeat in rows], surface=Surface.DAILY)
     clients = Counter(past.client for past in sessions)
     data = {
         "days": call.args.days,
@@ -168,9 +168,9 @@ def audit(call: Call) -> Answer:
         "unread": unread,
         "compactions": compactions,
         "repeated": [
-            {"kind": one.kind, "text": text, "at": one.at, "tokens": one.tokens, "client": past.client,
+            {"kind": repeat.kind, "text": text, "at": repeat.at, "tokens": repeat.tokens, "client": past.client,
              "session": session, "folder": past.folder}
-            for (past, session, one), text in zip(rows, masked, strict=True)
+            for (past, session, repeat), text in zip(rows, masked, strict=True)
         ],
     }  # fmt: skip
 
@@ -179,13 +179,13 @@ def audit(call: Call) -> Answer:
     out.say(f"Sessions of the last {count(call.args.days, 'day')}: {named}; {count(compactions, 'compaction')}.")
     if unread:
         out.say(f"  {count(unread, 'session')} could not be read")
-    tokens = {kind: [one.tokens for _, _, one in rows if one.kind == kind] for kind in _REPEATED}
+    tokens = {kind: [repeat.tokens for _, _, repeat in rows if repeat.kind == kind] for kind in _REPEATED}
     table = [(_REPEATED[kind], f"{len(some):,}", f"{sum(some):,}") for kind, some in tokens.items()]
     out.say("\n" + out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)) + "\n")
     newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
     shown = [
-        (f"{one.at:%Y-%m-%d}", past.client, session[:8], one.kind, in_one_line(text)[:200])
-        for (past, session, one), text in newest
+        (f"{repeat.at:%Y-%m-%d}", past.client, session[:8], repeat.kind, in_one_line(text)[:200])
+        for (past, session, repeat), text in newest
     ]
     out.say(out.table(shown, head=("newest", "client", "session", "", "")))
     if not call.memory.sessions():  # a project without any is probably not guarded

@@ -85,8 +85,8 @@ def _decided(call: Call) -> Answer:
     before = all_work.get(call.names[0])
     now = (all_work.close if close else all_work.reopen)(before.session, call.args.because or "")
     changed = before.is_open is not now.is_open
-    said = "the daily note says so" if changed else "nothing was changed"
-    call.out.note("ok", f"the work of {now.session} is {now.status}; {said}")
+    effect = "the daily note says so" if changed else "nothing was changed"
+    call.out.note("ok", f"the work of {now.session} is {now.status}; {effect}")
     return Answer({"changed": changed, "work": _table(now)})
 
 
@@ -161,7 +161,7 @@ def _waiting(call: Call) -> Answer:
 @outbox.action("send")
 def _send(call: Call) -> Answer:
     results = call.memory.outbox.send()
-    left = [one.item for one in results if one.evidence is None]
+    left = [result.item for result in results if result.evidence is None]
     rows = []
     for item, evidence in results:
         pointer, error, step = (evidence.pointer, "", "") if evidence else ("", item.error, item.next_step)
@@ -222,8 +222,8 @@ def _spooled(call: Call) -> Answer:
     memory = call.memory
     sent = len(memory.spool.send().written) if call.args.action == "send" else 0
     items = memory.spool.items()
-    for one in items:
-        _show_one(call, one, f"{one.session or '?'}  {one.id}")
+    for flush in items:
+        _show_one(call, flush, f"{flush.session or '?'}  {flush.id}")
     call.out.note(
         "warn" if items else "ok", f"written and read back: {sent:,}; waiting on this machine: {len(items):,}"
     )

@@ -42,19 +42,19 @@ class _Delivered(Action):
     """Collects deliverables in order. Proof belongs to the deliverable before it, or to the first one."""
 
     def __call__(self, parser: ArgumentParser, args: Namespace, values: Any, flag: str | None = None) -> None:
-        found: list[dict[str, Any]] = list(getattr(args, self.dest) or [])
+        deliverables: list[dict[str, Any]] = list(getattr(args, self.dest) or [])
         key = {"--deliverable": "text", "--command": "command", "--exit-status": "exit_status"}.get(
             self.option_strings[0], "evidence"
         )
-        if not found or (key == "text" and "text" in found[-1]):
-            found.append({})
-        elif key in found[-1]:
+        if not deliverables or (key == "text" and "text" in deliverables[-1]):
+            deliverables.append({})
+        elif key in deliverables[-1]:
             raise UsageError(
                 f"{self.option_strings[0]} was passed twice for one deliverable.",
                 next_step="Put each proof after its own --deliverable TEXT.",
             )
-        found[-1] = {**found[-1], key: values}
-        setattr(args, self.dest, found)
+        deliverables[-1] = {**deliverables[-1], key: values}
+        setattr(args, self.dest, deliverables)
 
 
 def _proof(name: str, text: str, **options: Any) -> Argument:
@@ -106,8 +106,8 @@ def _add(data: dict[str, Any], key: str, more: list[Any]) -> None:
 
 def _show_update(out: Term, done: Updated, what: str) -> None:
     """Report per file."""
-    said = "everything was read back" if any(change.written for change in done.files) else "nothing was changed"
-    out.say(f"{out.mark('ok')} {what}; {said}")
+    outcome = "everything was read back" if any(change.written for change in done.files) else "nothing was changed"
+    out.say(f"{out.mark('ok')} {what}; {outcome}")
     for change in done.files:
         state = f"{len(change.added)} added" if change.written else "not changed"
         known = f", {len(change.known)} already there" if change.known else ""
@@ -120,12 +120,12 @@ def _show_update(out: Term, done: Updated, what: str) -> None:
         out.note("warn", text, indent="  ")
 
 
-_OPTIONS = [one.dest for one in (*_UPDATES, _NO_CHANGE)]
+_OPTIONS = [argument.dest for argument in (*_UPDATES, _NO_CHANGE)]
 
 workflow = Command(
     "The three files",
     "read the memory at a workflow's start, update it at its end",
-    *(_condition(name, f"{workflow}: {text}") for workflow, said in CONDITIONS.items() for name, text in said.items()),
+    *(_condition(key, f"{workflow}: {text}") for workflow, texts in CONDITIONS.items() for key, text in texts.items()),
     *_UPDATES,
     _NO_CHANGE,
     examples=(
@@ -144,15 +144,15 @@ workflow = Command(
 def _start(call: Call) -> Answer:
     name = call.names[0]
     loaded = call.memory.workflow(name).start()
-    files = [{"file": file, "name": one.name, "text": one.text} for file, one in zip(FILES, loaded.files, strict=True)]
+    files = [{"file": key, "name": file.name, "text": file.text} for key, file in zip(FILES, loaded.files, strict=True)]
     call.out.exact(f"{loaded}\n")
     return Answer({"workflow": name, "files": files})
 
 
 @workflow.action("end NAME", "confirmed", *_OPTIONS)
 def _end(call: Call) -> Answer:
-    name, given = call.names[0], _given(call.args)
-    done = call.memory.workflow(name).end(given, confirmed=call.args.confirmed or ())
+    name, changes = call.names[0], _given(call.args)
+    done = call.memory.workflow(name).end(changes, confirmed=call.args.confirmed or ())
     _show_update(call.out, done, f"workflow {name} has ended")
     return Answer(unstructure(done))
 
@@ -160,11 +160,11 @@ def _end(call: Call) -> Answer:
 @workflow.action("status")
 def _status(call: Call) -> Answer:
     services = call.memory.services
-    found, waiting = records(services), observations.waiting(services)
-    times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
-    rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
+    runs, waiting = records(services), observations.waiting(services)
+    times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in runs]
+    rows = [(r.name, r.state, time) for r, time in zip(runs, times, strict=True)]
     text = call.out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`."
-    return Answer({"workflows": found, "waiting": waiting}, f"{text}\n  waiting for the next update: {len(waiting):,}")
+    return Answer({"workflows": runs, "waiting": waiting}, f"{text}\n  waiting for the next update: {len(waiting):,}")
 
 
 @Command(
@@ -215,15 +215,15 @@ def update(call: Call) -> Answer | int:
     if call.args.print_command:
         call.out.exact(files("holdfast_app.workflow").joinpath("memory-update.md").read_text(encoding="utf-8"))
         return 0
-    given = _given(call.args)
+    changes = _given(call.args)
     if call.args.session is not None:
-        given = _with_session(call.memory, call.args.session, given)
-    done = call.memory.update(given)
+        changes = _with_session(call.memory, call.args.session, changes)
+    done = call.memory.update(changes)
     _show_update(call.out, done, "the memory is up to date")
     return Answer(unstructure(done))
 
 
-def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:
+def _with_session(memory: Holdfast, session_id: str, changes: MemoryUpdate) -> MemoryUpdate:
     """The update followed by the session's own statements, which are already redacted."""
     session = memory.session(require_session(memory, session_id))
     results, _ = memory.services.plugins.on_extract(turns_of(session.messages))
@@ -235,10 +235,10 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
         return tuple(CuratedEntry(text=line) for line in clipped if line and line.casefold() != "none")
 
     return evolve(
-        given,
-        current_focus=(*given.current_focus, *said([d.objective for d in drafts])),
-        decisions=(*given.decisions, *said([t for d in drafts for t in d.decisions or ()])),
-        open_questions=(*given.open_questions, *said([t for d in drafts for t in d.blockers or ()])),
-        next_steps=(*given.next_steps, *said([d.next_step for d in drafts])),
-        evidence_links=(*given.evidence_links, *said([t for d in drafts for t in d.artifacts or ()])),
+        changes,
+        current_focus=(*changes.current_focus, *said([d.objective for d in drafts])),
+        decisions=(*changes.decisions, *said([t for d in drafts for t in d.decisions or ()])),
+        open_questions=(*changes.open_questions, *said([t for d in drafts for t in d.blockers or ()])),
+        next_steps=(*changes.next_steps, *said([d.next_step for d in drafts])),
+        evidence_links=(*changes.evidence_links, *said([t for d in drafts for t in d.artifacts or ()])),
     )

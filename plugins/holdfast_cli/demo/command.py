@@ -117,8 +117,9 @@ def _resumed(out: Term, memory: Holdfast) -> bool:
 
 def _capture(out: Term, session: Session, messages: Sequence[Message]) -> None:
     """Journal the messages one by one."""
-    for one in messages:
-        session.add(one.role, one.text, message_id=one.id, at=one.at, tool=one.tool, failed=one.failed)
+    for message in messages:
+        text, at = message.text, message.at
+        session.add(message.role, text, message_id=message.id, at=at, tool=message.tool, failed=message.failed)
     _step(out, f"{len(messages)} messages captured, each on disk before the next one.")
 
 

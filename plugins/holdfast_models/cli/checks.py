@@ -34,10 +34,10 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def _program(plugin: str, program: str, root: str) -> Check:
     try:
-        found = find(program, plugin, root)
+        path = find(program, plugin, root)
     except (ModelFailed, ConfigError) as error:
         return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
-    return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {found}")
+    return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {path}")
 
 
 def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:

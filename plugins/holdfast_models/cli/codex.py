@@ -54,13 +54,13 @@ class CodexCli(CliModel):
         return (*_ARGUMENTS, *switches, *self.model_arguments, "-"), {}
 
     def parse(self, ended: Ended) -> Completion:
-        found = rows(ended.stdout)
-        failures = [row for row in found if row.get("type") in ("turn.failed", "error")]
-        done = [row for row in found if row.get("type") == "turn.completed"]
+        events = rows(ended.stdout)
+        failures = [row for row in events if row.get("type") in ("turn.failed", "error")]
+        done = [row for row in events if row.get("type") == "turn.completed"]
         if ended.code or not done:
-            said = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
-            raise self.failed(said or ended.said, code=ended.code)
-        items = [row.get("item") for row in found if row.get("type") == "item.completed"]
+            report = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
+            raise self.failed(report or ended.said, code=ended.code)
+        items = [row.get("item") for row in events if row.get("type") == "item.completed"]
         answers = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
         return self.completion(
             content=answers[-1] if answers else "",

@@ -59,19 +59,19 @@ class GeminiCli(CliModel):
         answer = whole(ended.stdout)
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):
             error = answer or whole(ended.stderr) or {}
-            said = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
-            raise self.failed(said, 401 if ended.code == _LOGIN_NEEDED else None, code=ended.code)
+            report = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
+            raise self.failed(report, 401 if ended.code == _LOGIN_NEEDED else None, code=ended.code)
         models = part(answer, "stats", "models")
         used = list(models.values()) if isinstance(models, dict) else []
         return self.completion(
             content=string(answer, "response"),
-            sent=sum(number(one, "tokens", "prompt") for one in used),
-            received=sum(number(one, "tokens", "candidates") for one in used),
+            sent=sum(number(model, "tokens", "prompt") for model in used),
+            received=sum(number(model, "tokens", "candidates") for model in used),
         )
 
     def clean(self, folder: str, env: Mapping[str, str]) -> None:
         home = env.get("GEMINI_CLI_HOME") or os.path.expanduser("~")
         for kind in ("tmp", "history"):
-            kept = os.path.join(home, ".gemini", kind, os.path.basename(folder))
-            if not os.path.islink(kept):
-                shutil.rmtree(kept, ignore_errors=True)
+            path = os.path.join(home, ".gemini", kind, os.path.basename(folder))
+            if not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)

@@ -89,9 +89,9 @@ class CliModel(ModelPlugin):
             raise programs.killed(self.program, timeout_s, ended)
         return self.parse(ended)
 
-    def failed(self, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
+    def failed(self, report: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
         """The error for the program's report, see :func:`holdfast_models.cli.programs.failed`."""
-        return programs.failed(self.program, self._name, said, status, code=code)
+        return programs.failed(self.program, self._name, report, status, code=code)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:

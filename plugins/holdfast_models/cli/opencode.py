@@ -46,16 +46,16 @@ class OpencodeCli(CliModel):
         return (*_ARGUMENTS, *self.model_arguments), {**_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)}
 
     def parse(self, ended: Ended) -> Completion:
-        found = rows(ended.stdout)
-        errors = [row for row in found if row.get("type") == "error"]
-        steps = [row for row in found if row.get("type") == "step_finish"]
+        events = rows(ended.stdout)
+        errors = [row for row in events if row.get("type") == "error"]
+        steps = [row for row in events if row.get("type") == "step_finish"]
         if ended.code or errors or not steps:
             last = errors[-1] if errors else None
-            said = f"{string(last, 'error', 'name')} {string(last, 'error', 'data', 'message')}"
+            report = f"{string(last, 'error', 'name')} {string(last, 'error', 'data', 'message')}"
             status = number(last, "error", "data", "statusCode") or None
-            raise self.failed(said if last else ended.said, status, code=ended.code)
+            raise self.failed(report if last else ended.said, status, code=ended.code)
         return self.completion(
-            content="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
+            content="".join(string(row, "part", "text") for row in events if row.get("type") == "text"),
             sent=sum(number(row, "part", "tokens", "input") for row in steps),
             received=sum(number(row, "part", "tokens", "output") for row in steps),
             stop=string(steps[-1], "part", "reason"),

@@ -90,20 +90,20 @@ def find(name: str, plugin: str, root: str) -> str:
             f"plugins.{plugin}.program is not the absolute path of a program outside of the project.",
             next_step=f"Set another path: `holdfast config --user plugins.{plugin}.program PATH`.",
         )
-    found = shutil.which(name, path=safe_path(root))
-    if found is None or inside(found, root):
+    path = shutil.which(name, path=safe_path(root))
+    if path is None or inside(path, root):
         raise ModelFailed(
             f"The program `{name}` was not found on PATH; folders inside the project are not searched.",
             next_step=f"Install it outside of the project, or set its absolute path: "
             f"`holdfast config --user plugins.{plugin}.program PATH`.",
         )
-    return found
+    return path
 
 
 def safe_path(root: str) -> str:
     """PATH without relative folders and without those inside the project, because a clone can put programs there."""
     folders = os.environ.get("PATH", "").split(os.pathsep)
-    return os.pathsep.join(one for one in folders if os.path.isabs(one) and not inside(one, root))
+    return os.pathsep.join(folder for folder in folders if os.path.isabs(folder) and not inside(folder, root))
 
 
 def inside(path: str, root: str) -> bool:
@@ -111,9 +111,9 @@ def inside(path: str, root: str) -> bool:
     if not root:
         return False
     folder = os.path.join(os.path.normcase(os.path.realpath(root)), "")
-    for one in (os.path.abspath(path), os.path.realpath(path)):
-        parent = os.path.realpath(os.path.dirname(one))
-        if os.path.normcase(os.path.join(parent, os.path.basename(one), "")).startswith(folder):
+    for candidate in (os.path.abspath(path), os.path.realpath(path)):
+        parent = os.path.realpath(os.path.dirname(candidate))
+        if os.path.normcase(os.path.join(parent, os.path.basename(candidate), "")).startswith(folder):
             return True
     return False
 
@@ -143,15 +143,15 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
     new_group = 0x200 if sys.platform == "win32" else 0  # CREATE_NEW_PROCESS_GROUP
     # Files without a name, because a process that left the group could keep a pipe open.
     with (
-        tempfile.TemporaryFile(dir=folder) as given,
+        tempfile.TemporaryFile(dir=folder) as stdin,
         tempfile.TemporaryFile(dir=folder) as out,
         tempfile.TemporaryFile(dir=folder) as err,
     ):
-        given.write(text.encode("utf-8", "replace"))
-        given.seek(0)
+        stdin.write(text.encode("utf-8", "replace"))
+        stdin.seek(0)
         process = subprocess.Popen(  # noqa: S603 - the program is the user's choice
             argv,
-            stdin=given,
+            stdin=stdin,
             stdout=out,
             stderr=err,
             cwd=folder,
@@ -167,8 +167,8 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
         finally:
             _kill(process)
             _running.discard(process)
-        said, errors = _start_of(out, _MAX_OUTPUT_BYTES), _start_of(err, _MAX_ERROR_BYTES)
-    return Ended(process.returncode, said, errors, late=not ended)
+        output, errors = _start_of(out, _MAX_OUTPUT_BYTES), _start_of(err, _MAX_ERROR_BYTES)
+    return Ended(process.returncode, output, errors, late=not ended)
 
 
 def _start_of(file: IO[bytes], size: int) -> str:
@@ -208,26 +208,24 @@ def _kill_all() -> None:
 
 def rows(text: str) -> list[dict[str, object]]:
     """The JSON objects in ``text``, one on each line; other lines are skipped."""
-    found = []
+    objects = []
     for line in text.splitlines():
         if line.lstrip().startswith("{"):
-            try:
+            with contextlib.suppress(ValueError):
                 row = untrusted.from_json(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                found.append(row)
-    return found
+                if isinstance(row, dict):
+                    objects.append(row)
+    return objects
 
 
 def whole(text: str) -> dict[str, object] | None:
     """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
-    decoder, found, end = json.JSONDecoder(), None, 0
+    decoder, last, end = json.JSONDecoder(), None, 0
     for brace in re.finditer(r"^\{", text, re.MULTILINE):
         if brace.start() >= end:
             with contextlib.suppress(ValueError, RecursionError):
-                found, end = decoder.raw_decode(text, brace.start())
-    return found
+                last, end = decoder.raw_decode(text, brace.start())
+    return last
 
 
 def part(value: object, *keys: str) -> object:
@@ -239,24 +237,25 @@ def part(value: object, *keys: str) -> object:
 
 def number(value: object, *keys: str) -> int:
     """The number at ``keys``, 0 when there is none."""
-    found = part(value, *keys)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+    field = part(value, *keys)
+    return field if isinstance(field, int) and not isinstance(field, bool) else 0
 
 
 def string(value: object, *keys: str) -> str:
     """The string at ``keys``, empty when there is none."""
-    found = part(value, *keys)
-    return found if isinstance(found, str) else ""
+    field = part(value, *keys)
+    return field if isinstance(field, str) else ""
 
 
 # explaining its failure
 
 
-def failed(program: str, plugin: str, said: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
-    """The error for what ``program`` reports: ``said`` in its own words, ``status`` its HTTP status, ``code`` its exit
-    status."""
+def failed(program: str, plugin: str, report: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
+    """The error for a failure of ``program``: ``report`` in its own words, ``status`` its HTTP status, ``code`` its
+    exit status."""
     is_named = status is not None and 400 <= status < 600
-    cause = next((one for one in _CAUSES if (status in one.statuses if is_named else one.words.search(said))), None)
+    causes = (cause for cause in _CAUSES if (status in cause.statuses if is_named else cause.words.search(report)))
+    cause = next(causes, None)
     if cause is None:
         ended = f" and ended with exit status {code}" if code else ""
         step = f"Run `{program}` in a terminal to see the cause. It may need an update."

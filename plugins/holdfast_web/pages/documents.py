@@ -41,7 +41,7 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
     known = Origins(project)
-    documents = {one.name: one for one in map(project.standing, (Surface.MEMORY, Surface.USER))}
+    documents = {document.name: document for document in map(project.standing, (Surface.MEMORY, Surface.USER))}
     document = documents[request.choice("document", tuple(documents))]
     lines = list(lines_of(document.text))
     shown = page(lines, request.text("page"), size=_LINES)
@@ -78,14 +78,14 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
     """Each block's time, session and flush, by its heading's line number."""
-    found: dict[int, Markup] = {}
+    stamps: dict[int, Markup] = {}
     at = 0
     for block in blocks(text):
         at = text.find(block.text, at)
         if at < 0:
             break
-        found[1 + text.count("\n", 0, at)] = renderer.part("stamp.html", block=block)
-    return found
+        stamps[1 + text.count("\n", 0, at)] = renderer.part("stamp.html", block=block)
+    return stamps
 
 
 def why(project: Project, renderer: Renderer, request: Request) -> str:
@@ -110,7 +110,7 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
     category = request.choice("category", ("", *Category))
     least = request.choice("least", _LEAST)
     facts = project.facts()
-    chosen = [one for one in facts if category in ("", one.category) and one.confidence >= float(least or 0)]
+    chosen = [fact for fact in facts if category in ("", fact.category) and fact.confidence >= float(least or 0)]
     if order == "confidence":
         chosen.sort(key=lambda fact: -fact.confidence)
     shown = page(chosen[::-1] if order == "oldest" else chosen, request.text("page"))
@@ -132,7 +132,7 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
 def fact(project: Project, renderer: Renderer, request: Request) -> str:
     """One fact, stored or gone, with its history. Raises: NotFound."""
     wanted = request.argument
-    history = [one for one in project.memory.facts.trail.entries() if wanted in (one.id, one.by)]
+    history = [entry for entry in project.memory.facts.trail.entries() if wanted in (entry.id, entry.by)]
     fact = next((fact for fact in project.facts() if fact.id == wanted), None)
     if fact is None and not history:
         project.memory.facts.get(wanted)  # raises, with the store's own next step
@@ -145,7 +145,7 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
         fact_id=wanted,
         fact=project.memory.facts.shown([fact])[0] if fact else None,
         trace=trace,
-        titles=project.titles({one.session for one in trace.sources if one.session} if trace else ()),
+        titles=project.titles({source.session for source in trace.sources if source.session} if trace else ()),
         rows=project.masked_trail(history)[::-1],
     )
 
@@ -153,7 +153,7 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
 def departures(project: Project, renderer: Renderer, request: Request) -> str:
     """The audit log: facts that left or changed, and why."""
     event = request.choice("event", _EVENTS)
-    entries = [one for one in project.memory.facts.trail.entries() if event in ("", one.event)][::-1]
+    entries = [entry for entry in project.memory.facts.trail.entries() if event in ("", entry.event)][::-1]
     shown = page(entries, request.text("page"))
     return renderer.page(
         "departures",
@@ -210,8 +210,8 @@ def dream(project: Project, renderer: Renderer, request: Request) -> str:
         cut=max(0, len(diff) - _DIFF),
         gone={label: rows for name, label in _GONE if (rows := getattr(run, name))},
         lines=[
-            (one.text, one.kept, one.sources, [(place, renderer.document(place)) for place in one.sources[1:]])
-            for one in run.lines
+            (line.text, line.kept, line.sources, [(place, renderer.document(place)) for place in line.sources[1:]])
+            for line in run.lines
         ],
     )
 

@@ -125,25 +125,24 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
             return otherwise
 
     runs: list[DreamResult] = read(project.dreams, [])
-    found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
-    shown = since_first(list(found.values()), least=_FEWEST)
+    by_day = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
+    shown = since_first(list(by_day.values()), least=_FEWEST)
     work: tuple[Work, ...] = read(memory.work.list, ())
     withheld: dict[str, int] = read(project.services.store.withheld, {})
     facts_withheld = read(lambda: project.facts_withheld, 0)
     facts = read(memory.facts.count, 0) - facts_withheld
     names: list[tuple[date, str]] = read(project.note_names, [])
-    last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
-    latest = sorted(
-        (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
-    )
-    titles = project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE]))
+    last_flush = max((session.last_flush_at for session in now.sessions if session.last_flush_at), default=None)
+    latest = [session for session in now.sessions if session.last_turn_at]
+    latest.sort(key=lambda session: session.last_turn_at or now.at, reverse=True)
+    titles = project.titles(session.id for session in (*latest[:_LATEST], *now.unsafe[:_UNSAFE]))
     unique, lost = {problem.message: problem for problem in problems}, {loss.message for loss in now.lost}
     return renderer.page(
         "overview",
         here="",
         status=now,
-        dirty=[one for one in now.sessions if one.state is State.DIRTY],
-        problems=[one for message, one in unique.items() if message not in lost],
+        dirty=[session for session in now.sessions if session.state is State.DIRTY],
+        problems=[problem for message, problem in unique.items() if message not in lost],
         due=list(_due(project, now, work, titles)),
         work=work,
         last_flush=last_flush,
@@ -173,7 +172,7 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
         span=span,
         spans=sorted(_SPANS, key=int),
         interruptions=stopped,
-        titles=project.titles({one.session for one in stopped.items}),
+        titles=project.titles({interruption.session for interruption in stopped.items}),
         lost=now.lost,
         pictures=pictures(shown),
     )
@@ -181,9 +180,9 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _due(project: Project, now: Status, work: Iterable[Work], titles: dict[str, str]) -> Iterable[Due]:
     memory = project.memory
-    for one in now.unsafe[:_UNSAFE]:
-        step = one.next_step or f"`holdfast flush --session {one.id}`"
-        yield Due(f"UNSAFE: {titles.get(one.id) or one.id}", step, ("sessions", one.id))
+    for session in now.unsafe[:_UNSAFE]:
+        step = session.next_step or f"`holdfast flush --session {session.id}`"
+        yield Due(f"UNSAFE: {titles.get(session.id) or session.id}", step, ("sessions", session.id))
     for loss in now.lost[:_UNSAFE]:
         yield Due(f"UNSAFE: {loss.message}", loss.next_step, ("timeline",))
     if now.waiting:

@@ -27,15 +27,15 @@ _STATES: Final = ("all", "unsafe", "dirty", "safe")
 def listed(project: Project, renderer: Renderer, request: Request) -> str:
     now = project.status()
     state = request.choice("state", _STATES)
-    chosen = [one for one in now.sessions if state in ("all", one.state)]
-    chosen.sort(key=lambda one: one.last_turn_at.timestamp() if one.last_turn_at else 0.0, reverse=True)
-    chosen.sort(key=lambda one: one.state != "unsafe")
-    counts = {name: sum(one.state == name for one in now.sessions) for name in _STATES[1:]}
+    chosen = [session for session in now.sessions if state in ("all", session.state)]
+    chosen.sort(key=lambda session: session.last_turn_at.timestamp() if session.last_turn_at else 0.0, reverse=True)
+    chosen.sort(key=lambda session: session.state != "unsafe")
+    counts = {name: sum(session.state == name for session in now.sessions) for name in _STATES[1:]}
     shown = page(chosen, request.text("page"))
     return renderer.page(
         "sessions",
         page=shown,
-        titles=project.titles(one.id for one in shown.items),
+        titles=project.titles(session.id for session in shown.items),
         state=state,
         counts={"all": len(now.sessions), **counts},
     )
@@ -44,14 +44,15 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     session = request.argument
     story = journals.story(project.services, session)
-    status = next((one for one in project.status().sessions if one.id == session), None)
+    status = next((status for status in project.status().sessions if status.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
     wanted = request.text("turn")
-    at = (number for number, turn in enumerate(turns) if any(one.id == wanted for one in turn))
+    at = (number for number, turn in enumerate(turns) if any(message.id == wanted for message in turn))
     wanted = request.text("page") or str(next(at, len(turns) - 1) // _TURNS + 1)
     chosen = page(turns, wanted, size=_TURNS)
-    shown = {message.id: message for message in _masked(project, [one for turn in chosen.items for one in turn])}
+    messages = [message for turn in chosen.items for message in turn]
+    shown = {message.id: message for message in _masked(project, messages)}
     days = project.services.config.retention.journal
     is_ending = bool(status is not None and status.ended and days)  # retention may remove the messages then
     return renderer.page(
@@ -64,10 +65,10 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         story=story,
         status=status,
         passages=passages,
-        cards=[_card(project, story, one) for one in passages.items],
+        cards=[_card(project, story, passage) for passage in passages.items],
         turns=chosen,
-        shown=[[shown[one.id] for one in turn] for turn in chosen.items],
-        held={one.id for one in story.messages[story.kept_from :]},
+        shown=[[shown[message.id] for message in turn] for turn in chosen.items],
+        held={message.id for message in story.messages[story.kept_from :]},
         retention_days=days,
         gone_at=story.messages[-1].at + timedelta(days=days) if is_ending and story.messages else None,
     )
@@ -96,30 +97,30 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
         "problem": project.masked(problem)[0] if problem else "",
         "warnings": project.masked(*passage.receipt.warnings),
         "overridden": project.masked(passage.overridden)[0],
-        "published": project.masked(*(f"{one.target}: {one.pointer}" for one in passage.receipt.evidence)),
+        "published": project.masked(*(f"{record.target}: {record.pointer}" for record in passage.receipt.evidence)),
         "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
     }
 
 
 def _refused(story: Story, passage: Passage) -> int:
     """How often the passage's flush was refused before it succeeded. A retry keeps the first attempt's time."""
-    later = next((one.receipt.at for one in story.passages if one.number > passage.number), None)
+    later = next((other.receipt.at for other in story.passages if other.number > passage.number), None)
     return sum(
-        not one.overridden and passage.receipt.at <= one.at and (later is None or one.at < later)
-        for one in story.incidents
+        not incident.overridden and passage.receipt.at <= incident.at and (later is None or incident.at < later)
+        for incident in story.incidents
     )
 
 
-def _masked(project: Project, said: Sequence[Message]) -> list[Message]:
+def _masked(project: Project, messages: Sequence[Message]) -> list[Message]:
     """The messages, masked and cut to a readable length."""
     # Also cut before masking, because a message can have megabytes. The cut is far after the shown part, so it splits
     # no mask.
-    texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
-    found = []
-    for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True):
-        shown = text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {len(one.text):,} characters"
-        found.append(evolve(one, text=shown, tool=tool))
-    return found
+    texts = project.masked(*(text for message in messages for text in (message.text[: 4 * _CHARS], message.tool)))
+    masked = []
+    for message, text, tool in zip(messages, texts[::2], texts[1::2], strict=True):
+        shown = text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {len(message.text):,} characters"
+        masked.append(evolve(message, text=shown, tool=tool))
+    return masked
 
 
 _SHOWN: Final = ("open", "all")

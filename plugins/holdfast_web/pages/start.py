@@ -35,7 +35,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         "start",
         start=start,
         parts=[
-            (part, [one for one in part.lines if one.text not in _FENCES and line_to_html(one.text)])
+            (part, [line for line in part.lines if line.text not in _FENCES and line_to_html(line.text)])
             for part in start.parts
         ],
         most=max((part.tokens for part in start.parts), default=0),
@@ -95,8 +95,8 @@ def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
     """Each place of the hit and its address."""
     places = (hit.at_place, *hit.also)
     return [
-        (f"turn in {one.name}" if one.kind == "turn" else one.where, _address(renderer, one.kind, one.name, one.place))
-        for one in places
+        (f"turn in {name}" if kind == "turn" else where, _address(renderer, kind, name, place))
+        for name, place, where, kind in places
     ]
 
 
