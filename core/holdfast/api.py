@@ -36,8 +36,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'holdfast.api' has no attribute {name!r}")
     import importlib
 
-    modules = (importlib.import_module(f"holdfast.{one}") for one in _MODULES)
-    return next(getattr(one, name) for one in modules if hasattr(one, name))
+    modules = (importlib.import_module(f"holdfast.{module}") for module in _MODULES)
+    return next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
 def __dir__() -> list[str]:

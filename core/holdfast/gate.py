@@ -69,8 +69,8 @@ class Gate:
     ) -> str | None:
         """The text after one round of masking, None when there is nothing to mask. Raises: as :meth:`admit`."""
         surface, name, text = request[:3]
-        found = self._plugins.on_validate(request)
-        refused = [f for f in found if f.severity == "error" and not can_mask(f, text)]
+        findings = self._plugins.on_validate(request)
+        refused = [f for f in findings if f.severity == "error" and not can_mask(f, text)]
         if refused and previous:  # rare, so the previous text is checked only when the answer matters
             known = self.known(previous, surface, name)
             line = lines_of(text, refused)
@@ -78,8 +78,8 @@ class Gate:
         if refused:
             raise refusal(surface, name, refused)
         if notes is not None:
-            notes += [f for f in found if f.replacement is None and f not in notes]
-        return mask(text, found) if any(can_mask(f, text) for f in found) else None
+            notes += [f for f in findings if f.replacement is None and f not in notes]
+        return mask(text, findings) if any(can_mask(f, text) for f in findings) else None
 
     def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
         """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
@@ -90,33 +90,33 @@ class Gate:
         """
         for _ in range(_ROUNDS):
             request = ValidationRequest(surface, name, text, stored=True, outgoing=True)
-            found = self._plugins.on_validate(request, outgoing=True)
-            if not any(can_mask(f, text) for f in found):
+            findings = self._plugins.on_validate(request, outgoing=True)
+            if not any(can_mask(f, text) for f in findings):
                 return text
-            text = mask(text, found)
+            text = mask(text, findings)
         raise _restless(surface, name)
 
-    def identifier(self, given: str) -> str:
+    def identifier(self, identifier: str) -> str:
         """A session or message id in the form that may become part of a file name: masked, the same each time.
 
         Ids that cannot hold a secret skip the validators, because agents' hooks call this at every event.
         Raises: Refused for an id with a secret that the policy refuses; PluginError when a validator is broken.
         """
-        must_be(str, given, "the id")
-        if is_plain(given):
-            return given
-        given = given.encode(errors="replace").decode()  # no store can keep a lone surrogate
-        found = self._plugins.on_validate(ValidationRequest("journal", "", given, stored=True), outgoing=True)
-        refused = [f for f in found if f.span is not None and f.severity == "error" and not can_mask(f, given)]
+        must_be(str, identifier, "the id")
+        if is_plain(identifier):
+            return identifier
+        identifier = identifier.encode(errors="replace").decode()  # no store can keep a lone surrogate
+        findings = self._plugins.on_validate(ValidationRequest("journal", "", identifier, stored=True), outgoing=True)
+        refused = [f for f in findings if f.span is not None and f.severity == "error" and not can_mask(f, identifier)]
         if refused:
             raise refusal("journal", "an id", refused)
-        return mask(given, found)
+        return mask(identifier, findings)
 
-    def identifiers(self, given: Sequence[str]) -> list[str]:
+    def identifiers(self, identifiers: Sequence[str]) -> list[str]:
         """:meth:`identifier` for many ids. Raises: as :meth:`identifier`."""
-        doubtful = [one for one in dict.fromkeys(given) if not is_plain(one)]
+        doubtful = [identifier for identifier in dict.fromkeys(identifiers) if not is_plain(identifier)]
         masked = dict(zip(doubtful, self._each(doubtful, "journal", self.identifier), strict=True))
-        return [masked.get(one, one) for one in given]
+        return [masked.get(identifier, identifier) for identifier in identifiers]
 
     def outgoing_all(self, strings: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
@@ -129,9 +129,9 @@ class Gate:
         return self._each(cleaned, surface, lambda text: self.admit(text, surface=surface, notes=warned), warned)
 
     def _each(
-        self, strings: Sequence[str], surface: str, one: Callable[[str], str], notes: list[Finding] | None = None
+        self, strings: Sequence[str], surface: str, apply: Callable[[str], str], notes: list[Finding] | None = None
     ) -> list[str]:
-        """``one(text)`` for each string. Many are joined to call validators less often. Each is passed alone
+        """``apply(text)`` for each string. Many are joined to call validators less often. Each is passed alone
         when a mask crosses a border or something is refused. Raises: Refused with the findings of all strings."""
         passed: list[str] = []
         refused: list[Finding] = []
@@ -140,7 +140,7 @@ class Gate:
             noted = len(notes or ())
             if not any(_BORDER_CHAR in text for text in chunk):
                 with suppress(Refused):
-                    parts = one(_BORDER.join(chunk)).split(_BORDER)
+                    parts = apply(_BORDER.join(chunk)).split(_BORDER)
             if len(parts) == len(chunk):
                 passed += parts
                 continue
@@ -148,7 +148,7 @@ class Gate:
                 del notes[noted:]
             for text in chunk:
                 try:
-                    passed.append(one(text))
+                    passed.append(apply(text))
                 except Refused as error:
                     if not error.findings:
                         raise
@@ -159,21 +159,21 @@ class Gate:
 
     def known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         """The rules that lines of an earlier text break, each with its line. Raises: PluginError."""
-        found = self._plugins.on_validate(ValidationRequest(surface, name, previous))
-        line = lines_of(previous, found)
-        return frozenset((f.rule, line.get(f.line, "")) for f in found)
+        findings = self._plugins.on_validate(ValidationRequest(surface, name, previous))
+        line = lines_of(previous, findings)
+        return frozenset((f.rule, line.get(f.line, "")) for f in findings)
 
 
-def is_plain(given: str) -> bool:
+def is_plain(identifier: str) -> bool:
     """Whether an id cannot hold a secret: words of lower-case letters, followed by a UUID, ``ses_`` with letters and
     digits (opencode's form), or nothing."""
-    head, form, rest = given.rpartition("ses_")
+    head, form, rest = identifier.rpartition("ses_")
     if form and rest.isascii() and rest.isalnum() and len(rest) <= _PLAIN_CHARS:
-        given = head
-    head, tail = given[:-36], given[-36:]
+        identifier = head
+    head, tail = identifier[:-36], identifier[-36:]
     if len(tail) == 36 and tail[8] == tail[13] == tail[18] == tail[23] == "-" and _HEX.issuperset(tail):
-        given = head
-    return len(given) <= _PLAIN_CHARS and _LETTERS.issuperset(given)
+        identifier = head
+    return len(identifier) <= _PLAIN_CHARS and _LETTERS.issuperset(identifier)
 
 
 def _chunks(strings: Sequence[str]) -> Iterator[Sequence[str]]:

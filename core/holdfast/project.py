@@ -87,12 +87,12 @@ class Project:
         state = settings.state_folder(folder, settled.layout.preset)
         private.check(state)
         cls.services_type.check_state(folder, state)
-        found = discovery.scan()
+        entries = discovery.scan()
         manager = cls.services_type.manager_type()
-        _register_backend(settled, manager, found)
+        _register_backend(settled, manager, entries)
         enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
         manager.load(
-            [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, folder, state
+            [PluginSettings(name, table.deadline_s, table.settings) for name, table in enabled], entries, folder, state
         )
         for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
             manager.register(plugin, name)
@@ -109,7 +109,7 @@ class Project:
             services.store.begin()
         for notice in notices:
             warnings.warn(notice, SettingsIgnored, stacklevel=2)
-        return cls(services, found)
+        return cls(services, entries)
 
     if not TYPE_CHECKING:  # so that type checkers report a misspelt name
 
@@ -203,9 +203,9 @@ class Project:
                 logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400
 
 
-def _register_backend(config: Config, manager: PluginManager, found: Iterable[discovery.Found]) -> None:
-    entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
+def _register_backend(config: Config, manager: PluginManager, entries: Iterable[discovery.Found]) -> None:
+    entry = discovery.choose(entries, discovery.BACKENDS, config.storage.backend)
     module = discovery.import_object(entry)
     if config.storage.options:
-        discovery.check_storage(module, config.storage.options, found)
+        discovery.check_storage(module, config.storage.options, entries)
     manager.register_backend(module, entry)

@@ -50,8 +50,8 @@ class Session(Context):
         cannot be written. Then the message is not in the session.
         """
         at = at or self._services.now()
-        given = capture.record(role, text, at=at, message_id=message_id, tool=tool, failed=failed, tokens=tokens)
-        [record] = capture.admitted(self._services.gate, self._services.root, [given])
+        raw = capture.record(role, text, at=at, message_id=message_id, tool=tool, failed=failed, tokens=tokens)
+        [record] = capture.admitted(self._services.gate, self._services.root, [raw])
         with self._lock:
             self._journal([record])
             stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
@@ -75,10 +75,10 @@ class Session(Context):
         services = self._services
         with self._lock:
             must_be(Iterable, messages, "messages")
-            given = list(messages)
-            for number, message in enumerate(given):
+            messages = list(messages)
+            for number, message in enumerate(messages):
                 must_be(Message, message, f"messages[{number}]")
-            new = {m.id: m for m in given if m.id not in self._ids}
+            new = {m.id: m for m in messages if m.id not in self._ids}
             records = [
                 capture.record(
                     m.role, m.text, at=m.at, message_id=m.id, tool=m.tool, failed=m.failed, tokens=m.tokens or None

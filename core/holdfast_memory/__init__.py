@@ -23,7 +23,7 @@ def install(requirement: str) -> str:
     wanted = f"{quote}{requirement}{quote}"
     receipt = os.path.join(sys.prefix, "uv-receipt.toml")
     if os.path.exists(receipt):
-        return f"uv tool install {' --with '.join(f'{quote}{one}{quote}' for one in _uv_tool(receipt, requirement))}"
+        return f"uv tool install {' --with '.join(f'{quote}{name}{quote}' for name in _uv_tool(receipt, requirement))}"
     if os.path.basename(os.path.dirname(sys.prefix)).startswith("archive-v"):  # uvx; uv may remove it at any time
         return f"uv tool install {wanted}"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
@@ -31,8 +31,8 @@ def install(requirement: str) -> str:
     python = f"{quote}{sys.executable}{quote}" if " " in sys.executable else sys.executable
     if find_spec("pip") is None:
         return f"uv pip install --python {python} {wanted}"
-    found = shutil.which("pip")
-    at_hand = found is not None and os.path.dirname(found) == os.path.dirname(sys.executable)
+    pip = shutil.which("pip")
+    at_hand = pip is not None and os.path.dirname(pip) == os.path.dirname(sys.executable)
     return f"{'pip' if at_hand else f'{python} -m pip'} install {wanted}"
 
 

@@ -32,8 +32,8 @@ def main() -> int:
 def _problem() -> str:
     """Why the package ``holdfast`` that Python would import is not this distribution's, or an empty string."""
     ours = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "holdfast", "__init__.py")
-    found = next(filter(None, (finder.find_spec("holdfast", None) for finder in sys.meta_path)), None)
-    origin = found.origin if found is not None else None
+    spec = next(filter(None, (finder.find_spec("holdfast", None) for finder in sys.meta_path)), None)
+    origin = spec.origin if spec is not None else None
     try:
         if origin is not None and os.path.samefile(origin, ours):
             with open(ours, encoding="utf-8") as file:

@@ -31,7 +31,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a flush covers what was said meanwhile": (_CONTEXT + "record_flush", "= upto,", "= self.journal.size(),"),
     "the marker has no plan": (_FLUSH + "record keep_plan", "pending=plan.pending()", "pending=None"),
     "the plan is not synced": (_JOURNAL + "safety _write", "flush=flush", "flush=False"),
-    "a refused payload is forgotten": (_TAKE_UP, "if one is not None", "if False"),
+    "a refused payload is forgotten": (_TAKE_UP, "if newest is not None", "if False"),
     "a purged marker comes back": ("holdfast_app.privacy.sweep forget_marker", "durable.fsync_dir(folder)", "pass"),
     "a finished flush's marker counts after a power cut": (_BEGIN, "if old is not None and old.p", "if 0 and old.p"),
     "an unfinished flush's block is repeated": (_FLUSH + "check check", "noted(attempt) if", "set() if"),

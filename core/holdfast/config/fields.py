@@ -100,7 +100,7 @@ def between(least: float, most: float) -> Allowed:
 
 def stricter(key: str, strict: object, lenient: object) -> Allowed:
     """``strict``, and ``lenient`` unless the user says ``strict``."""
-    shown, other = (str(one).lower() if isinstance(one, bool) else one for one in (strict, lenient))
+    shown, other = (str(value).lower() if isinstance(value, bool) else value for value in (strict, lenient))
     return Allowed(
         f"`{shown}`; `{other}` unless your own file says `{shown}`",
         lambda value, users: value == strict or (value == lenient and users.get(key, lenient) == lenient),

@@ -155,7 +155,7 @@ class Layout:
     def names(self) -> dict[str, str]:
         """Each surface's document; where there is one per day, its name contains ``{date}``."""
         templates: dict[str, str] = dict(self.base.documents) | dict(self.documents)
-        return {one: text.format(date="{date}", **self.root_names) for one, text in templates.items()}
+        return {surface: text.format(date="{date}", **self.root_names) for surface, text in templates.items()}
 
     @property
     def base(self) -> Preset:

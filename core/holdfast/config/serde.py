@@ -61,12 +61,12 @@ def unstructure(value: Any) -> Any:
         return stamp(value)
     if hasattr(value, "as_written"):
         return unstructure(value.as_written())
-    if attrs.has(type(value)):
-        return {one.name: unstructure(getattr(value, one.name)) for one in attrs.fields(type(value)) if one.init}
+    if attrs.has(kind := type(value)):
+        return {field.name: unstructure(getattr(value, field.name)) for field in attrs.fields(kind) if field.init}
     if isinstance(value, Mapping):
-        return {unstructure(key): unstructure(one) for key, one in value.items()}
+        return {unstructure(key): unstructure(entry) for key, entry in value.items()}
     if isinstance(value, Collection) and not isinstance(value, str):
-        return [unstructure(one) for one in value]
+        return [unstructure(entry) for entry in value]
     return value
 
 
@@ -82,12 +82,12 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
                     next_step="Remove it, and set the key with `holdfast auth set` or in the environment.",
                 )
     config = structure(data, config_type(), what=source)
-    given: Any = data.get("storage", {})
+    storage: Any = data.get("storage", {})
     follow: dict[str, Any] = {
         "path": config.layout.base.path,
         "facts": config.layout.facts,
     }  # unless ``[storage]`` sets them
-    unset = {key: value for key, value in follow.items() if key not in given}
+    unset = {key: value for key, value in follow.items() if key not in storage}
     return attrs.evolve(config, storage=attrs.evolve(config.storage, **unset))
 
 
@@ -147,12 +147,12 @@ def _reader(kind: Any) -> _Reader:
     if origin in (tuple, list):
         inner = _reader(kinds[0])
         return lambda value, path, mistakes: origin(
-            [_tried(inner, one, f"{path}[{at}]", mistakes) for at, one in enumerate(_exactly(value, list))]
+            [_tried(inner, entry, f"{path}[{at}]", mistakes) for at, entry in enumerate(_exactly(value, list))]
         )
     if origin in (dict, Mapping):
         inner = _reader(kinds[1])
         return lambda value, path, mistakes: {
-            key: _tried(inner, one, _at(path, key), mistakes) for key, one in _exactly(value, dict).items()
+            key: _tried(inner, entry, _at(path, key), mistakes) for key, entry in _exactly(value, dict).items()
         }
     raise TypeError(kind)
 
@@ -224,13 +224,13 @@ def _member(cls: Any, name: str) -> _Reader:
 @cache
 def _fields(cls: Any) -> Mapping[str, attrs.Attribute[Any]]:
     """A class's fields that its constructor takes, with their types resolved, by name."""
-    return {one.name: one for one in attrs.fields(attrs.resolve_types(cls)) if one.init}
+    return {field.name: field for field in attrs.fields(attrs.resolve_types(cls)) if field.init}
 
 
 @cache
 def _rest(cls: Any) -> str:
     """The field for a table's other keys."""
-    return next((name for name, one in _fields(cls).items() if REST in one.metadata), "")
+    return next((name for name, field in _fields(cls).items() if REST in field.metadata), "")
 
 
 def _at(path: str, key: str) -> str:

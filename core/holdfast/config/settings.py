@@ -19,11 +19,11 @@ def state_folder(root: str, preset: str) -> str:
 
 def overrides() -> dict[str, str]:
     """``HOLDFAST_SECTION__KEY=value`` variables, as ``section.key`` -> text. ``HOLDFAST_ZONE`` is the top-level key."""
-    found = {}
+    values = {}
     for name in sorted(os.environ):
         if name == "HOLDFAST_ZONE" or (name.startswith("HOLDFAST_") and "__" in name):
-            found[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = os.environ[name]
-    return found
+            values[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = os.environ[name]
+    return values
 
 
 def apply_overrides(data: dict[str, Any]) -> None:

@@ -56,7 +56,7 @@ class Documents:
     @property
     def written(self) -> list[Written]:
         """The written or still intact documents, in order."""
-        return [one for one in self._parts if isinstance(one, Written)]
+        return [part for part in self._parts if isinstance(part, Written)]
 
     @property
     def _store(self) -> Store | Transaction:
@@ -143,7 +143,7 @@ class Documents:
     # one document each
 
     def _change(self, surface: Surface, name: str, change: Callable[[str | None], str]) -> None:
-        if any(isinstance(one, Step) and one.name == name for one in self._parts):  # a layout may join two surfaces
+        if any(isinstance(part, Step) and part.name == name for part in self._parts):  # a layout may join two surfaces
             self.finish()
         self._parts.append(self._store.change(surface, name, change))
 
@@ -191,8 +191,8 @@ class Documents:
         known = self.entries()
         before = next((w for w in known if w.session == self.session_id), None)
         standing = self.services.standing
-        said = work.rules
-        work = evolve(work, rules=handoff.ruled(before.rules if before else (), said, standing))
+        stated = work.rules
+        work = evolve(work, rules=handoff.ruled(before.rules if before else (), stated, standing))
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
@@ -204,7 +204,7 @@ class Documents:
             later = [w for w in entries if self.is_later and w.flush not in self.given_up]
             newer = next((w for w in later if is_newer(w, work, self.services)), None)
             # Withheld work comes last, because it must not push what this machine knows out of a full handoff.
-            after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing, said)
+            after = handoff.put(sorted(entries, key=lambda w: w not in known), newer or new, standing, stated)
             return after
 
         self.change_handoff(update)

@@ -16,9 +16,9 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     if missing := contract.missing(plan.payload):
         raise contract.refusal(missing)
     attempt.step = "gate"
-    found: list[models.Finding] = []
-    payload, summary = contract.admitted(services, plan.payload, plan.summary, found)
-    attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
+    findings: list[models.Finding] = []
+    payload, summary = contract.admitted(services, plan.payload, plan.summary, findings)
+    attempt.warnings += [f"{f.message} ({f.rule})" for f in findings]
     plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
     there = noted(attempt) if earlier else set()

@@ -224,7 +224,7 @@ class Context:
         if reason:
             self._unrecorded.append(reason)
             self._checkpoint()
-            self.unwritten = [evolve(one, waived=True) for one in self.unwritten]
+            self.unwritten = [evolve(entry, waived=True) for entry in self.unwritten]
             try:
                 safety.waive(self._services.state, self.id)
             except Unavailable as error:  # the marker only blocks for longer

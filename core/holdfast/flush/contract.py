@@ -72,8 +72,8 @@ def filled(payload: Payload, earlier: Payload) -> Payload:
     names = [*REQUIRED, *OPTIONAL]
     if mine.objective is None and mine.next_step is None and mine.blockers is None:
         names += ["handoff", "work_open"]
-    found = {n: getattr(before, n) for n in names if getattr(mine, n) is None and getattr(before, n) is not None}
-    return payload.evolve(**found, derived=tuple(n for n in payload.derived if n not in found))
+    taken = {n: getattr(before, n) for n in names if getattr(mine, n) is None and getattr(before, n) is not None}
+    return payload.evolve(**taken, derived=tuple(n for n in payload.derived if n not in taken))
 
 
 def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
@@ -85,10 +85,10 @@ def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
         "next_step": '`"next_step"`',
     }
     asked = [forms.get(name) or (f"`{name}`" if "." in name else f'`"{name}": []`') for name in names]
-    kept = ". The fields given before are kept, and" if is_kept else ", and all other fields again."
+    ending = ". The fields given before are kept, and" if is_kept else ", and all other fields again."
     return FlushRefused(
         f"The flush payload lacks {', '.join(f'`{n}`' for n in names)}; context is kept.",
-        next_step=f"Flush again with {', '.join(asked)}{kept} `none` is an answer.",
+        next_step=f"Flush again with {', '.join(asked)}{ending} `none` is an answer.",
         missing=tuple(names),
         target="payload",
     )
@@ -103,15 +103,15 @@ def nothing(session_id: str) -> NothingToFlush:
     )
 
 
-def admitted(services: Services, payload: Payload, summary: str, found: list[Finding]) -> tuple[Payload, str]:
-    """Every string without this machine's paths, through the gate in one call; warnings go to ``found``.
+def admitted(services: Services, payload: Payload, summary: str, findings: list[Finding]) -> tuple[Payload, str]:
+    """Every string without this machine's paths, through the gate in one call; warnings go to ``findings``.
 
     Raises: Refused, for a pointer to a place on this machine too; PluginError.
     """
     rewrite = paths.rewriter(services.root)
     payload = map_texts(payload, {t: rewrite(t) for t in strings_of(payload)})
     strings = strings_of(payload)
-    *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=found)
+    *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=findings)
     payload = map_texts(payload, dict(zip(strings, good, strict=True)))
     # Checked now, because a refusal, which the marker stores, quotes the pointer.
     for artifact in payload.artifacts or ():
@@ -131,17 +131,17 @@ def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
 
 def strings_of(payload: Payload) -> list[str]:
     """Every string in the payload, each once, in order."""
-    found: dict[str, str] = {}
-    _mapped(payload, lambda text: found.setdefault(text, text))
-    return list(found)
+    strings: dict[str, str] = {}
+    _mapped(payload, lambda text: strings.setdefault(text, text))
+    return list(strings)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     if type(value) is str:
         return change(value)
     if isinstance(value, tuple):
-        return tuple([_mapped(one, change) for one in value])
+        return tuple([_mapped(entry, change) for entry in value])
     if has(type(value)):
-        names = [one.name for one in fields(type(value)) if one.name not in ("derived", "sources")]
+        names = [field.name for field in fields(type(value)) if field.name not in ("derived", "sources")]
         return evolve(value, **{name: _mapped(getattr(value, name), change) for name in names})
     return value

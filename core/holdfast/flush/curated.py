@@ -55,7 +55,7 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
         wanted = "- " + item(entry.text)
         key = same_key(wanted[2:])
         old = same_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else key
-        keys = [same_key(said) if (said := _item_of(row)) else None for row in rows]
+        keys = [same_key(content) if (content := _item_of(row)) else None for row in rows]
         if old != key and old in keys:
             rows[keys.index(old) : keys.index(old) + 1] = [] if key in keys else [wanted]
         elif key not in keys:
@@ -71,5 +71,5 @@ def without(text: str, gone: Sequence[str]) -> str:
         return text
     keys = {same_key(line) for line in gone}
     return "".join(
-        line for _, line in lines(text, keepends=True) if not (said := _item_of(line)) or same_key(said) not in keys
+        line for _, line in lines(text, keepends=True) if not (entry := _item_of(line)) or same_key(entry) not in keys
     )

@@ -192,31 +192,31 @@ def put(
     entries: Iterable[Work],
     new: Work,
     standing: Standing = lambda rules, _: tuple(rules),
-    said: Sequence[str] = (),
+    stated: Sequence[str] = (),
 ) -> tuple[Work, ...]:
     """``new`` first, then the others with open work or rules. Open work beyond the newest :data:`MAX_ENTRIES` is
     shortened, like closed markers, and beyond :data:`MAX_OPEN` left out. Of the others' rules those that are
-    ``standing`` after the ones of ``new``, and those ``said`` in its flush, stay."""
-    found = [new]
+    ``standing`` after the ones of ``new``, and those ``stated`` in its flush, stay."""
+    listed = [new]
     number, left = int(new.is_open), MAX_RULES - len(new.rules)
     for work in (w for w in entries if w.session != new.session):
-        kept = standing(work.rules, (*said, *new.rules))[-left:] if left > 0 else ()
-        left -= len(kept)
-        if work.is_open or kept:
+        rules = standing(work.rules, (*stated, *new.rules))[-left:] if left > 0 else ()
+        left -= len(rules)
+        if work.is_open or rules:
             number += work.is_open
-            if number > MAX_OPEN and work.is_open and not kept:
+            if number > MAX_OPEN and work.is_open and not rules:
                 continue
-            work = work if kept == work.rules else evolve(work, rules=kept)
-            found.append(work if work.is_open and number <= MAX_ENTRIES else shortened(work))
-    return tuple(found)
+            work = work if rules == work.rules else evolve(work, rules=rules)
+            listed.append(work if work.is_open and number <= MAX_ENTRIES else shortened(work))
+    return tuple(listed)
 
 
 def ruled(before: Sequence[str], new: Sequence[str], standing: Standing) -> tuple[str, ...]:
     """The rules that hold after ``new`` was added to those of ``before``, newest last."""
-    found: tuple[str, ...] = tuple(before)
+    rules: tuple[str, ...] = tuple(before)
     for rule in new:
-        found = (*standing(found, (rule,)), rule)
-    return standing(found, ())[-MAX_RULES:]
+        rules = (*standing(rules, (rule,)), rule)
+    return standing(rules, ())[-MAX_RULES:]
 
 
 def shortened(work: Work) -> Work:

@@ -91,9 +91,9 @@ def body(payload: models.Payload, summary: str = "", before: Iterable[str] = ())
     ]
     if carried:
         parts.append("\n".join([ownlines.BEFORE, "", *carried]))
-    found, empty = found_and_not(payload)
-    if found:
-        shown = (f"{name}{_ids(payload, name)}" for name in found)
+    filled, empty = found_and_not(payload)
+    if filled:
+        shown = (f"{name}{_ids(payload, name)}" for name in filled)
         parts.append(ownlines.line(ownlines.DERIVED, ", ".join(shown)))
     if empty:
         parts.append(ownlines.line(ownlines.NOTHING_STATED, ", ".join(empty)))
@@ -119,8 +119,8 @@ def found_and_not(payload: models.Payload) -> tuple[list[str], list[str]]:
 
 def unsummarised(payload: models.Payload, summary: str) -> str:
     """A payload's statements that ``summary`` does not have, a line each."""
-    said = {"Objective": (payload.objective or "",), **by_label(payload)}
-    lines = ((label, one_line(text)) for label, texts in said.items() for text in texts if not is_none(text))
+    stated = {"Objective": (payload.objective or "",), **by_label(payload)}
+    lines = ((label, one_line(text)) for label, texts in stated.items() for text in texts if not is_none(text))
     return "\n".join(f"- {label}: {text}" for label, text in lines if text not in summary)
 
 

@@ -150,7 +150,7 @@ def take_steps(attempt: Attempt) -> Receipt:
     if made is None:
         return record.nothing_left(attempt)
     made = check(attempt, made)
-    drafted = [fact.content for _, found in getattr(attempt.gathered, "results", ()) for fact in found.facts]
+    drafted = [fact.content for _, extraction in getattr(attempt.gathered, "results", ()) for fact in extraction.facts]
     with nullcontext() if services.is_remote else services.store.turn(""):
         made, note = record.in_order(attempt, made)
         flush_id, block, last = made.flush_id(session.id), partial(made.block, session.id), session.last_receipt
@@ -178,7 +178,7 @@ def _still_valid(attempt: Attempt, unchecked: Callable[[Receipt], Receipt] | Non
     if last is None:
         safety.clear_empty(services.state, session.id)
         raise contract.nothing(session.id)
-    attempt.settled = {one.digest for one in (marker.stated if marker is not None else ())}
+    attempt.settled = {entry.digest for entry in (marker.stated if marker is not None else ())}
     try:
         services.plugins.require_all()
         attempt.documents.proof = verify.check(services, last, session.last_flush)

@@ -199,7 +199,7 @@ def make(attempt: Attempt) -> Plan | None:
     plan = _recorded(attempt, pending, key_before) if attempt.documents.proof.lost or goes_on else None
     if plan is not None:
         others = refused_payloads.others(marker, attempt.stated)
-        since = {one.digest for one in others}.difference(refused_payloads.covered(others, plan.lines))
+        since = {entry.digest for entry in others}.difference(refused_payloads.covered(others, plan.lines))
         # No payload stated since is left behind, nor messages, when a power cut took back the flush that they were in.
         is_short = (since and not attempt.is_idle) or (attempt.messages and not plan.has_messages)
         if attempt.documents.proof.lost or not is_short:
@@ -237,11 +237,11 @@ def noted(attempt: Attempt) -> set[str]:
 def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
     """Take up the newest refused payload, unless a payload is given now or an operator overrode it. Raises:
     FlushRefused when such a payload could not be kept."""
-    attempt.settled = {one.digest for one in marker.stated}
+    attempt.settled = {entry.digest for entry in marker.stated}
     if attempt.stated is None and not attempt.session.override_reason:
-        one = refused_payloads.newest([one for one in marker.stated if not one.waived])
-        if one is not None:
-            attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
+        newest = refused_payloads.newest([entry for entry in marker.stated if not entry.waived])
+        if newest is not None:
+            attempt.stated, attempt.given, attempt.taken_up = newest, refused_payloads.payload_of(newest), True
 
 
 def _new(attempt: Attempt, marker: Marker) -> Plan:
@@ -249,16 +249,16 @@ def _new(attempt: Attempt, marker: Marker) -> Plan:
     services, session = attempt.services, attempt.session
     at = services.now()
     enough = marker.blocked >= services.config.flush.strict_blocks
-    given = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
-    unstated = contract.missing(contract.stated(given or Payload()))
+    payload = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
+    unstated = contract.missing(contract.stated(payload or Payload()))
     if unstated and services.config.flush.policy == "strict" and not enough:
         raise contract.refusal(unstated)
-    if given is not None and attempt.taken_up and enough:
-        blank = {name.partition(".")[0] for name in contract.missing(given)}
-        given = given.evolve(**dict.fromkeys(blank))  # so that they are derived
+    if payload is not None and attempt.taken_up and enough:
+        blank = {name.partition(".")[0] for name in contract.missing(payload)}
+        payload = payload.evolve(**dict.fromkeys(blank))  # so that they are derived
     messages = attempt.messages or order.as_said(session.messages)
     attempt.step = "on_extract"
-    made = attempt.fill(attempt, given, messages, attempt.taken_up and enough)
+    made = attempt.fill(attempt, payload, messages, attempt.taken_up and enough)
     attempt.gathered = made.gathered
     attempt.warnings += made.warnings
     begun = _recorded(attempt, marker.pending, marker.key)

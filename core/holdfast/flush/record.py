@@ -40,8 +40,8 @@ def begin(attempt: Attempt) -> None:
         marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
         attempt.failed_before = (old.reason, old.target)
         attempt.warnings += [old.error] if old.reason == safety.UNKNOWN else []
-    given = [*session.unwritten, *([attempt.stated] if attempt.stated else [])]
-    entries = refused_payloads.joined(old.stated if old is not None else (), *given)
+    stated = [*session.unwritten, *([attempt.stated] if attempt.stated else [])]
+    entries = refused_payloads.joined(old.stated if old is not None else (), *stated)
     try:
         attempt.marker = safety.begin(services.state, evolve(marker, stated=entries), flush=old is not None)
     except HoldfastError as error:
@@ -58,8 +58,8 @@ def keep_plan(attempt: Attempt, plan: Plan, done: list[str]) -> None:
     ``done`` leave it. Raises: Unavailable."""
     marker = evolve(attempt.kept_marker, key=plan.key, pending=plan.pending())
     if attempt.stated is not None:
-        given = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
-        own = given.derived if given is not None else ()
+        completed = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
+        own = completed.derived if completed is not None else ()
         rest = dict.fromkeys(name for name in plan.payload.derived if name not in own)
         mine = plan.payload.evolve(**rest, derived=own, sources=())
         attempt.stated = evolve(attempt.stated, payload=refused_payloads.form(mine))
@@ -81,7 +81,7 @@ def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
     """The receipt for the documents written so far."""
     payload = plan.payload
     found_in, empty = notes.found_and_not(payload)
-    given = attempt.given.derived if attempt.given is not None else ()
+    own = attempt.given.derived if attempt.given is not None else ()
     warnings = [*attempt.warnings, *attempt.documents.warnings]
     if lost := ", ".join(dict.fromkeys(written.name for written in attempt.documents.proof.lost)):
         warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
@@ -94,7 +94,7 @@ def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
         reason=attempt.reason,
         at=plan.at,
         written=attempt.documents.written,
-        derived=[n for n in payload.derived if n in (*found_in, *given, "work_open", "handoff")],
+        derived=[n for n in payload.derived if n in (*found_in, *own, "work_open", "handoff")],
         not_found=empty,
         warnings=[paths.rewrite(text, attempt.services.root) for text in dict.fromkeys(warnings)],
         summary=plan.body(),
@@ -127,8 +127,8 @@ def finish(attempt: Attempt, plan: Plan, receipt: Receipt) -> Receipt:
     gathered = attempt.gathered
     derived = gathered is not None and not any(extraction.summary.strip() for _, extraction in gathered.results)
     author = summaries.DERIVED if derived else summaries.EXTRACTED
-    told = {summaries.PAYLOAD: notes.unsummarised(plan.payload, plan.summary), author: plan.summary}
-    records = [summaries.record(receipt.flush_id, by, text, stamp(receipt.at)) for by, text in told.items() if text]
+    texts = {summaries.PAYLOAD: notes.unsummarised(plan.payload, plan.summary), author: plan.summary}
+    records = [summaries.record(receipt.flush_id, by, text, stamp(receipt.at)) for by, text in texts.items() if text]
     attempt.session.record_flush(receipt, plan.flushed(), attempt.upto, records)
     attempt.step = "marker"
     safety.clear(attempt.services.state, attempt.session.id, attempt.settled)
@@ -208,8 +208,8 @@ def not_begun(attempt: Attempt, error: HoldfastError) -> FlushRefused:
     """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
     ``session.unmarked`` becomes true."""
     services, session = attempt.services, attempt.session
-    stated, given = attempt.stated, attempt.given
-    mine = [refused_payloads.kept(services, stated, given, error)] if stated and given else []
+    stated, payload = attempt.stated, attempt.given
+    mine = [refused_payloads.kept(services, stated, payload, error)] if stated and payload else []
     try:
         marker = safety.read(services.state, session.id)
         marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=attempt.reason)

@@ -50,32 +50,32 @@ def digest(payload: Payload) -> str:
     return sha256(json.dumps(form(payload), sort_keys=True))  # ASCII: a lone surrogate has a digest, too
 
 
-def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError) -> Stated:
-    """``one`` with the redacted payload, if the gate admits it. It is not asked again when it was what failed: a
+def kept(services: Services, stated: Stated, payload: Payload, error: HoldfastError) -> Stated:
+    """``stated`` with the redacted payload, if the gate admits it. It is not asked again when it was what failed: a
     validator that hangs would do so twice."""
-    if one.payload is not None:
-        return one
+    if stated.payload is not None:
+        return stated
     why = error.message
     if not isinstance(error, PluginError):
         try:
-            return evolve(one, payload=form(contract.admitted(services, payload, "", [])[0]))
+            return evolve(stated, payload=form(contract.admitted(services, payload, "", [])[0]))
         except HoldfastError as second:
             why = second.message
-    return evolve(one, why=paths.rewrite(why, services.root))
+    return evolve(stated, why=paths.rewrite(why, services.root))
 
 
 def joined(there: Iterable[Stated], *new: Stated) -> tuple[Stated, ...]:
     """``there`` with ``new`` ones as the newest; data kept earlier for the same payload stays."""
-    entries = {one.digest: one for one in there}
-    for one in new:
-        same = entries.pop(one.digest, one)
-        entries[one.digest] = evolve(one, payload=same.payload) if one.payload is None else one
+    entries = {entry.digest: entry for entry in there}
+    for entry in new:
+        same = entries.pop(entry.digest, entry)
+        entries[entry.digest] = evolve(entry, payload=same.payload) if entry.payload is None else entry
     return tuple(entries.values())
 
 
-def others(marker: Marker, one: Stated | None) -> list[Stated]:
-    """The payloads stated earlier than ``one``."""
-    return [each for each in marker.stated if one is None or each.digest != one.digest]
+def others(marker: Marker, current: Stated | None) -> list[Stated]:
+    """The payloads stated earlier than ``current``."""
+    return [each for each in marker.stated if current is None or each.digest != current.digest]
 
 
 def newest(standing: Sequence[Stated]) -> Stated | None:
@@ -83,51 +83,51 @@ def newest(standing: Sequence[Stated]) -> Stated | None:
 
     Raises: FlushRefused when such a payload could not be kept.
     """
-    for one in standing:
-        if one.payload is None:
-            why = f" when it was refused: {one.why}" if one.why else "."
+    for entry in standing:
+        if entry.payload is None:
+            why = f" when it was refused: {entry.why}" if entry.why else "."
             raise FlushRefused(
-                f"A payload stated at {one.at[:16].replace('T', ' ')} UTC is not stored, and could not be kept{why}",
+                f"A payload stated at {entry.at[:16].replace('T', ' ')} UTC is not stored, and could not be kept{why}",
                 next_step="State the payload again, or let an operator run `holdfast override`.",
                 target="payload",
             )
     return standing[-1] if standing else None
 
 
-def payload_of(one: Stated) -> Payload | None:
+def payload_of(stated: Stated) -> Payload | None:
     """The kept payload. Raises: ConfigError when it cannot be read."""
-    if one.payload is None:
+    if stated.payload is None:
         return None
-    return payload_from(one.payload, "A stated payload").evolve(derived=tuple(one.payload.get("derived", ())))
+    return payload_from(stated.payload, "A stated payload").evolve(derived=tuple(stated.payload.get("derived", ())))
 
 
-def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | None:
-    """``given``, with fields that it lacks from refused payloads that lacked some, too, the newest first. A complete
+def completed(payload: Payload | None, earlier: Sequence[Stated]) -> Payload | None:
+    """``payload``, with fields that it lacks from refused payloads that lacked some, too, the newest first. A complete
     payload is another statement. Raises: ConfigError when one cannot be read."""
-    for one in reversed(earlier) if given is not None else ():
-        before = None if one.waived else payload_of(one)
-        if given is not None and before is not None and contract.missing(contract.stated(before)):
-            given = contract.filled(given, before)
-    return given
+    for entry in reversed(earlier) if payload is not None else ():
+        before = None if entry.waived else payload_of(entry)
+        if payload is not None and before is not None and contract.missing(contract.stated(before)):
+            payload = contract.filled(payload, before)
+    return payload
 
 
 def beyond(earlier: Iterable[Stated], there: Iterable[str]) -> list[str]:
     """Lines for a block that has ``there``: content of earlier payloads that is not among it, each once."""
-    found = dict.fromkeys(line for one in earlier for line in _content(one))
-    return [line for line in found if line not in there]
+    content = dict.fromkeys(line for entry in earlier for line in _content(entry))
+    return [line for line in content if line not in there]
 
 
 def covered(stated: Iterable[Stated], there: Collection[str]) -> list[str]:
     """The digests of the payloads whose content is all ``there``."""
-    return [one.digest for one in stated if set(_content(one)) <= set(there)]
+    return [entry.digest for entry in stated if set(_content(entry)) <= set(there)]
 
 
-def _content(one: Stated) -> list[str]:
+def _content(stated: Stated) -> list[str]:
     """The payload's lines, or one line that names a payload that could not be kept."""
-    payload = payload_of(one)
+    payload = payload_of(stated)
     if payload is not None:
         return lines(payload)
-    at = one.at[:23].replace("T", " ")
+    at = stated.at[:23].replace("T", " ")
     return [f"{NOT_KEPT}: a payload stated at {at} UTC was refused before it could be stored"]
 
 

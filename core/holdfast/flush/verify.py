@@ -49,8 +49,8 @@ class Proof:
 def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
     """Call ``on_flush``; the receipt with the plugins' evidence. Published content must read back as it was published.
     Raises: FlushRefused, PluginError."""
-    found = services.plugins.on_flush(payload, receipt)
-    for item in found:
+    evidence = services.plugins.on_flush(payload, receipt)
+    for item in evidence:
         paths.check_pointer(item.pointer, "evidence.pointer")
         if item.published.strip() != item.read_back.strip():
             raise FlushRefused(
@@ -58,21 +58,21 @@ def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
                 next_step="Look at it there, then flush again.",
                 target=Surface.TRAIL,
             )
-    warnings = (*receipt.warnings, *warnings_of(services, found))
-    return evolve(receipt, evidence=found, pending=pending(services, found), warnings=warnings)
+    warnings = (*receipt.warnings, *warnings_of(services, evidence))
+    return evolve(receipt, evidence=evidence, pending=pending(services, evidence), warnings=warnings)
 
 
-def pending(services: Services, found: Iterable[Evidence]) -> int:
+def pending(services: Services, evidence: Iterable[Evidence]) -> int:
     """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
     earlier flushes, and those that a plugin keeps itself. Raises: PluginNotFound when items wait and no installed
     package can send them."""
     waiting = services.outbox.send_due(limit_s=FLUSH_LIMIT_S) if services.waits(private.OUTBOX) else 0
-    return waiting + sum(e.pending for e in found if e.pointer)
+    return waiting + sum(e.pending for e in evidence if e.pointer)
 
 
-def warnings_of(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
+def warnings_of(services: Services, evidence: Iterable[Evidence]) -> tuple[str, ...]:
     """The plugins' notes, each once."""
-    published = (f"{e.target}: {e.note}" for e in found if e.note)
+    published = (f"{e.target}: {e.note}" for e in evidence if e.note)
     return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in published))
 
 
@@ -107,8 +107,8 @@ def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | No
 def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
     text = text.replace("\r\n", "\n")
     base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
-    for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
-        block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
+    for match in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
+        block = text[text.rfind("\n", 0, match.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
         if sha256_of(block) == written.sha256:
             return True
     if written.surface != Surface.DAILY or not receipt.summary:
@@ -134,7 +134,7 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         wanted = handoff.parse(text, name)[0]
     except Refused:
         pass  # then it was admitted only next to manually written text, so compare it as it is
-    if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
+    if mine is not None and any(handoff.same(mine, entry) for entry in (wanted, handoff.shortened(wanted))):
         return True
     decided = services.decided(receipt.session_id, receipt.flush_id)
     if decided is None:
@@ -166,7 +166,7 @@ def missing(
 def _replaced(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that a later flush replaced, as its block says."""
     day = at.astimezone(services.config.tz).date()
-    found: set[str] = set()
+    keys: set[str] = set()
     for name in services.store.names():
         if services.layout.surface_of(name) is not Surface.DAILY or name < services.layout.name(Surface.DAILY, day):
             continue
@@ -177,5 +177,5 @@ def _replaced(services: Services, at: datetime) -> set[str]:
         for line in (document.text if document else "").splitlines():
             _, instead, old = line.partition(" (instead of: ")
             if instead and line.startswith("- "):
-                found.add(same_key(curated.item(old.removesuffix(")"))))
-    return found
+                keys.add(same_key(curated.item(old.removesuffix(")"))))
+    return keys

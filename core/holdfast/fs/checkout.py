@@ -39,12 +39,12 @@ def note(state: str, *, anew: bool = False) -> None:
 def _made(state: str) -> str:
     """Identifies the checkout; empty outside of one."""
     project = os.path.dirname(os.path.dirname(os.path.abspath(state)))
-    top = next((one for one in paths.upwards(project) if os.path.lexists(os.path.join(one, ".git"))), project)
+    top = next((path for path in paths.upwards(project) if os.path.lexists(os.path.join(path, ".git"))), project)
     own, _ = git_folders(top)
     for name in _MADE:
         with suppress(OSError):
-            found = os.stat(os.path.join(own, name))
-            return f"{found.st_ino}-{found.st_mtime_ns}"
+            status = os.stat(os.path.join(own, name))
+            return f"{status.st_ino}-{status.st_mtime_ns}"
     return ""
 
 
@@ -76,7 +76,7 @@ def is_linked(work_tree: str, own: str, common: str) -> bool:
 
 def branch(folder: str) -> str:
     """The branch checked out around ``folder``, with the name of a linked work tree; empty without one."""
-    top = next((one for one in paths.upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), "")
+    top = next((path for path in paths.upwards(folder) if os.path.lexists(os.path.join(path, ".git"))), "")
     own, common = git_folders(top) if top else ("", "")
     name = pointer(os.path.join(own, "HEAD")).partition("ref: refs/heads/")[2] if top else ""
     return f"{name} (worktree {os.path.basename(top)})" if name and is_linked(top, own, common) else name

@@ -151,14 +151,14 @@ def make_private_dir(path: PathArg) -> int:
         return 0  # the root of the file system
     with reporting(target, "make the folder"):
         try:
-            found = safeopen.stat(target)
+            status = safeopen.stat(target)
         except (FileNotFoundError, NotADirectoryError):
             make_private_dir(above)
         else:
-            if not S_ISDIR(found.st_mode):
-                code = errno.ELOOP if S_ISLNK(found.st_mode) else errno.EEXIST
+            if not S_ISDIR(status.st_mode):
+                code = errno.ELOOP if S_ISLNK(status.st_mode) else errno.EEXIST
                 raise OSError(code, os.strerror(code))
-            if (mode := S_IMODE(found.st_mode)) != _UNSETTLED:
+            if (mode := S_IMODE(status.st_mode)) != _UNSETTLED:
                 return mode
         with Folder(above, syncable=True) as parent:
             try:
@@ -234,24 +234,24 @@ class StoreFolder:
         """The status of the regular file ``path``, None when there is none. Raises: Refused for a symbolic link;
         Corrupt for anything else; Unavailable."""
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except FileNotFoundError:
             return None
         except OSError as error:
             if isinstance(error, NotADirectoryError):
                 self.check_folders(path)
             raise unavailable(error, path, "find") from error
-        if S_ISLNK(found.st_mode):
+        if S_ISLNK(status.st_mode):
             raise Refused(f"{self.shown(path)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
-        if not S_ISREG(found.st_mode):
+        if not S_ISREG(status.st_mode):
             step = "Move it away or restore the file from a copy, then try again."
             raise Corrupt(f"{self.shown(path)!r} is not a regular file.", next_step=step)
-        return found
+        return status
 
     def check_folders(self, name: str) -> None:
         """Raises: Corrupt for the first folder on the way to ``name`` that is missing, or a file."""
-        above = [one for one in paths.upwards(os.path.dirname(os.path.join(self.folder, name))) if self.holds(one)]
-        if spoiled := next((one for one in reversed(above) if not os.path.isdir(one)), ""):
+        above = [path for path in paths.upwards(os.path.dirname(os.path.join(self.folder, name))) if self.holds(path)]
+        if spoiled := next((path for path in reversed(above) if not os.path.isdir(path)), ""):
             what, first = ("not a folder", "Move it away. ") if os.path.lexists(spoiled) else ("missing", "")
             step = "Restore the folder from a copy or from git, or make an empty one, then try again."
             raise Corrupt(f"{self.shown(spoiled)!r} is {what}.", next_step=first + step)

@@ -40,10 +40,10 @@ def write(state: str) -> None:
     """
     key = secret(make=True)
     with durable.reporting(state, "mark"), Folder(state, syncable=True) as folder:
-        found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
+        status = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
     # A file system that does not record owners shows another owner from the start.
-    owner = "-" if _is_ours(found) else str(found.st_uid)
-    text = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
+    owner = "-" if _is_ours(status) else str(status.st_uid)
+    text = f"{_HEAD} {os.urandom(16).hex()} {status.st_ino} {owner}"
     durable.replace(os.path.join(state, FILE), f"{text} {digest(text.encode('ascii'), key=key)}\n".encode("ascii"))
 
 
@@ -52,10 +52,10 @@ def is_valid(state: str) -> bool:
 
     Raises: ConfigError for a key that cannot be used; Unavailable.
     """
-    found: os.stat_result | None = None
+    status: os.stat_result | None = None
     try:
         with Folder(state) as folder:
-            found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
+            status = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
             # The hash proves the file's origin, so its owner does not matter.
             fd = folder.open(FILE, os.O_RDONLY, private=False)
             try:
@@ -66,7 +66,7 @@ def is_valid(state: str) -> bool:
     except ValueError:
         return False
     except OSError as error:
-        denied = error.errno in (errno.EACCES, errno.EPERM) and found is not None and not _is_ours(found)
+        denied = error.errno in (errno.EACCES, errno.EPERM) and status is not None and not _is_ours(status)
         if denied or error.errno in _NO_MARK:
             return False
         raise durable.unavailable(error, state, "check") from error
@@ -75,11 +75,11 @@ def is_valid(state: str) -> bool:
         return False
     if os.environ.get(KEY_VARIABLE):
         return True
-    return inode == str(found.st_ino) and (_is_ours(found) if owner == "-" else owner == str(found.st_uid))
+    return inode == str(status.st_ino) and (_is_ours(status) if owner == "-" else owner == str(status.st_uid))
 
 
-def _is_ours(found: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+def _is_ours(status: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 
 def digest(data: bytes, *, size: int = _KEY_BYTES, key: bytes = b"") -> str:

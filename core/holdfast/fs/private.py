@@ -67,8 +67,8 @@ def read(path: str) -> bytes | None:
 def table(path: str) -> dict[str, Any]:
     """A private file's JSON object, for records whose loss does no harm: empty when it is missing or unreadable."""
     with suppress(OSError, ValueError):
-        found = untrusted.from_json(safeopen.read(path, _MOST_TABLE))
-        return found if isinstance(found, dict) else {}
+        parsed = untrusted.from_json(safeopen.read(path, _MOST_TABLE))
+        return parsed if isinstance(parsed, dict) else {}
     return {}
 
 
@@ -122,15 +122,15 @@ def put_aside_name(name: str) -> str:
 def is_marked(state: str) -> bool:
     """Whether the mark is valid. If so, also close the folder to others and make it ignore itself. Done once per
     process for a folder in which no name has changed since."""
-    found = None
+    identity = None
     with suppress(OSError):
         now = os.lstat(state)
-        found = (os.getpid(), now.st_dev, now.st_ino, now.st_mode, now.st_mtime_ns, now.st_ctime_ns)
-    if found is not None and _marked.get(state) == found:
+        identity = (os.getpid(), now.st_dev, now.st_ino, now.st_mode, now.st_mtime_ns, now.st_ctime_ns)
+    if identity is not None and _marked.get(state) == identity:
         return True
     if not ownership_mark.is_valid(state):
         return False
-    _marked[state] = found
+    _marked[state] = identity
     _close_to_others(os.path.abspath(state))
     if not ignores_itself(state):
         ignore(state)
@@ -176,21 +176,21 @@ def _settling(state: str) -> Iterator[tuple[Folder, str]]:
 def _is_blank(parent: Folder, name: str) -> bool:
     """Whether the folder is this user's and contains only leftovers of a crash in :func:`_establish`."""
     try:
-        found = parent.stat(name)
-        if not S_ISDIR(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        status = parent.stat(name)
+        if not S_ISDIR(status.st_mode) or (hasattr(os, "geteuid") and status.st_uid != os.geteuid()):
             return False
         with Folder(os.path.join(parent.path, name)) as folder:
             ends = (durable.TEMP_PREFIX, durable.TEMP_SUFFIX)
-            inside = {one: folder.stat(one) for one in folder.names()}
+            inside = {entry: folder.stat(entry) for entry in folder.names()}
             return all(
                 # An empty lock is of a flush without a key for the mark.
                 (
-                    one == IGNORE
-                    or (one.startswith(ends[0]) and one.endswith(ends[1]))
-                    or (one.endswith(".lock") and not at.st_size)
+                    entry == IGNORE
+                    or (entry.startswith(ends[0]) and entry.endswith(ends[1]))
+                    or (entry.endswith(".lock") and not at.st_size)
                 )
                 and S_ISREG(at.st_mode)
-                for one, at in inside.items()
+                for entry, at in inside.items()
             )
     except FileNotFoundError:
         return True
@@ -213,7 +213,7 @@ def _put_aside(parent: Folder, name: str) -> None:
 
 def _take_back(parent: Folder, name: str) -> None:
     """Rename this user's own state back after another account put it aside."""
-    for aside in reversed([one for one in parent.names() if one.startswith(name + ASIDE)]):
+    for aside in reversed([entry for entry in parent.names() if entry.startswith(name + ASIDE)]):
         if ownership_mark.is_valid(os.path.join(parent.path, aside)):
             parent.take(name, parent, aside)
             parent.sync()

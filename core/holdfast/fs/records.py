@@ -53,7 +53,7 @@ def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     head, zero, rest = tail.partition(b"\0")
     if not zero and head.endswith(b"\n"):
         return False
-    if head and not any(head.startswith(one) or one.startswith(head) for one in beginnings):
+    if head and not any(head.startswith(beginning) or beginning.startswith(head) for beginning in beginnings):
         return False
     end = rest.lstrip(b"\0")
     is_hole = len(rest) - len(end) >= _LEAST_HOLE and not end.endswith(b"\n")
@@ -68,4 +68,4 @@ def _is_end(data: bytes) -> bool:
     key, digits, close = data[:-11], data[-11:-3], data[-3:]
     if b"\0" in data or not b'"}\n'.endswith(close) or digits.strip(_HEX):
         return False
-    return any(key.endswith(one) or one.endswith(key) for one in (b'"crc": "', b'"crc":"'))
+    return any(key.endswith(form) or form.endswith(key) for form in (b'"crc": "', b'"crc":"'))

@@ -152,36 +152,36 @@ class Folder:
         return name if self.fd >= 0 else os.path.join(self.path, name)
 
     def _check(self, fd: int, name: str, flags: int, mode: int, private: bool) -> None:
-        found, path = os.fstat(fd), os.path.join(self.path, name)
-        if S_ISDIR(found.st_mode):
+        status, path = os.fstat(fd), os.path.join(self.path, name)
+        if S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        if not S_ISREG(found.st_mode):
+        if not S_ISREG(status.st_mode):
             step = "Move it away or restore the file from a copy, then try again."
             raise UnsafeFile(errno.EINVAL, "It is not a regular file", path, step)
         if not private:
             return
-        if found.st_nlink > 1:
+        if status.st_nlink > 1:
             step = "Replace it with a separate copy, then try again."
             raise UnsafeFile(errno.EMLINK, "It has several names (hard links)", path, step)
-        if not self._is_ours(found):
+        if not self._is_ours(status):
             step = "Run this as that user, or give the file to this user (`chown`), then try again."
             raise UnsafeFile(errno.EPERM, "It belongs to another user", path, step)
         if flags & _WRITES and self.fd >= 0:
-            now = S_IMODE(found.st_mode)
+            now = S_IMODE(status.st_mode)
             wanted = now & mode | mode & 0o600  # a umask removes nothing from the user, but may from others
             if now != wanted:
                 os.fchmod(fd, wanted)
 
-    def is_shared(self, found: os.stat_result) -> bool:
-        """Whether a file in this folder, as ``found``, has several names or another owner. Writing to it would change
+    def is_shared(self, status: os.stat_result) -> bool:
+        """Whether a file in this folder, of ``status``, has several names or another owner. Writing to it would change
         another path's contents, or another user's file."""
-        return found.st_nlink > 1 or not self._is_ours(found)
+        return status.st_nlink > 1 or not self._is_ours(status)
 
-    def _is_ours(self, found: os.stat_result) -> bool:
+    def _is_ours(self, status: os.stat_result) -> bool:
         """On file systems that do not record owners, the folder shows the owner of everything in it."""
-        if self.fd < 0 or found.st_uid == os.geteuid():
+        if self.fd < 0 or status.st_uid == os.geteuid():
             return True
-        return found.st_uid == os.fstat(self.fd).st_uid
+        return status.st_uid == os.fstat(self.fd).st_uid
 
 
 def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
@@ -259,8 +259,8 @@ def _walked(path: str, flags: int) -> int:
 def _check_way(path: str) -> None:
     """Without folder descriptors, check that no part of ``path`` is a link or another reparse point."""
     for way in paths.upwards(path):
-        found = os.lstat(way)
-        if S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) != 0:
+        status = os.lstat(way)
+        if S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) != 0:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
 
 

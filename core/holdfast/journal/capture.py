@@ -48,10 +48,10 @@ def admitted(gate: Gate, root: str, records: Sequence[dict[str, Any]]) -> Sequen
     """The records as they may be stored, redacted and without this machine's paths, those without an id with a new one,
     with as few validator calls as possible. Raises: Refused, PluginError from the gate."""
     rewritten = paths.rewriter(root)
-    fields = [(one, key) for one in records for key in ("text", "tool") if key in one]
-    strings = gate.admit_all([rewritten(one[key]) for one, key in fields], surface="journal")
-    for (one, key), text in zip(fields, strings, strict=True):
-        one[key] = text
-    for one, message_id in zip(records, gate.identifiers([one["id"] for one in records]), strict=True):
-        one["id"] = message_id or os.urandom(8).hex()
+    fields = [(record, key) for record in records for key in ("text", "tool") if key in record]
+    strings = gate.admit_all([rewritten(record[key]) for record, key in fields], surface="journal")
+    for (record, key), text in zip(fields, strings, strict=True):
+        record[key] = text
+    for record, message_id in zip(records, gate.identifiers([record["id"] for record in records]), strict=True):
+        record["id"] = message_id or os.urandom(8).hex()
     return records

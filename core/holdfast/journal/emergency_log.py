@@ -43,8 +43,8 @@ def make(state: str) -> None:
             return
     private.make(state)
     with private.lock(path):  # its lock file exists from now on, too
-        kept = b"".join(_line(note) for note in _in_place(state))
-        durable.replace(path, kept + _BLANK * (_LINES - len(kept) // _LINE))
+        used = b"".join(_line(note) for note in _in_place(state))
+        durable.replace(path, used + _BLANK * (_LINES - len(used) // _LINE))
 
 
 def notes(state: str) -> list[Note]:
@@ -96,10 +96,10 @@ def clear_away(state: str, stem: str) -> None:
 
 def parsed(data: bytes) -> list[Note]:
     """The lines that a note can be. A stem becomes part of a path, so it is a plain file name."""
-    found = (line.split() for line in data.strip().decode("utf-8", "replace").split("\n") if line.strip())
+    rows = (line.split() for line in data.strip().decode("utf-8", "replace").split("\n") if line.strip())
     return [
         Note(parts[2], parts[1], parts[0] == "P")
-        for parts in found
+        for parts in rows
         if len(parts) == 3 and parts[2].isprintable() and not set(parts[2]) & {"/", "\\"}
     ]
 

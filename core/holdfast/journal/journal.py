@@ -96,8 +96,8 @@ class Journal:
 
     def size(self) -> int:
         """The size in bytes, 0 when missing. Raises: Unavailable."""
-        found = self._identity()
-        return found[SIZE] if found else 0
+        identity = self._identity()
+        return identity[SIZE] if identity else 0
 
     def data(self) -> bytes:
         """All of it; empty when missing. Raises: Corrupt; Unavailable."""
@@ -170,10 +170,10 @@ class Journal:
                     f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
                 )
             self.unpack()
-            found = self._identity()
-            size = found[SIZE] if found else 0
-            self.only_ours = found == self._known
-            if found is None or not self.only_ours:
+            identity = self._identity()
+            size = identity[SIZE] if identity else 0
+            self.only_ours = identity == self._known
+            if identity is None or not self.only_ours:
                 size = self._settled(size)
             first = b"" if size else first_line_of(self.session_id)
             linked = self._linked(records, size, first)

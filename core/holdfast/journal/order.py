@@ -24,12 +24,12 @@ def flushes(journal: Journal) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(receipt["flush_id"]) for receipt in receipts if receipt))
 
 
-def is_after(said: Sequence[str], other: str, one: str) -> bool | None:
-    """Whether flush ``other`` was made after flush ``one`` of the session whose flushes are ``said``. None when
+def is_after(flushes: Sequence[str], other: str, one: str) -> bool | None:
+    """Whether flush ``other`` was made after flush ``one``, in a session with these ``flushes``. None when
     ``other`` is not among them. A flush ``one`` that is not among them has yet to complete, so it is the last."""
-    if other not in said:
+    if other not in flushes:
         return None
-    return one in said and said.index(other) > said.index(one)
+    return one in flushes and flushes.index(other) > flushes.index(one)
 
 
 def as_said(messages: Sequence[models.Message]) -> list[models.Message]:

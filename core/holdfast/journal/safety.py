@@ -116,9 +116,9 @@ def begin(state: str, marker: Marker, *, flush: bool = True, copy: bool = False,
     try:
         private.make(state, "unsafe")
         with _changing(state, marker.session) as there:
-            known = {one.digest for one in marker.stated}
-            others = [one for one in (there.stated if there else ()) if one.digest not in known]
-            marker = evolve(marker, stated=[one for one in (*others, *marker.stated) if one.digest not in done])
+            known = {entry.digest for entry in marker.stated}
+            others = [entry for entry in (there.stated if there else ()) if entry.digest not in known]
+            marker = evolve(marker, stated=[entry for entry in (*others, *marker.stated) if entry.digest not in done])
             _write(state, marker, flush=flush, copy=copy)
     except Unavailable:
         with suppress(Unavailable):
@@ -135,7 +135,7 @@ def _holds_all(state: str, marker: Marker) -> bool:
     path = path_of(state, marker.session)
     with suppress(Unavailable):
         there = _parsed(private.read(path) or b"")
-        if there is not None and {one.digest for one in marker.stated} <= {one.digest for one in there.stated}:
+        if there is not None and {entry.digest for entry in marker.stated} <= {entry.digest for entry in there.stated}:
             durable.sync(path)
             return True
     return not marker.stated
@@ -200,7 +200,7 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
     Raises: Unavailable. The session then stays UNSAFE, to be on the safe side.
     """
     with _changing(state, session_id) as marker:
-        left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
+        left = [entry for entry in (marker.stated if marker else ()) if entry.digest not in settled]
         if marker is not None and not left:
             # The stated payloads first, because on their own they would be used again. If a power cut brings the marker
             # back, the next flush finds its work done.
@@ -225,8 +225,8 @@ def clear_empty(state: str, session_id: str) -> None:
 def waive(state: str, session_id: str) -> None:
     """Stop all stated payloads from blocking, because an operator overrode them. Raises: Unavailable."""
     with _changing(state, session_id) as marker:
-        if marker is not None and not all(one.waived for one in marker.stated):
-            _write(state, evolve(marker, stated=[evolve(one, waived=True) for one in marker.stated]))
+        if marker is not None and not all(entry.waived for entry in marker.stated):
+            _write(state, evolve(marker, stated=[evolve(entry, waived=True) for entry in marker.stated]))
 
 
 def all_unsafe(state: str) -> list[Marker]:
@@ -269,9 +269,9 @@ def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | No
         if note is not None and note.away:
             step += f" If its work is gone, `holdfast purge --session {stem}` forgets it."
         marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
-    if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
-        one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")
-        marker = evolve(marker, stated=(*marker.stated, one))
+    if note is not None and note.stated and all(entry.digest != _UNWRITTEN for entry in marker.stated):
+        unwritten = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")
+        marker = evolve(marker, stated=(*marker.stated, unwritten))
     return marker
 
 
@@ -294,7 +294,7 @@ def _copied(path: str) -> tuple[Stated, ...]:
         return ()
     try:
         entries = untrusted.from_json(data)["stated"]
-        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in entries)
+        return tuple(structure(entry, Stated, what="A stated payload", error=Corrupt) for entry in entries)
     except (ValueError, Corrupt, KeyError, TypeError):
         digest = f"damaged-{zlib.crc32(data):08x}"
         return (Stated(digest=digest, at=_changed(path), why="the marker and its copy are damaged."),)

@@ -29,8 +29,8 @@ def text(records: Iterable[Entry], until: int) -> str:
     for entry in records:
         flushes.setdefault(entry.record["flush"], (entry.start, {}))[1][entry.record["by"]] = entry.record["text"]
     parts: list[str] = []
-    for start, told in flushes.values():
+    for start, summaries in flushes.values():
         if start < until:
-            summed = [one for by, one in told.items() if by not in (PAYLOAD, DERIVED)]
-            parts += [told.get(PAYLOAD, ""), *(summed if any(summed) else [told.get(DERIVED, "")])]
+            summed = [summary for by, summary in summaries.items() if by not in (PAYLOAD, DERIVED)]
+            parts += [summaries.get(PAYLOAD, ""), *(summed if any(summed) else [summaries.get(DERIVED, "")])]
     return "\n\n".join(part for part in parts if part)

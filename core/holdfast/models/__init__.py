@@ -21,9 +21,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'holdfast.models' has no attribute {name!r}")
     import importlib
 
-    modules = (importlib.import_module(f"holdfast.models.{one}") for one in ("records", "payload"))  # slowest last
-    found = globals()[name] = next(getattr(one, name) for one in modules if hasattr(one, name))
-    return found
+    modules = (importlib.import_module(f"holdfast.models.{part}") for part in ("records", "payload"))  # slowest last
+    value = globals()[name] = next(getattr(module, name) for module in modules if hasattr(module, name))
+    return value
 
 
 def __dir__() -> list[str]:

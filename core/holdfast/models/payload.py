@@ -130,7 +130,7 @@ class CuratedDecision:
     def as_written(self) -> object:
         """As people write it: `none`, and an entry that replaces nothing as a string."""
         lines = (("memory", self.memory), ("user", self.user))
-        return {name: [one if one.replaces else one.text for one in row] for name, row in lines if row} or "none"
+        return {key: [entry if entry.replaces else entry.text for entry in row] for key, row in lines if row} or "none"
 
 
 # --- the payload
@@ -199,15 +199,15 @@ def _mutations(value: Sequence[StateMutation | Mapping[str, str]] | None) -> tup
 
 def _rejected(value: Iterable[str | Mapping[str, str]] | None) -> tuple[str, ...] | None:
     """``{"what", "why"}`` as the line ``WHAT: WHY``."""
-    found: Any = tuple_or_same(value)  # type: ignore[arg-type]
-    if not isinstance(found, tuple):
-        return found  # type: ignore[no-any-return]
-    return tuple(_attempt(v, number) if isinstance(v, Mapping) else v for number, v in enumerate(found))
+    attempts: Any = tuple_or_same(value)  # type: ignore[arg-type]
+    if not isinstance(attempts, tuple):
+        return attempts  # type: ignore[no-any-return]
+    return tuple(_attempt(v, number) if isinstance(v, Mapping) else v for number, v in enumerate(attempts))
 
 
 def _attempt(value: Mapping[str, str], number: int) -> str:
-    one = made(_Attempt, value, f"rejected[{number}]")
-    return ": ".join(filter(None, (one.what, one.why)))
+    attempt = made(_Attempt, value, f"rejected[{number}]")
+    return ": ".join(filter(None, (attempt.what, attempt.why)))
 
 
 @frozen(kw_only=True)
@@ -297,9 +297,9 @@ def _profile(value: Profile | Mapping[str, str]) -> Profile:
 
 
 def _retired(value: Iterable[str]) -> tuple[str, ...]:
-    for number, one in enumerate(found := items(value, "retire")):
-        must_be(str, one, f"retire[{number}]")
-    return tuple(found)
+    for number, fact_id in enumerate(retired := items(value, "retire")):
+        must_be(str, fact_id, f"retire[{number}]")
+    return tuple(retired)
 
 
 def _draft(value: Payload | Mapping[str, Any]) -> Payload:

@@ -29,7 +29,7 @@ def _whole(_: object, attribute: Attribute[int], value: object) -> None:
 
 
 def _span(_: object, attribute: Attribute[tuple[int, int]], value: tuple[int, int]) -> None:
-    if [type(one) for one in value] != [int, int]:
+    if [type(bound) for bound in value] != [int, int]:
         raise TypeError(f"{attribute.name} must be (start, end), not {value!r}")
 
 

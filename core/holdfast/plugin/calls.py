@@ -59,8 +59,8 @@ class CallFailed(Exception):
 
         if self.cause is None or isinstance(self.cause, HoldfastError):
             return ""
-        frames = [one for one in extract_tb(self.cause.__traceback__) if one.filename != __file__]
-        own = [one for one in frames if os.path.dirname(one.filename) == os.path.dirname(frames[0].filename)]
+        frames = [frame for frame in extract_tb(self.cause.__traceback__) if frame.filename != __file__]
+        own = [frame for frame in frames if os.path.dirname(frame.filename) == os.path.dirname(frames[0].filename)]
         return "/".join(own[-1].filename.split(os.sep)[-2:]) + f":{own[-1].lineno}" if own else ""
 
 
@@ -103,19 +103,19 @@ def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | Non
     """
     if getattr(threading.current_thread(), "is_late", False):  # of a wrapper's call, whose result nobody awaits
         raise CallFailed(caller, hook, "an earlier call is late")
-    began, one = time.perf_counter(), _Call(job)
+    began, task = time.perf_counter(), _Call(job)
     with ToStderr():
-        one.wait(limit_s)
-    error = TimeoutError() if one.is_late else one.error
-    results = f"{len(one.result)} results" if isinstance(one.result, list | tuple) else type(one.result).__name__
-    outcome = f"failed ({type(error).__name__})" if error else "nothing" if one.result is None else results
+        task.wait(limit_s)
+    error = TimeoutError() if task.is_late else task.error
+    results = f"{len(task.result)} results" if isinstance(task.result, list | tuple) else type(task.result).__name__
+    outcome = f"failed ({type(error).__name__})" if error else "nothing" if task.result is None else results
     _trace(caller, hook, outcome, time.perf_counter() - began)
     if error is None:
-        return one.result
+        return task.result
     if isinstance(error, CallFailed):  # of another plugin, within a wrapper
         raise error
     reason = "" if isinstance(error, HoldfastError) else type(error).__name__
-    raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s" if one.is_late else reason, error) from error
+    raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s" if task.is_late else reason, error) from error
 
 
 def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:
@@ -125,12 +125,12 @@ def _trace(caller: Caller, hook: str, outcome: str, spent_s: float) -> None:
 
 
 def _in_chunks(caller: Caller, hook: str, chunks: Chunks, limit_s: float) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
     for _ in range(_MAX_STEPS):
         step = call(caller, hook, partial(next, chunks.steps, _ENDED), limit_s)
         if step is _ENDED:
-            return found
-        found += checked(caller, hook, step)
+            return results
+        results += checked(caller, hook, step)
     raise CallFailed(caller, hook, "its chunks do not end")
 
 
@@ -138,7 +138,7 @@ def checked(caller: Caller, hook: str, value: Any) -> Any:
     """``value`` if it is a result of that hook. Raises: CallFailed."""
     if not _fits(hook, value):
         items = value if isinstance(value, list | tuple) else ()
-        kinds = " and ".join(sorted({type(one).__name__ for one in items}))
+        kinds = " and ".join(sorted({type(result).__name__ for result in items}))
         returned = type(value).__name__ + (f" of {kinds}" if kinds else "")
         if inspect.isgenerator(value):
             raise CallFailed(caller, hook, "it returned a generator; return a list, not a generator")
@@ -162,14 +162,14 @@ def _fits(hook: str, value: Any) -> bool:
     is_list = hook in ("on_flush", "on_validate") and isinstance(value, list | tuple)
     if hook == "on_validate" and not is_list:
         return False
-    return all(isinstance(one, kinds.get(hook, str)) for one in (value if is_list else [value]))
+    return all(isinstance(result, kinds.get(hook, str)) for result in (value if is_list else [value]))
 
 
-def words(said: object) -> str:
+def words(raw: object) -> str:
     """A plugin's own message as text, cut after a whole word, so that no part of a secret stays without the rest.
     Empty if it cannot be converted, because an exception's ``__str__`` is the plugin's code, too."""
     try:
-        text = said.message if isinstance(said, HoldfastError) else str(said)
+        text = raw.message if isinstance(raw, HoldfastError) else str(raw)
     except BaseException:  # noqa: BLE001 - anything may be raised by a plugin
         return ""
     if len(text) <= _DETAIL_CHARS:
@@ -198,7 +198,7 @@ class GuardedPlugin:
         options_of: Callable[[object, str], Mapping[str, Any] | None],
     ) -> None:
         self.plugin, self.caller = plugin, caller
-        found: dict[str, list[str]] = {"hooks": [], "wraps": []}
+        names: dict[str, list[str]] = {"hooks": [], "wraps": []}
         for name in dir(plugin):
             options = None if name.startswith("__") else options_of(plugin, name)
             if options is not None:
@@ -206,10 +206,10 @@ class GuardedPlugin:
                 wrapper = bool(options["wrapper"] or options["hookwrapper"])
                 if problem := _problem(hook, function, allowed, wrapper=wrapper):
                     raise cannot_be_used(caller, problem)
-                found["wraps" if wrapper else "hooks"].append(hook)
+                names["wraps" if wrapper else "hooks"].append(hook)
                 guard = _wrapper(caller, hook, function) if wrapper else _guard(caller, hook, function)
                 setattr(self, name, hooks.hookimpl(**options)(guard))
-        self.hooks, self.wraps = tuple(sorted(found["hooks"])), tuple(sorted(found["wraps"]))
+        self.hooks, self.wraps = tuple(sorted(names["hooks"])), tuple(sorted(names["wraps"]))
 
 
 def cannot_be_used(caller: Caller, problem: str) -> PluginLoadFailed:
@@ -237,10 +237,10 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
     if not wrapper and inspect.isgeneratorfunction(function):
         return f"{hook} is a generator; return a list, not a generator"
     known = inspect.signature(getattr(hooks, hook)).parameters
-    for name, given in inspect.signature(function).parameters.items():
-        if given.default is not given.empty:
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.default is not parameter.empty:
             return f"{hook} has a default for {name!r}; hook arguments have none"
-        if name not in known or given.kind is not given.POSITIONAL_OR_KEYWORD:
+        if name not in known or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             return f"{hook} has no argument {name!r}; it has {', '.join(known)}"
     return ""
 
@@ -253,9 +253,9 @@ def _guard(caller: Caller, hook: str, function: Callable[..., Any]) -> Callable[
         limit_s = caller.limit_s(hook)
         if hook != "on_validate" or limit_s is None:
             return checked(caller, hook, call(caller, hook, partial(function, *args), limit_s))
-        chars = max((len(one.text) for one in args), default=0)  # its only argument is the request
-        found = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // CHUNK_CHARS))
-        return _in_chunks(caller, hook, found, limit_s) if isinstance(found, Chunks) else checked(caller, hook, found)
+        chars = max((len(request.text) for request in args), default=0)  # its only argument is the request
+        value = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // CHUNK_CHARS))
+        return _in_chunks(caller, hook, value, limit_s) if isinstance(value, Chunks) else checked(caller, hook, value)
 
     return guard
 

@@ -75,7 +75,7 @@ def scan(path: Iterable[str] | None = None) -> tuple[Found, ...]:
 
 @lru_cache(maxsize=2)
 def _scanned(folders: tuple[str, ...]) -> tuple[Found, ...]:
-    found: list[Found] = []
+    entry_points: list[Found] = []
     seen: set[str] = set()
     for folder in folders:
         try:
@@ -89,10 +89,10 @@ def _scanned(folders: tuple[str, ...]) -> tuple[Found, ...]:
             seen.add(distribution)
             try:
                 with open(os.path.join(folder, entry, "entry_points.txt"), encoding="utf-8") as file:
-                    found += _parse(file.read(), distribution.replace("_", "-"), version)
+                    entry_points += _parse(file.read(), distribution.replace("_", "-"), version)
             except (OSError, UnicodeDecodeError):
                 continue
-    return tuple(sorted(found))
+    return tuple(sorted(entry_points))
 
 
 def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
@@ -128,10 +128,10 @@ def method(name: str) -> Callable[..., Any]:
     return function
 
 
-def choose(found: Iterable[Found], group: str, name: str) -> Found:
+def choose(entries: Iterable[Found], group: str, name: str) -> Found:
     """The only entry point with that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
     kind = group.rpartition(".")[2].removesuffix("s")
-    installed = [f for f in found if f.group == group]
+    installed = [f for f in entries if f.group == group]
     matches = [f for f in installed if f.name == name]
     if not matches:
         near = ", ".join(sorted({f.name for f in installed})) or "none"
@@ -148,26 +148,26 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
     return matches[0]
 
 
-def statuses(loaded: Iterable[Status], found: Iterable[Found], backend: str) -> list[Status]:
+def statuses(loaded: Iterable[Status], entries: Iterable[Found], backend: str) -> list[Status]:
     """The status of every plugin and backend, sorted. ``loaded`` are the enabled plugins, ``backend`` is in use."""
     rows = list(loaded)
     enabled = {s.name for s in rows}
-    for one in found:
-        reason = "not enabled" if one.group == PLUGINS else "not the configured backend"
-        row = Status(one.name, one.group, one.distribution, one.version, "off", reason)
-        if one.group == BACKENDS and one.name == backend:
+    for entry in entries:
+        reason = "not enabled" if entry.group == PLUGINS else "not the configured backend"
+        row = Status(entry.name, entry.group, entry.distribution, entry.version, "off", reason)
+        if entry.group == BACKENDS and entry.name == backend:
             row = row._replace(status="loaded", reason="", hooks=("storage_backend",))
-        if one.group == BACKENDS or (one.group == PLUGINS and one.name not in enabled):
+        if entry.group == BACKENDS or (entry.group == PLUGINS and entry.name not in enabled):
             rows.append(row)
     return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
 
 
-def import_object(found: Found) -> object:
+def import_object(entry: Found) -> object:
     """Import an entry point's target. Raises: PluginLoadFailed, which distinguishes a missing plugin module from a
     missing dependency."""
     import importlib
 
-    module_name, _, attribute = found.value.partition(":")
+    module_name, _, attribute = entry.value.partition(":")
     try:
         with ToStderr():
             loaded: object = importlib.import_module(module_name)
@@ -176,14 +176,14 @@ def import_object(found: Found) -> object:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if missing and (module_name == missing or module_name.startswith(missing + ".")):
-            step = f"Reinstall {found.distribution}."
+            step = f"Reinstall {entry.distribution}."
         else:
             step = f"Install {missing!r}."
-        raise PluginLoadFailed(f"{found.name!r} ({found.distribution}) needs {missing!r}.", next_step=step) from error
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}) needs {missing!r}.", next_step=step) from error
     except (Exception, SystemExit) as error:  # sys.exit(0) in a plugin must not end a flush as if it had succeeded
         raise PluginLoadFailed(
-            f"{found.name!r} ({found.distribution}) cannot be imported: {type(error).__name__}: {error}.",
-            next_step=f"Repair {found.distribution}, or switch it off in holdfast.toml.",
+            f"{entry.name!r} ({entry.distribution}) cannot be imported: {type(error).__name__}: {error}.",
+            next_step=f"Repair {entry.distribution}, or switch it off in holdfast.toml.",
         ) from error
     return loaded
 
@@ -202,31 +202,31 @@ def keys_of(plugin: object, attribute: str) -> tuple[str, ...] | None:
     return (declared,) if isinstance(declared, str) else None if declared is None else tuple(declared)
 
 
-def check_storage(backend: object, given: Collection[str], found: Iterable[Found]) -> None:
+def check_storage(backend: object, keys: Collection[str], entries: Iterable[Found]) -> None:
     """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of this distribution's other
     backends are ignored, because they stay in the file when the backend is changed. Raises: ConfigError."""
     declared = keys_of(backend, "known_options")
-    if declared is None or all(key in declared for key in given):
+    if declared is None or all(key in declared for key in keys):
         return
     known = {*declared}
-    for one in found:
-        if one.group == BACKENDS and one.distribution == OWN:
+    for entry in entries:
+        if entry.group == BACKENDS and entry.distribution == OWN:
             try:
-                known.update(keys_of(import_object(one), "known_options") or ())
+                known.update(keys_of(import_object(entry), "known_options") or ())
             except PluginError:
                 continue
-    _check("storage", given, known, (*STORAGE_KEYS, *declared))
+    _check("storage", keys, known, (*STORAGE_KEYS, *declared))
 
 
-def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
+def check_plugin(plugin: object, name: str, keys: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
     declared = keys_of(plugin, "known_settings")
     if declared is not None:
-        _check(f"plugins.{name}", given, declared, (*PLUGIN_KEYS, *declared))
+        _check(f"plugins.{name}", keys, declared, (*PLUGIN_KEYS, *declared))
 
 
-def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
-    for key in given:
+def _check(table: str, keys: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
+    for key in keys:
         if key not in known:
             from holdfast.text.humanize import nearest
 

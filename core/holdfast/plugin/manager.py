@@ -48,26 +48,26 @@ class PluginManager:
 
     # loading
 
-    def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], root: str, state: str) -> None:
+    def load(self, enabled: Iterable[PluginSettings], entries: Sequence[Found], root: str, state: str) -> None:
         """Load the enabled plugins. A plugin that cannot be loaded is recorded without raising. Code that needs it
         (every gate) fails closed, and the rest works.
 
         Hooks are called in order of name, the plugins on by default after those that a user enabled.
         """
         by_default = discovery.defaults()
-        for plugin in sorted(enabled, key=lambda one: (one.name in by_default, one.name), reverse=True):
+        for plugin in sorted(enabled, key=lambda settings: (settings.name in by_default, settings.name), reverse=True):
             row = Status(plugin.name, PLUGINS, "", "", "loaded", "")
             try:
-                entry = choose(found, PLUGINS, plugin.name)
+                entry = choose(entries, PLUGINS, plugin.name)
                 row = row._replace(distribution=entry.distribution, version=entry.version)
-                one, source = made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
+                loaded, source = made(entry, plugin, root, state), f"{entry.distribution} {entry.version}"
                 if plugin.name not in by_default:
                     self._constructed.add(plugin.name)
-                hooks_of = self.register(one, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
+                hooks_of = self.register(loaded, plugin.name, source, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS)
                 row = row._replace(hooks=hooks_of)
             except PluginError as error:
                 kind, fix = ("missing", "Install") if isinstance(error, PluginNotFound) else ("failed", "Repair")
-                several = sum((one.group, one.name) == (PLUGINS, plugin.name) for one in found) > 1
+                several = sum((other.group, other.name) == (PLUGINS, plugin.name) for other in entries) > 1
                 step = error.next_step if several else f"{fix} it, or set `[plugins.{plugin.name}] enabled = false`."
                 row = row._replace(status=kind, reason=self._masked(error.message), step=step)
             self.statuses.append(row)
@@ -173,7 +173,7 @@ class PluginManager:
                 failed = failed or error
         if failed is not None:
             raise self._hook_failed(failed) from failed.cause
-        return [evolve(one, note=self._masked(one.note)) if one.note else one for one in evidence]
+        return [evolve(proof, note=self._masked(proof.note)) if proof.note else proof for proof in evidence]
 
     # calling
 
@@ -191,18 +191,18 @@ class PluginManager:
     def _ask(self, hook: str, name: str, arguments: Mapping[str, object]) -> list[Any]:
         """One plugin's results for a hook, through the wrappers of all plugins. Raises: CallFailed."""
         plugins = self._plugins.items()
-        others = [one for other, one in plugins if other != name and hook not in one.wraps]
+        others = [plugin for other, plugin in plugins if other != name and hook not in plugin.wraps]
         ask = partial(self._pluggy.subset_hook_caller(hook, others), **arguments)
-        wrappers = [one.caller for _, one in plugins if hook in one.wraps]
+        wrappers = [plugin.caller for _, plugin in plugins if hook in plugin.wraps]
         if not wrappers:
-            found = ask()
-            return found if isinstance(found, list) else [found]
-        limits = [one.limit_s(hook) or 0.0 for one in (self._plugins[name].caller, *wrappers)]
-        found = calls.call(wrappers[0], hook, ask, sum(limits))
-        return [calls.checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
+            result = ask()
+            return result if isinstance(result, list) else [result]
+        limits = [caller.limit_s(hook) or 0.0 for caller in (self._plugins[name].caller, *wrappers)]
+        result = calls.call(wrappers[0], hook, ask, sum(limits))
+        return [calls.checked(wrappers[0], hook, entry) for entry in (result if isinstance(result, list) else [result])]
 
     def _findings(self, request: ValidationRequest) -> list[Finding]:
-        return [finding for found in self._pluggy.hook.on_validate(request=request) for finding in found]
+        return [finding for findings in self._pluggy.hook.on_validate(request=request) for finding in findings]
 
     def _hook_failed(self, failed: CallFailed, step: str = "") -> HookFailed:
         cause = failed.cause
@@ -233,17 +233,17 @@ class PluginManager:
             return ""
 
 
-def made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
+def made(entry: Found, enabled: PluginSettings, root: str, state: str) -> object:
     """The entry's object, or of a class an instance. Raises: PluginLoadFailed, also for an unknown setting."""
     plugin = import_object(entry)
     try:
-        if given.settings:
-            discovery.check_plugin(plugin, given.name, given.settings)
+        if enabled.settings:
+            discovery.check_plugin(plugin, enabled.name, enabled.settings)
         if not isinstance(plugin, type):
             return plugin
         with ToStderr():
-            one: object = plugin(context=PluginContext(given.name, given.settings, root, state))
-            return one
+            instance: object = plugin(context=PluginContext(enabled.name, enabled.settings, root, state))
+            return instance
     except HoldfastError as error:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
     except (Exception, SystemExit) as error:

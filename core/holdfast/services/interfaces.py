@@ -61,8 +61,8 @@ class FactService:
 
     def settle(
         self,
-        found: Gathered | None,
-        said: Sequence[models.Message],
+        gathered: Gathered | None,
+        messages: Sequence[models.Message],
         *,
         session: str,
         flush: str,
@@ -71,13 +71,13 @@ class FactService:
         late: bool,
         stored: Sequence[models.Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
-        """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
+        """Store the facts that ``payload`` states and that extractors ``gathered`` from ``messages``, and queue the
         messages for the other extractors. Called when the flush's documents are verified. The facts are newer than all
         stored ones, whatever ``at`` says, unless ``late``: then an earlier attempt collected them.
 
-        ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
-        just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which name
-        each unstored stated fact, with the reason.
+        ``gathered`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts,
+        read just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which
+        name each unstored stated fact, with the reason.
         """
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
         return [], (self.WARNING,) if states or self._plugins.extractors() else ()

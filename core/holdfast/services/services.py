@@ -90,9 +90,9 @@ class Services:
         raise undelivered("outbox.jsonl")
 
     def attributed(
-        self, payload: models.Payload, summary: str, said: Iterable[models.Message]
+        self, payload: models.Payload, summary: str, messages: Iterable[models.Message]
     ) -> tuple[models.Payload, str, Sequence[str]]:
-        """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
+        """A payload and a summary as a flush of ``messages`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory. The kernel takes all text as the
         user's own."""
         return payload, summary, ()

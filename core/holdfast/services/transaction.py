@@ -66,10 +66,10 @@ class Transaction:
         Raises: Conflict after half a minute of conflicts with writers elsewhere; Unavailable when a stored text differs
         from the text written; errors of the backend and of the collected changes.
         """
-        steps = [one for one in parts if isinstance(one, Step)]
+        steps = [part for part in parts if isinstance(part, Step)]
         changed = sorted({step.name for step in steps if step.change})
         if not steps:
-            return [one for one in parts if isinstance(one, Written)]
+            return [part for part in parts if isinstance(part, Written)]
         with ExitStack() as turns:
             for name in changed:  # in the same order everywhere, so that no two processes wait for each other
                 turns.enter_context(self._store.turn(name))
@@ -83,7 +83,7 @@ class Transaction:
         self._stored.update(after.documents)
         self.facts = after.facts if listing else None
         proofs = iter(list(map(self._proved, steps)))
-        return [next(proofs) if isinstance(one, Step) else one for one in parts]
+        return [next(proofs) if isinstance(part, Step) else part for part in parts]
 
     def _as_change(self, step: Step) -> Append | Write:
         if step.append:

@@ -125,8 +125,7 @@ class FactContract(ContractBase):
         self, store: StorageBackend, reopen: Open, root: Path
     ) -> None:
         """C9, F7"""
-        kept = make_fact(1, "stays")
-        store.add_fact(kept, LIMIT)
+        store.add_fact(make_fact(1, "stays"), LIMIT)
         store.add_fact(make_fact(2, "Zaubernuss one"), LIMIT)
         delete_fact(store, "fact_00000002")
         store.add_fact(make_fact(3, "Zaubernuss two", source="Zaubernuss"), LIMIT)

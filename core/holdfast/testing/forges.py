@@ -55,11 +55,11 @@ class ForgeContract:
         before = datetime.now(UTC)
         self.happens("Deliver each webhook once")
         since, until = before - timedelta(seconds=2), datetime.now(UTC) + timedelta(seconds=2)
-        found = [one for one in forge.activity(since, until) if "Deliver each webhook once" in one.text]
-        assert found
-        assert all(one.kind and one.pointer and since <= one.at <= until for one in found)
+        events = [event for event in forge.activity(since, until) if "Deliver each webhook once" in event.text]
+        assert events
+        assert all(event.kind and event.pointer and since <= event.at <= until for event in events)
         earlier = forge.activity(_ALWAYS, before - timedelta(days=1))
-        assert not [one for one in earlier if "Deliver each webhook once" in one.text]
+        assert not [event for event in earlier if "Deliver each webhook once" in event.text]
 
     def test_g2_activity__read_again__is_the_same_and_in_order(self, forge: Any) -> None:
         for number in range(3):
@@ -67,15 +67,15 @@ class ForgeContract:
         until = datetime.now(UTC) + timedelta(seconds=2)
         first = list(forge.activity(_ALWAYS, until))
         assert first == list(forge.activity(_ALWAYS, until))
-        moments = [one.at for one in first if one.kind != "incomplete"]
+        moments = [event.at for event in first if event.kind != "incomplete"]
         assert moments == sorted(moments)
         assert all(moment.tzinfo is not None for moment in moments)
 
     def test_g3_activity__hard_text__is_one_short_line(self, forge: Any) -> None:
         self.happens("A first line \x1b[31mred\u2028and a second one " + "long " * 500)
-        for one in forge.activity(_ALWAYS, datetime.now(UTC) + timedelta(seconds=2)):
-            assert one.text.splitlines() in ([one.text], [])
-            assert len(one.text) <= 400
+        for event in forge.activity(_ALWAYS, datetime.now(UTC) + timedelta(seconds=2)):
+            assert event.text.splitlines() in ([event.text], [])
+            assert len(event.text) <= 400
 
     # claims
 
@@ -83,12 +83,12 @@ class ForgeContract:
         assert dict(forge.facts([], _ALWAYS)) == {}
         if not self.known:
             pytest.skip("the suite knows no targets")
-        asks = [_Ask(*one) for one in self.known]
+        asks = [_Ask(*ask) for ask in self.known]
         foreign = [_Ask(about, "\n") for about in ("state", "commit", "unheard of")]
         foreign += [_Ask("state", "not a target"), _Ask("state", "https://elsewhere.example/o/r/issues/1")]
-        found = forge.facts([*asks, *foreign], _ALWAYS)
-        assert {ask: value for ask, value in self.known.items() if value and value not in found.get(ask, ())} == {}
-        assert [ask for ask in found if not self.known.get(ask)] == []
+        facts = forge.facts([*asks, *foreign], _ALWAYS)
+        assert {ask: value for ask, value in self.known.items() if value and value not in facts.get(ask, ())} == {}
+        assert [ask for ask in facts if not self.known.get(ask)] == []
 
     # posts
 
@@ -112,8 +112,8 @@ class ForgeContract:
         for _ in range(3):
             self._publish(forge, "flush_1", "deployed to staging")
         self._publish(forge, "flush_2", "rolled back again")
-        assert ["deployed" in one for one in self.posted()].count(True) == 1
-        assert ["rolled back" in one for one in self.posted()].count(True) == 1
+        assert ["deployed" in post for post in self.posted()].count(True) == 1
+        assert ["rolled back" in post for post in self.posted()].count(True) == 1
 
     def test_g8_publish__out_of_reach_and_then_back__waits_and_is_there_once(self, forge: Any) -> None:
         with self.down():
@@ -122,7 +122,7 @@ class ForgeContract:
             assert proof.note
         [proof] = self._publish(forge, "flush_1", "deployed to staging")
         assert proof.pending == 0, proof.note
-        assert ["deployed" in one for one in self.posted()].count(True) == 1
+        assert ["deployed" in post for post in self.posted()].count(True) == 1
 
     def test_g9_publish__nothing__asks_nobody(self, forge: Any) -> None:
         with self.down():

@@ -24,7 +24,7 @@ from holdfast.testing.worker import open_store
 
 WHICH = st.integers(0, 1)
 NAMES = st.sampled_from(("MEMORY.md", "memory/2026-03-01.md", "memory/2026-03-02.md", "a/b/c/deep.md"))
-BLOCKS = st.sampled_from(("one", "two")).flatmap(lambda one: st.tuples(st.just(one), strategies.blocks(one)))
+BLOCKS = st.sampled_from(("one", "two")).flatmap(lambda key: st.tuples(st.just(key), strategies.blocks(key)))
 HEADER = "# Daily Memory: 2026-03-01\n"
 
 
@@ -85,10 +85,10 @@ class DocumentMachine(Machine):
             with pytest.raises(Conflict):
                 store.write(name, text, expected)
 
-    @rule(which=WHICH, name=NAMES, given=BLOCKS)
-    def append(self, which: int, name: str, given: tuple[str, str]) -> None:
+    @rule(which=WHICH, name=NAMES, id_and_block=BLOCKS)
+    def append(self, which: int, name: str, id_and_block: tuple[str, str]) -> None:
         """Append a block, which may be there already."""
-        block_id, block = given
+        block_id, block = id_and_block
         if block_id not in block_ids(self.model.get(name, "")):
             before = self.model.get(name) or HEADER
             self.model[name] = before + ("" if before.endswith("\n") else "\n") + block
@@ -194,8 +194,8 @@ class FactMachine(Machine):
         ids = [fact_id for place, fact_id in enumerate(self.model.facts) if place in known]
         removed = [Remove(fact_id) for fact_id in (*ids, "fact_ffffffff")]
         made = self.stores[which].commit([*added, *removed])
-        assert made.added == [self.model.add(one.fact, one.limit) for one in added]
-        assert made.removed == [self.model.facts.pop(one.fact_id, None) for one in removed]
+        assert made.added == [self.model.add(change.fact, change.limit) for change in added]
+        assert made.removed == [self.model.facts.pop(change.fact_id, None) for change in removed]
 
     @rule(which=WHICH, fact_id=strategies.ids(), known=st.integers(0, 7), changes=strategies.changes())
     def update(self, which: int, fact_id: str, known: int, changes: dict[str, Any]) -> None:

@@ -39,8 +39,8 @@ class Lazy:
         return re.compile(*self._given)
 
     def __getattr__(self, name: str) -> object:
-        found = self.__dict__[name] = getattr(self._compiled, name)
-        return found
+        value = self.__dict__[name] = getattr(self._compiled, name)
+        return value
 
 
 def log(name: str) -> Logger:

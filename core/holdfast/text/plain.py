@@ -39,9 +39,9 @@ def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tupl
     """(offset, line) of the lines of ``text.splitlines(keepends)`` from the offset ``start`` on, one at a time. A list
     of short lines takes many times their bytes."""
     if any(end in text for end in LINE_ENDS[1:]):
-        for found in re.compile(f"\r\n|[{LINE_ENDS}]").finditer(text, start):
-            yield start, text[start : found.end() if keepends else found.start()]
-            start = found.end()
+        for match in re.compile(f"\r\n|[{LINE_ENDS}]").finditer(text, start):
+            yield start, text[start : match.end() if keepends else match.start()]
+            start = match.end()
     else:
         while (end := text.find("\n", start)) >= 0:
             yield start, text[start : end + 1 if keepends else end]
@@ -71,16 +71,16 @@ def same_key(text: str) -> str:
     return key.rstrip(FINAL) or key
 
 
-def _without_surplus(found: re.Match[str]) -> str:
+def _without_surplus(match: re.Match[str]) -> str:
     from unicodedata import combining
 
-    kept: list[str] = []
+    chars: list[str] = []
     row = 0
-    for char in found[0]:
+    for char in match[0]:
         row = row + 1 if combining(char) else 0
         if row <= _MAX_MARKS:
-            kept.append(char)
-    return "".join(kept)
+            chars.append(char)
+    return "".join(chars)
 
 
 def one_line(text: str) -> str:

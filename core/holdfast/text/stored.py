@@ -100,13 +100,13 @@ def updated(fact: Fact, change: Update) -> Fact:
     """``fact`` after the change. Raises: ValueError when the confidence is not a finite number."""
     from attrs import evolve
 
-    given = change._asdict()
-    del given["fact_id"]
+    values = change._asdict()
+    del values["fact_id"]
     if callable(change.source):
-        given["source"] = change.source(fact.source)
+        values["source"] = change.source(fact.source)
     if change.confidence is not None:
-        given["confidence"] = finite(change.confidence)
-    return evolve(fact, **{key: value for key, value in given.items() if value is not None})
+        values["confidence"] = finite(change.confidence)
+    return evolve(fact, **{key: value for key, value in values.items() if value is not None})
 
 
 def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
@@ -173,8 +173,8 @@ class FactTable:
         if fact.id in self._facts:
             raise id_taken(fact.id)
         surplus = len(self._facts) + 1 - limit
-        weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda one: (one.confidence, one.created_at))
-        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=[one.id for one in weakest])
+        weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda old: (old.confidence, old.created_at))
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=[old.id for old in weakest])
 
     def changed(self, change: Update) -> Fact:
         """The fact after the change. Changes nothing. Raises: NotFound, DuplicateFact."""

@@ -57,9 +57,9 @@ def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return _whole(value)
     if isinstance(value, list):
-        return [_storable(one) for one in value]
+        return [_storable(entry) for entry in value]
     if isinstance(value, dict):
-        return {_whole(key): _storable(one) for key, one in value.items()}
+        return {_whole(key): _storable(entry) for key, entry in value.items()}
     return value
 
 
