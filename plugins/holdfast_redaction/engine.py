@@ -87,12 +87,12 @@ class Scanner:
         first, after = max(0, start - _BEFORE), _BEHIND
         while True:
             last = min(len(text), end + after)
-            found: list[int] = []
-            hits = self._search(text[first:last], budget, found)
+            offsets: list[int] = []
+            hits = self._search(text[first:last], budget, offsets)
             if last == len(text) or all(hit.end < last - first for hit in hits if hit.start < end - first):
                 break
             after *= 8  # the last one goes on
-        heads += [first + head for head in found]
+        heads += [first + head for head in offsets]
         for hit in hits:
             hit.start, hit.end = hit.start + first, hit.end + first
         return [hit for hit in hits if start <= hit.start < end]
@@ -107,7 +107,7 @@ class Scanner:
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""
-        marks = [found.span() for found in _MARK.finditer(text)] if values.MARK in text else []
+        marks = [match.span() for match in _MARK.finditer(text)] if values.MARK in text else []
         merged: list[Hit] = []
         for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
             # Earlier redactions are in order and do not touch.

@@ -46,33 +46,33 @@ class Repeated(NamedTuple):
 
 def repeated(transcript: Transcript) -> list[Repeated]:
     """What followed a compaction although it was in the context before, in order."""
-    found, before, now = list[Repeated](), list[Repeated](), list[Repeated]()
-    for one, answer in zip(transcript.kept, (*transcript.kept[1:], None), strict=False):
-        if one.tool == SUMMARY and one.role == "system":
+    repeats, before, now = list[Repeated](), list[Repeated](), list[Repeated]()
+    for message, answer in zip(transcript.kept, (*transcript.kept[1:], None), strict=False):
+        if message.tool == SUMMARY and message.role == "system":
             before += now
             now = []
             continue
-        for mark in _marks(one, answer):
+        for mark in _marks(message, answer):
             if any(map(mark.repeats, before)) and not any(map(mark.repeats, now)):
-                found.append(mark)
+                repeats.append(mark)
             now.append(mark)
-    return found
+    return repeats
 
 
-def _marks(one: Message, answer: Message | None) -> list[Repeated]:
+def _marks(message: Message, answer: Message | None) -> list[Repeated]:
     """The files, requests and rules of a message."""
-    if one.role == "assistant" and one.tool:
-        words = one.text.partition("\n")[0].partition(": ")[2].strip()
+    if message.role == "assistant" and message.tool:
+        words = message.text.partition("\n")[0].partition(": ")[2].strip()
         shown = _SHOWN.search(words)
-        path = words if one.tool.casefold() in READERS else shown["path"] if shown else ""
+        path = words if message.tool.casefold() in READERS else shown["path"] if shown else ""
         size = tokens(answer.text) if answer is not None and answer.role == "tool" else 0
-        return [Repeated("file", path, one.at, size)] if path else []
-    if one.role != "user" or one.tool:
+        return [Repeated("file", path, message.at, size)] if path else []
+    if message.role != "user" or message.tool:
         return []
-    text = own_words(one.text)
+    text = own_words(message.text)
     stated = Statements()
-    stated.read(one)
-    marks = [Repeated("rule", rule, one.at, tokens(rule)) for rule in stated.of(Kind.RULE)]
+    stated.read(message)
+    marks = [Repeated("rule", rule, message.at, tokens(rule)) for rule in stated.of(Kind.RULE)]
     if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
-        marks.append(Repeated("request", text, one.at, tokens(text)))
+        marks.append(Repeated("request", text, message.at, tokens(text)))
     return marks

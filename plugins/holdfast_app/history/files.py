@@ -60,7 +60,7 @@ def read_all(path: str, project: str = "", masked: Callable[[str], str] = str) -
     its lines are joined, which would hide a wrapped secret. Raises: ConfigError for a missing path."""
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
-    given, unread = list[Past](), list[Unread]()
+    sessions, unread = list[Past](), list[Unread]()
     statements: dict[str, list[Statement]] = {}
     newest: dict[str, datetime] = {}
     for name in progress.each(list(_files(path)), "files read"):
@@ -70,7 +70,7 @@ def read_all(path: str, project: str = "", masked: Callable[[str], str] = str) -
             at = datetime.fromtimestamp(os.path.getmtime(name), tz=UTC)
             for program, content in _read(name, project, masked):
                 if isinstance(content, Transcript):
-                    given.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
+                    sessions.append(_past(program, content, os.path.splitext(os.path.basename(name))[0], at))
                 else:
                     newest[program] = max(at, newest.get(program, at))
                     statements.setdefault(program, []).extend(content)
@@ -80,8 +80,8 @@ def read_all(path: str, project: str = "", masked: Callable[[str], str] = str) -
             unread.append(Unread(name, str(error).partition("\n")[0].rstrip(".")))
     for program, stated in statements.items():
         at = newest[program]
-        given += [_past(program, one, program, at) for one in memories.sessions(program, stated, at)]
-    return sorted((one for one in given if one.read().kept), key=lambda one: (one.at, one.name)), unread
+        sessions += [_past(program, transcript, program, at) for transcript in memories.sessions(program, stated, at)]
+    return sorted((past for past in sessions if past.read().kept), key=lambda past: (past.at, past.name)), unread
 
 
 def _past(program: str, content: Transcript, name: str, at: datetime) -> Past:
@@ -96,7 +96,7 @@ def _files(path: str) -> Iterator[str]:
         yield path
         return
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _LEFT_OUT)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
             file = os.path.join(folder, name)
             if not name.startswith(".") and name not in _LEFT_OUT and os.path.isfile(file) and not os.path.islink(file):
@@ -126,8 +126,8 @@ def _read(path: str, project: str, masked: Callable[[str], str]) -> Iterator[tup
 def _members(stream: BinaryIO) -> Iterator[tuple[str, _Content]]:
     """The conversations in an export as it is downloaded, in one file or several."""
     with zipfile.ZipFile(stream) as file:
-        infos = [one for one in file.infolist() if os.path.basename(one.filename).startswith("conversations")]
-        for info in (one for one in infos if one.filename.endswith(".json")):
+        infos = [info for info in file.infolist() if os.path.basename(info.filename).startswith("conversations")]
+        for info in (info for info in infos if info.filename.endswith(".json")):
             if info.file_size > min(MAX_FILE, 100 * info.compress_size + (1 << 20)):  # text shrinks tenfold
                 raise ValueError(f"{info.filename} in it is larger than {MAX_FILE >> 20} MiB, or a hundredfold")
             yield from _rows(io.BytesIO(file.read(info)))

@@ -39,13 +39,13 @@ def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
 def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:
     """Import the given sessions, in order."""
     witness = Witness(memory.services)
-    for number, one in enumerate(sessions, 1):
+    for number, past in enumerate(sessions, 1):
         progress.report(number, len(sessions), "past sessions read")
         try:
-            taken = _take(memory, one, witness, dry_run=dry_run)
+            taken = _take(memory, past, witness, dry_run=dry_run)
         except HoldfastError as error:
-            told = {"client": one.client, "session": one.name, "at": f"{one.at:%Y-%m-%d}"}
-            taken = Taken(**told, messages=0, outcome="failed", why=error.message)
+            fields = {"client": past.client, "session": past.name, "at": f"{past.at:%Y-%m-%d}"}
+            taken = Taken(**fields, messages=0, outcome="failed", why=error.message)
         if taken is not None:
             yield taken
 
@@ -54,7 +54,7 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
     """None for a recording in which the user said nothing. Raises: HoldfastError."""
     transcript, is_memory = past.read(), past.client in PROGRAMS
     name = transcript.session_id or past.id
-    if not name or not (is_memory or any(one.role == "user" for one in transcript.messages)):
+    if not name or not (is_memory or any(message.role == "user" for message in transcript.messages)):
         return None
     end = past.at if past.transcript else transcript.kept[-1].at
     with type(memory).open(memory.services.root, clock=lambda: end) as then:
@@ -63,16 +63,17 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
         followed = begun and not session.unsafe and past.client in FOLLOWED
         unfinished = begun and not followed  # an earlier import was interrupted after the messages were journalled
         known = {entry.record["id"] for entry in session.journal.entries() if entry.record["kind"] == "message"}
-        fresh = {} if followed else {one.id: one.text for one in transcript.kept if one.id not in known}
+        fresh = {} if followed else {message.id: message.text for message in transcript.kept if message.id not in known}
         hostile = {key for key, text in fresh.items() if is_memory and witness.is_hostile(text)}
-        others = {one.id for one in transcript.kept if is_memory and one.tool == ATTACHMENT}
+        others = {message.id for message in transcript.kept if is_memory and message.tool == ATTACHMENT}
         new, stated, longer = len(fresh) - len(hostile), list[str](), list[str]()
         if is_memory:
-            transcript = evolve(transcript, kept=tuple(one for one in transcript.kept if one.id not in hostile))
-            offered = (one for one in transcript.messages if one.id not in hostile | others)
-            stated = [one.text for one in offered if unfinished or one.id in fresh]
-            short = {one.id for one in transcript.messages}
-            longer = [one.text for one in transcript.kept if one.id in fresh and one.id not in short]
+            kept = tuple(message for message in transcript.kept if message.id not in hostile)
+            transcript = evolve(transcript, kept=kept)
+            offered = (message for message in transcript.messages if message.id not in hostile | others)
+            stated = [message.text for message in offered if unfinished or message.id in fresh]
+            short = {message.id for message in transcript.messages}
+            longer = [message.text for message in kept if message.id in fresh and message.id not in short]
         left_out = hostile | (others & fresh.keys())
         taken = Taken(
             client=past.client,
@@ -91,4 +92,4 @@ def _take(memory: Holdfast, past: Past, witness: Witness, *, dry_run: bool) -> T
             objective = f"Take along what {past.client} remembers"
             payload = payload.evolve(objective=objective, facts=stated, next_step="none", **nothing)
         receipt = then.import_transcript(transcript, session.id).end(payload)
-        return evolve(taken, outcome="imported", written=[one.name for one in receipt.written] if receipt else ())
+        return evolve(taken, outcome="imported", written=[part.name for part in receipt.written] if receipt else ())

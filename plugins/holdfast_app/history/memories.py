@@ -72,7 +72,7 @@ def sessions(program: str, statements: Iterable[Statement], at: datetime) -> lis
             reading.answer(text, key=row_key("", 0, program, text), tool=ATTACHMENT)
         else:
             reading.say("assistant", text, key=row_key("", 0, program, text), aside=aside)
-    return [one.finish(program, next_offset=0, truncated=False) for one in made.values()]
+    return [reading.finish(program, next_offset=0, truncated=False) for reading in made.values()]
 
 
 # --- JSON
@@ -81,15 +81,15 @@ def sessions(program: str, statements: Iterable[Statement], at: datetime) -> lis
 def statements_of(row: Mapping[str, Any]) -> tuple[str, list[Statement]] | None:
     """A memory row's program and statements; None for any other row."""
     if isinstance(row.get("memory"), str) and "id" in row:
-        others = any("://" in clean(one) for one in (row.get("source"), *mapping(row.get("metadata")).values()))
+        others = any("://" in clean(value) for value in (row.get("source"), *mapping(row.get("metadata")).values()))
         is_others = others and directs(row["memory"])
         return "mem0", [Statement(row["memory"], moment_of(row.get("created_at")), is_others=is_others)]
     if {"from", "to", "relationType"} <= row.keys():
         return "mcp-memory", [Statement(f"{row['from']} {clean(row['relationType']).replace('_', ' ')} {row['to']}")]
     if "entityType" in row and isinstance(row.get("observations"), list):  # some servers leave the type out
         about, others = f"{clean(row.get('name'))}: ", is_outside(clean(row["entityType"]))
-        seen = [one for one in row["observations"] if isinstance(one, str)]
-        return "mcp-memory", [Statement(about + one, is_others=others and directs(one)) for one in seen]
+        seen = [text for text in row["observations"] if isinstance(text, str)]
+        return "mcp-memory", [Statement(about + text, is_others=others and directs(text)) for text in seen]
     return None
 
 
@@ -120,13 +120,13 @@ def conversation_of(row: Mapping[str, Any]) -> Transcript | None:
 
 def _branch(nodes: Mapping[str, Any], last: object) -> list[Mapping[str, Any]]:
     """The nodes from the root to ``last``, without abandoned branches; all in order without a usable ``last``."""
-    found: list[Mapping[str, Any]] = []
+    branch: list[Mapping[str, Any]] = []
     seen = set[object]()
     while isinstance(last, str) and last in nodes and last not in seen:
         seen.add(last)
-        found.append(mapping(nodes[last]))
-        last = found[-1].get("parent")
-    return found[::-1] or [mapping(node) for node in nodes.values()]
+        branch.append(mapping(nodes[last]))
+        last = branch[-1].get("parent")
+    return branch[::-1] or [mapping(node) for node in nodes.values()]
 
 
 def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
@@ -165,14 +165,14 @@ def claude_mem(path: str, project: str) -> Iterator[Statement]:
     with closing(opened(path)) as database:
         some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
         chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
-        for one in map(dict, database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1])):  # noqa: S608
-            at, facts = moment_of(one["created_at_epoch"]), [f for f in _listed(one.get("facts")) if isinstance(f, str)]
-            told = (clean(one.get(name)) for name in ("title", "subtitle", "narrative", "text"))
-            yield Statement("\n".join(filter(None, told)), at, not facts)
+        for row in map(dict, database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1])):  # noqa: S608
+            at, facts = moment_of(row["created_at_epoch"]), [f for f in _listed(row.get("facts")) if isinstance(f, str)]
+            texts = (clean(row.get(name)) for name in ("title", "subtitle", "narrative", "text"))
+            yield Statement("\n".join(filter(None, texts)), at, not facts)
             yield from (Statement(fact, at) for fact in facts)
-        for one in map(dict, database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1])):  # noqa: S608
-            told = (f"{name.replace('_', ' ').capitalize()}: {one[name]}" for name in _SUMMARY if one.get(name))
-            yield Statement("\n".join(told), moment_of(one["created_at_epoch"]), is_fact=False)
+        for row in map(dict, database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1])):  # noqa: S608
+            texts = (f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in _SUMMARY if row.get(name))
+            yield Statement("\n".join(texts), moment_of(row["created_at_epoch"]), is_fact=False)
 
 
 def opened(path: str) -> sqlite3.Connection:
@@ -210,12 +210,12 @@ def markdown(text: str, name: str) -> tuple[str, list[Statement]]:
         fields, body = {key.strip(): value.strip().strip("'\"") for key, _, value in pairs if value.strip()}, after
     at = moment_of(fields.get("created") or fields.get("created_at"))
     title = fields.get("title") or fields.get("name") or Path(name).stem.replace("_", " ").replace("-", " ")
-    found, program, heading, links = list[Statement](), "notes", "", 0
+    statements, program, heading, links = list[Statement](), "notes", "", 0
     if "permalink" in fields:
         program = "basic-memory"
     elif {"name", "description"} <= fields.keys():
         program = "claude-memory"
-        found.append(Statement(fields["description"], at, is_fact=False))
+        statements.append(Statement(fields["description"], at, is_fact=False))
     for kind, block in _blocks(body):
         relation = _RELATION.fullmatch(block) if kind == ITEM else None
         if kind == HEADING:
@@ -224,21 +224,21 @@ def markdown(text: str, name: str) -> tuple[str, list[Statement]]:
             title = heading if heading.startswith("Task Group:") else title
         elif relation and program == "basic-memory":
             verb = (relation[1] or "relates to").replace("_", " ").strip()
-            found.append(Statement(f"{title} {verb} {relation[2]}{relation[3]}", at))
+            statements.append(Statement(f"{title} {verb} {relation[2]}{relation[3]}", at))
         elif kind == ITEM and _OBSERVATION.match(block) and program in ("basic-memory", "notes"):
             program = "basic-memory"
-            found.append(Statement(f"{title}: {_TAGS.sub('', block.partition('] ')[2])}", at))
+            statements.append(Statement(f"{title}: {_TAGS.sub('', block.partition('] ')[2])}", at))
         elif kind in (ITEM, TEXT):
             links += bool(_LINK.match(block))
             words = len(block.split())
             shown = block if words >= _LEAST_WORDS else f"{heading or title}: {block}"
             is_fact = words > 1 and heading.casefold() not in _POINTERS and not _ASIDE.match(block)
-            found.append(Statement(shown, at, is_fact))
+            statements.append(Statement(shown, at, is_fact))
         else:
-            found.append(Statement(block, at, is_fact=False, is_others=kind == _QUOTED))
+            statements.append(Statement(block, at, is_fact=False, is_others=kind == _QUOTED))
     if program == "notes" and links and name == "MEMORY.md":  # the index of Claude Code's auto memory
         program = "claude-memory"
-    return ("codex-memory" if name == "memory_summary.md" else program), found
+    return ("codex-memory" if name == "memory_summary.md" else program), statements
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,7 @@ class Past(NamedTuple):
 
 def found(environ: Mapping[str, str] = os.environ) -> list[Past]:
     """All sessions, oldest change first. Files that cannot be read are left out."""
-    return sorted([*_files(environ), *_database(environ)], key=lambda one: (one.at, one.path, one.id))
+    return sorted([*_files(environ), *_database(environ)], key=lambda past: (past.at, past.path, past.id))
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Past]:
@@ -82,9 +82,9 @@ def _folder(path: str) -> str:
     with open(path, "rb") as stream:
         for row in islice(lines(stream), _HEAD):
             value = mapping(row.value)
-            for one in (value.get("cwd"), mapping(value.get("payload")).get("cwd")):
-                if isinstance(one, str) and one:
-                    return one
+            for folder in (value.get("cwd"), mapping(value.get("payload")).get("cwd")):
+                if isinstance(folder, str) and folder:
+                    return folder
     return ""
 
 

@@ -98,13 +98,13 @@ _REMINDER: Final = "system-reminder>"
 
 def without_injected(text: str, injected: list[str] | None = None) -> str:
     """``text`` without a client's ``<system-reminder>`` blocks, which are added to ``injected``."""
-    kept: list[str] = []
+    parts: list[str] = []
     start = at = depth = 0
     while (tag := text.find(_REMINDER, at)) > 0:
         at = tag + len(_REMINDER)
         if text[tag - 1] == "<":
             if not depth:
-                kept.append(text[start : tag - 1])
+                parts.append(text[start : tag - 1])
                 start = tag - 1
             depth += 1
         elif depth and text[tag - 2 : tag] == "</":
@@ -113,7 +113,7 @@ def without_injected(text: str, injected: list[str] | None = None) -> str:
                 if injected is not None:
                     injected.append(text[start + 1 + len(_REMINDER) : tag - 2])
                 start = at
-    return "".join(kept) + text[start:]  # an unclosed tag is ordinary text
+    return "".join(parts) + text[start:]  # an unclosed tag is ordinary text
 
 
 _FILES: Final = ("\n--- Content from referenced files ---", "\n--- End of content ---")
@@ -136,8 +136,8 @@ def background_result(text: str) -> str | None:
     message."""
     if not text.lstrip().startswith("<task-notification>"):
         return None
-    found = text.partition("<result>")[2].rpartition("</result>")[0] or text.partition("<summary>")[2]
-    return found.partition("</summary>")[0].strip()
+    result = text.partition("<result>")[2].rpartition("</result>")[0] or text.partition("<summary>")[2]
+    return result.partition("</summary>")[0].strip()
 
 
 def shortened(text: str, cwd: str) -> str:
@@ -188,21 +188,21 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
     its excerpt."""
     waiting = [(name, value)]
     while waiting:
-        path, one = waiting.pop()
-        if isinstance(one, dict):
-            media = _base64_type(one)
-            inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in one.items()]
+        path, node = waiting.pop()
+        if isinstance(node, dict):
+            media = _base64_type(node)
+            inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in node.items()]
             if media is not None:
                 inner = [
                     (p, _base64(i, media) if p.endswith(("data", "base64")) and isinstance(i, str) else i)
                     for p, i in inner
                 ]
-            inner += [(path, str(key)) for key, item in one.items() if item in _EMPTY and says(str(key))]
+            inner += [(path, str(key)) for key, item in node.items() if item in _EMPTY and says(str(key))]
             waiting += reversed(inner)
-        elif isinstance(one, list | tuple):
-            waiting += [(path, item) for item in reversed(one)]
-        elif one is not None:
-            yield path, one
+        elif isinstance(node, list | tuple):
+            waiting += [(path, item) for item in reversed(node)]
+        elif node is not None:
+            yield path, node
 
 
 def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
@@ -237,8 +237,8 @@ def content_text(content: object, change: Change = str) -> str:
     if isinstance(content, list | tuple):
         return "\n".join(filter(None, (content_text(item, change) for item in content)))
     if isinstance(content, dict):
-        said, rest = block_text(content, change)
-        return "\n".join(filter(None, (said, rest)))
+        text, rest = block_text(content, change)
+        return "\n".join(filter(None, (text, rest)))
     return readable(content, change)
 
 
@@ -258,8 +258,8 @@ def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str
 def call_text(tool: str, arguments: object, cwd: str = "") -> str:
     """Format a tool call as one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths
     are relative to the working directory ``cwd``."""
-    told, shown = telling(arguments)
-    line = shortened(" ".join(clean(told).split()), cwd)
+    argument, shown = telling(arguments)
+    line = shortened(" ".join(clean(argument).split()), cwd)
     line = f"{tool}: {line}" if line else tool
     if len(line) > MAX_CALL_CHARS:
         line = line[: _border(line, MAX_CALL_CHARS - 1, -1)] + "…"
@@ -308,14 +308,14 @@ def says(value: object) -> bool:
     """Whether ``value`` has words, not only ids, times and numbers: several in a string or key, or not ASCII."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            if not one.isascii() or len(one.split(None, 1)) > 1:
+        node = waiting.pop()
+        if isinstance(node, str):
+            if not node.isascii() or len(node.split(None, 1)) > 1:
                 return True
-        elif isinstance(one, dict):
-            waiting += [*map(str, one), *one.values()]
-        elif isinstance(one, list | tuple):
-            waiting += one
+        elif isinstance(node, dict):
+            waiting += [*map(str, node), *node.values()]
+        elif isinstance(node, list | tuple):
+            waiting += node
     return False
 
 

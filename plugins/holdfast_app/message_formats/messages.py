@@ -119,14 +119,14 @@ def take_item(item: Mapping[str, object], key: str, reading: Reading) -> bool:
     return True
 
 
-def parsed(given: object) -> object:
+def parsed(arguments: object) -> object:
     """A call's arguments, which some interfaces send as JSON in a string."""
-    if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
+    if isinstance(arguments, str) and arguments.lstrip()[:1] in {"{", "["}:
         try:
-            return untrusted.from_json(given)
+            return untrusted.from_json(arguments)
         except ValueError:
-            return given
-    return given
+            return arguments
+    return arguments
 
 
 def _result(output: object) -> tuple[object, bool]:

@@ -39,8 +39,8 @@ _BLANK_LINES: Final = Lazy(r"\n(?:[ \t]*\n){2,}")
 
 def own_summary(text: str) -> str:
     """The summary itself, without the client's words around it."""
-    found = _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n")
-    return found.removeprefix("Summary:\n").lstrip("\n")
+    summary = _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n")
+    return summary.removeprefix("Summary:\n").lstrip("\n")
 
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
@@ -132,8 +132,8 @@ class Reading:
         if isinstance(row, dict):
             kind = clean(row.get("type"))
             held = has_words({name: row[name] for name in _CONVERSATION if name in row}) or any(
-                isinstance(one, dict) and any(name in one for name in _CONVERSATION) and has_words(one)
-                for one in row.values()
+                isinstance(value, dict) and any(name in value for name in _CONVERSATION) and has_words(value)
+                for value in row.values()
             )
         else:
             kind, held = "", has_words(row)
@@ -187,14 +187,14 @@ class Reading:
     def _add(
         self, role: str, text: str, key: str, tool: str = "", *, failed: bool = False, aside: bool = False
     ) -> bool:
-        said = hash((role, text))
-        if not text or self._ids.get(key) == said:
+        content_hash = hash((role, text))
+        if not text or self._ids.get(key) == content_hash:
             return False
         if key in self._ids:  # other words under the same id
             key = row_key("", 0, key, text)
             if key in self._ids:
                 return False
-        self._ids[key] = said
+        self._ids[key] = content_hash
         message = Message(role=role, text=text, at=self.clock, id=key, tool=tool, failed=failed)
         self.kept.append(message)
         if not aside:
@@ -204,19 +204,19 @@ class Reading:
 
 def _without_thoughts(text: str) -> tuple[str, str]:
     """What a model says, and its thoughts, which some models and exports put between tags in the same text."""
-    said, *parts = _THOUGHT.split(text)
+    answer, *parts = _THOUGHT.split(text)
     thoughts = []
     for part in parts:
         thought, end, rest = part.partition("</think")
         thoughts += [thought] if end else []
-        said += rest.partition(">")[2] if end else part
-    return said, "\n".join(thoughts)
+        answer += rest.partition(">")[2] if end else part
+    return answer, "\n".join(thoughts)
 
 
-def row_key(given: object, position: int, *content: str) -> str:
+def row_key(row_id: object, position: int, *content: str) -> str:
     """The row's own id, otherwise one derived from its content and position (byte or index), which appending does not
     change."""
-    if key := clean(given).strip():
+    if key := clean(row_id).strip():
         return key
     from hashlib import blake2b
 

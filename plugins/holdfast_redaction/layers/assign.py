@@ -111,10 +111,10 @@ def _in_element(text: str, start: int) -> Value | None:
 
 def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
     """The value after the sign at ``sign``, for the name at ``text[start:end]``."""
-    mark, found = text[sign : sign + 1], _SIGN.match(text, sign)
-    if not found or found[1] == "::" or (found[1] == "=" and text[sign + 1 : sign + 2] == "~"):
+    mark, match = text[sign : sign + 1], _SIGN.match(text, sign)
+    if not match or match[1] == "::" or (match[1] == "=" and text[sign + 1 : sign + 2] == "~"):
         return None
-    value = _skip_blanks(text, found.end())
+    value = _skip_blanks(text, match.end())
     if mark == ":":
         typed = _TYPED.match(text, value)
         if typed:
@@ -132,10 +132,10 @@ def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
         return quoted
     if text[at : at + 1] in ("", "\n", "\r") or text[at] in _QUOTES:
         return None
-    found = (_WHOLE if whole else _BARE).match(text, at)
-    if not found:
+    match = (_WHOLE if whole else _BARE).match(text, at)
+    if not match:
         return None
-    end = found.end()
+    end = match.end()
     if not whole:
         for pattern in (_CUT, SCRIPT):
             cut = pattern.search(text, at, end)

@@ -75,12 +75,12 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
         row = prose.phrase_behind(lower, end, noun)
         if row and not masked:
             return _hit(row, bare, PASSWORD), row.end
-    strength, told = _strength(text, lower, start, end, bare)
+    strength, only_prose = _strength(text, lower, start, end, bare)
     if not strength or masked or _in_arn(text, start):
         return None, end
     if flag and strength == WEAK:
         strength = STRONG
-    value = None if told else assign.value_of(text, start, end, flag=flag)
+    value = None if only_prose else assign.value_of(text, start, end, flag=flag)
     if value and _accept(text, value, strength, bare):
         return _hit(value, bare, strength), value.end
     if value and not value.quoted:
@@ -91,13 +91,14 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
             strength = PASSWORD
         after = start + len(name)
         # Judged above, or masked, so nothing else is given here.
-        given = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
+        is_settled = value is not None and (value.quoted or text.startswith(values.MARK, value.start))
         if noun in _CREDENTIALS:
             value = prose.pair_near(text, lower, after, signs="auth" in noun)
         else:
-            value = None if given else prose.value_behind(text, lower, after, strength, noun)
-            value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
-        if value is None and not given and (strength >= STRONG or noun in _TELLING):
+            value = None if is_settled else prose.value_behind(text, lower, after, strength, noun)
+            if value is None and is_word and not only_prose:
+                value = prose.value_before(text, lower, start, strength, noun)
+        if value is None and not is_settled and (strength >= STRONG or noun in _TELLING):
             value = prose.value_near(text, start, after, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content) and not prose.is_public(text, value):
@@ -112,9 +113,8 @@ def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[i
         before = re.split(r"\W", lower[max(0, start - 31) : start - 1])[-1]
         if before and before not in _SMALL_WORDS:
             return names.strength(f"{before}_{noun}"), False
-        if noun == "key" and text.startswith(
-            (" ", ":\n"), end
-        ):  # of what, the sentence may have told before: "with key ..."
+        # Of what, the sentence may have told before: "with key ...".
+        if noun == "key" and text.startswith((" ", ":\n"), end):
             return FAINT, True
     return names.strength(bare), False
 

@@ -53,8 +53,8 @@ class Formats:
                 if with_prefix:
                     while start > 0 and free - start < with_prefix and text[start - 1] in before:
                         start -= 1
-                found = pattern.match(text, start) if _may_start(text, start, rule.after) else None
-                through = _note(text, found, rule, index, hits) if found else 0
+                match = pattern.match(text, start) if _may_start(text, start, rule.after) else None
+                through = _note(text, match, rule, index, hits) if match else 0
                 free = haystack.find(keyword, through if through > free else free + 1)
             budget.check(rule.id)
 
@@ -68,17 +68,17 @@ class Formats:
             if rule.id in self._disabled:
                 continue
             if any(pattern.search(word) for word in words if len(word) >= min_word):
-                for found in pattern.finditer(text):
-                    _note(text, found, rule, index, hits)
+                for match in pattern.finditer(text):
+                    _note(text, match, rule, index, hits)
             budget.check(rule.id)
 
 
-def _note(text: str, found: re.Match[str], rule: Rule, index: int, hits: list[Hit]) -> int:
+def _note(text: str, match: re.Match[str], rule: Rule, index: int, hits: list[Hit]) -> int:
     """Record the match if it is a secret. Returns where to continue, 0 if it is not a secret."""
     group = rule.group
-    while group and group < found.re.groups and found.start(group) < 0:
+    while group and group < match.re.groups and match.start(group) < 0:
         group += 1
-    start, end = found.span(group)
+    start, end = match.span(group)
     secret = text[start:end]
     if start == end or (rule.entropy and entropy(secret) < rule.entropy):
         return 0

@@ -117,8 +117,8 @@ def find_national(text: str, lower: str, hits: list[Hit]) -> None:
         while at >= 0:
             if not lower[at - 1 : at].isalnum() and not lower[at + size : at + size + 1].isalnum():
                 numbers = _NUMBER.finditer(text, at + len(name), min(len(text), at + len(name) + _REACH))
-                valid = (found for found in numbers if import_module(module).is_valid(found[0]))
-                hits += [Hit(*found.span(), "government", RANK - 1, "government") for found in islice(valid, 1)]
+                valid = (match for match in numbers if import_module(module).is_valid(match[0]))
+                hits += [Hit(*match.span(), "government", RANK - 1, "government") for match in islice(valid, 1)]
             at = lower.find(name, at + len(name))
 
 
@@ -193,9 +193,9 @@ def find(text: str, lower: str, budget: Budget) -> list[Hit]:
 
 
 def _each(pattern: Lazy, text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
-    for found in pattern.finditer(text):
-        start, end = found.span()
-        if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(found[0]):
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(match[0]):
             hits.append(Hit(start, end, kind, RANK, kind))
 
 
@@ -235,9 +235,9 @@ def _emails(text: str, hits: list[Hit]) -> None:
 
 def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
     """Cards, phone numbers and some national numbers: digits in groups, distinguished by their form."""
-    for found in _DIGITS.finditer(text):
-        start, end = found.span()
-        while start and text[start - 1] in "+(" and found.start() - start < 2:
+    for match in _DIGITS.finditer(text):
+        start, end = match.span()
+        while start and text[start - 1] in "+(" and match.start() - start < 2:
             start -= 1
         before, after = text[start - 1 : start], text[end : end + 1]
         if before.isalnum() or (before and before in "_.#/-@") or after.isalnum() or after == "_":
@@ -251,14 +251,14 @@ def _groups_of_digits(text: str, lower: str, hits: list[Hit]) -> None:
             hits.append(Hit(start, end, "phone", RANK, "phone"))
 
 
-def _is_card(found: re.Match[str]) -> bool:
+def _is_card(match: re.Match[str]) -> bool:
     """Whether it is a payment card's number, by known network, its length and the check digit of Luhn, not a fraction,
     in one piece or grouped as on cards. Source: ISO/IEC 7812-1, annex B."""
-    digits, doubled = re.sub(r"\D", "", found[0]), (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+    digits, doubled = re.sub(r"\D", "", match[0]), (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
     is_known = any(len(digits) in sizes and first <= digits[: len(first)] <= last for first, last, sizes in _NETWORKS)
     checked = sum(map(int, digits[::-2])) + sum(doubled[int(d)] for d in digits[-2::-2])
-    fraction = re.search(r"\d\.$", found.string[max(0, found.start() - 2) : found.start()])
-    sizes = [len(group) for group in re.split(r"[ -]", found[0])]
+    fraction = re.search(r"\d\.$", match.string[max(0, match.start() - 2) : match.start()])
+    sizes = [len(group) for group in re.split(r"[ -]", match[0])]
     evenly = all(size == 4 for size in sizes[:-1]) or sizes in ([4, 6, 5], [4, 6, 4])
     return evenly and not fraction and is_known and len(set(digits)) > 1 and checked % 10 == 0
 
@@ -282,19 +282,19 @@ def _is_phone(number: str, before: str) -> bool:
 
 
 def _ipv4(text: str, lower: str, hits: list[Hit]) -> None:
-    for found in _IPV4.finditer(text):
-        start, end = found.span()
+    for match in _IPV4.finditer(text):
+        start, end = match.span()
         if text[start - 1 : start] in tuple("0123456789.-_/v=~^<>") and start and text[start - 3 : start] != "://":
             continue
         if text[end : end + 1].isalnum() or (text[end : end + 2][1:].isdigit() and text[end] in ".-"):
             continue
-        if not any(word in lower[max(0, start - 12) : start] for word in _VERSION_WORDS) and _identifies(found[0]):
+        if not any(word in lower[max(0, start - 12) : start] for word in _VERSION_WORDS) and _identifies(match[0]):
             hits.append(Hit(start, end, "ip", RANK, "ip"))
 
 
 def _ipv6(text: str, hits: list[Hit]) -> None:
-    for found in _IPV6.finditer(text):
-        start, end = found.span()
+    for match in _IPV6.finditer(text):
+        start, end = match.span()
         first = start
         while start > 0 and first - start < 4 and text[start - 1] in "0123456789abcdefABCDEF":
             start -= 1

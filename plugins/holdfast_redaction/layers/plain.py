@@ -79,9 +79,9 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
     out: list[str] = []
     pieces: list[tuple[int, int, int, int]] = []
     at = size = 0
-    for found in _DISGUISE.finditer(text):
-        start, end = found.span()
-        kind = found.lastgroup
+    for match in _DISGUISE.finditer(text):
+        start, end = match.span()
+        kind = match.lastgroup
         if kind == "wrap":
             word = _halved(text, at, start, end)
             if not word:
@@ -95,9 +95,9 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
             new = normalized("NFC", text[start:end])
         elif kind == "here":
             opening = _OPENING.search(text, max(at, start - 30), start)
-            start, new = opening.start() if opening else start, f"{found['here']}= "
+            start, new = opening.start() if opening else start, f"{match['here']}= "
         else:
-            new = _sign(found, kind)
+            new = _sign(match, kind)
         out += (text[at:start], new)
         begin = size + start - at
         size, at = begin + len(new), end
@@ -105,15 +105,15 @@ def _undone(text: str, wraps: list[int], *, join: bool, offset: int = 0) -> Plai
     return Plain("".join([*out, text[at:]]) if pieces else text, pieces, offset)
 
 
-def _sign(found: re.Match[str], kind: str | None) -> str:
+def _sign(match: re.Match[str], kind: str | None) -> str:
     """The character in a disguise; empty for an invisible character and a continued line."""
-    value = found[kind] if kind else ""
+    value = match[kind] if kind else ""
     if kind in ("hex", "url", "html", "number"):
         return chr(int(value, 10 if kind == "number" else 16))
     if not kind:
-        if found[0] == "\u0130":  # the Turkish I, whose lower case is two characters
+        if match[0] == "\u0130":  # the Turkish I, whose lower case is two characters
             return "I"
-        return chr(ord(found[0]) - 0xFEE0) if found[0] >= "\uff01" else ""
+        return chr(ord(match[0]) - 0xFEE0) if match[0] >= "\uff01" else ""
     return {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}.get(
         kind, ""
     )
@@ -122,13 +122,13 @@ def _sign(found: re.Match[str], kind: str | None) -> str:
 def _halved(text: str, at: int, start: int, end: int) -> str:
     """The last word of the line that ends at ``start``, after ``at`` and without quotes, if it and the word at ``end``
     may be halves of a token: both are mixed, and one is random; the second where the sentence goes on."""
-    found = _FIRST_WORD.match(text, end)
-    rest = found[0].rstrip(".") if found else ""
+    match = _FIRST_WORD.match(text, end)
+    rest = match[0].rstrip(".") if match else ""
     if not _is_mixed(rest):  # nearly always
         return ""
     tail = text[max(at, start - _LONGEST) : start].rstrip(" \t\r\"'`+\\")
-    found = _LAST_WORD.search(tail, max(0, len(tail) - 400))
-    word = found[0] if found else ""
+    match = _LAST_WORD.search(tail, max(0, len(tail) - 400))
+    word = match[0] if match else ""
     if word.endswith(("-", ".", "/")) or values.is_protected(word) or not _is_mixed(word):
         return ""
     ends_here = len(word) > 9 and values.is_random(word) and _LINE_END.match(text, end + len(rest))

@@ -123,12 +123,12 @@ _TAIL = ".,;:!?)]}'\"`*"
 def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
     """A seed phrase's words after its name, which ends at ``end``, or None. ``lower`` is the text in lower
     case."""
-    found = _PHRASE.match(lower, end, min(len(lower), end + 300))
-    if not found or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):
+    match = _PHRASE.match(lower, end, min(len(lower), end + 300))
+    if not match or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):
         return None
-    row = found[1].replace(",", " ").split()
+    row = match[1].replace(",", " ").split()
     likely = len(row) >= _FEW if noun.endswith(PHRASES[:2]) else len(row) >= _MANY and max(map(len, row)) <= _LONGEST
-    return Value(*found.span(1), " ", quoted=True) if likely and values.COMMON.isdisjoint(row) else None
+    return Value(*match.span(1), " ", quoted=True) if likely and values.COMMON.isdisjoint(row) else None
 
 
 def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> Value | None:
@@ -142,8 +142,8 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     patterns += [_AFTER_ALL] if first in _ABOUT else []
     patterns += [_APPOSED] if lower[end : end + 1] == "," or strength == PASSWORD else []
     for pattern in patterns:
-        found = pattern.match(lower, end, stop)
-        value = found and _judge(text, found, strength, noun, sure=True)
+        match = pattern.match(lower, end, stop)
+        value = match and _judge(text, match, strength, noun, sure=True)
         if value:
             return value
     line = lower.find("\n", end, end + 70)
@@ -153,8 +153,8 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     at = lower.find(first, end, end + 60)
     letters = len(first) >= _LETTERS and values.is_mixed(text[at : at + len(first)])  # a token of letters alone
     if first in ("of", "be", "to") or not first.isalpha() or letters:
-        found = _DIRECT.match(lower, end, stop)
-        return found and _judge(text, found, strength, noun, sure=False)
+        match = _DIRECT.match(lower, end, stop)
+        return match and _judge(text, match, strength, noun, sure=False)
     return None
 
 
@@ -193,9 +193,9 @@ def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
 def _striking(text: str, strength: int) -> list[tuple[int, int]]:
     """Begin and end of each word that can only be a secret."""
     spans = []
-    for found in _TOKEN.finditer(text) if _MIXTURE.search(text) else ():
-        at = found.start()
-        stop = _rstrip(text, at, found.end())
+    for match in _TOKEN.finditer(text) if _MIXTURE.search(text) else ():
+        at = match.start()
+        stop = _rstrip(text, at, match.end())
         stop += text.startswith("!", stop)  # a password may end so
         if _is_striking(text[at:stop], strength):
             spans.append((at, stop))
@@ -219,11 +219,11 @@ def _is_striking(value: str, strength: int) -> bool:
 def pair_near(text: str, lower: str, end: int, *, signs: bool) -> Value | None:
     """The password of "credentials: admin / X". ``signs``: no word may separate it from the user."""
     at, stop = end, min(len(text), end + 320)
-    while found := _PAIR.match(lower, at, stop):
-        at, value = found.end(1), Value(found.start(2), _rstrip(text, *found.span(2)), " ", quoted=False)
+    while match := _PAIR.match(lower, at, stop):
+        at, value = match.end(1), Value(match.start(2), _rstrip(text, *match.span(2)), " ", quoted=False)
         if signs and not _SEPARATES.match(text, at):
             continue
-        is_account = found[1] in _ACCOUNTS or "@" in found[1]
+        is_account = match[1] in _ACCOUNTS or "@" in match[1]
         if stands_out(text[value.start : value.end], PASSWORD) or (is_account and _ROW.fullmatch(lower, *value[:2])):
             return value
         if at > end + _NEAR:
@@ -231,10 +231,10 @@ def pair_near(text: str, lower: str, end: int, *, signs: bool) -> Value | None:
     return None
 
 
-def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:
-    group = found.lastindex or 0
-    quoted = group < found.re.groups
-    start, end = found.span(group)
+def _judge(text: str, match: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:
+    group = match.lastindex or 0
+    quoted = group < match.re.groups
+    start, end = match.span(group)
     if not quoted:
         while start < end and text[start] in "([*“'\"`":
             start += 1

@@ -23,21 +23,21 @@ def complaints(regex: str) -> list[str]:
         tree = parser.parse(regex)
     except (re.error, RecursionError, OverflowError) as error:
         return [f"it is not a regular expression: {error}"]
-    found = []
+    faults = []
     for operator, argument, nested in _walk(tree):
         if operator in _REPEATS:
             _, high, body = argument
             if high > _SMALL and nested:
-                found.append("a repeat without a small limit is nested in another one")
+                faults.append("a repeat without a small limit is nested in another one")
             if high > _MANY and body.getwidth()[0] == 0:
-                found.append("it repeats a part that may be empty")
+                faults.append("it repeats a part that may be empty")
             if high == sre.MAXREPEAT and any(inner is sre.BRANCH for inner, _, _ in _walk(body)):
-                found.append("it repeats alternatives without a limit")
+                faults.append("it repeats alternatives without a limit")
         elif operator in (sre.ASSERT, sre.ASSERT_NOT):
-            found.append("it uses look-around, which RE2 does not support")
+            faults.append("it uses look-around, which RE2 does not support")
         elif operator in (sre.GROUPREF, sre.GROUPREF_EXISTS):
-            found.append("it uses a backreference, which RE2 does not support")
-    return sorted(set(found))
+            faults.append("it uses a backreference, which RE2 does not support")
+    return sorted(set(faults))
 
 
 def _walk(tree: Any, *, nested: bool = False) -> Iterator[tuple[Any, Any, bool]]:
