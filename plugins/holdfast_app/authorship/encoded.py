@@ -15,21 +15,21 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 def decoded(text: str) -> str:
     """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
-    return "\n".join(said for found in _RUN.finditer(text) for said in _readings(found[0]) if _is_prose(said))
+    return "\n".join(reading for match in _RUN.finditer(text) for reading in _readings(match[0]) if _is_prose(reading))
 
 
 def _readings(run: str) -> list[str]:
-    found = []
+    readings = []
     with suppress(ValueError):
-        found.append(bytes.fromhex(run).decode())
+        readings.append(bytes.fromhex(run).decode())
     with suppress(ValueError):
         digits = run.rstrip("=").translate(_URL_SAFE)
-        found.append(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True).decode())
-    return found
+        readings.append(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True).decode())
+    return readings
 
 
-def _is_prose(said: str) -> bool:
-    return " " in said and said.replace("\n", " ").isprintable()
+def _is_prose(text: str) -> bool:
+    return " " in text and text.replace("\n", " ").isprintable()
 
 
 def hides(letters: str, row: str) -> bool:

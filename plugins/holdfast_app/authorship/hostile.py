@@ -166,8 +166,8 @@ def linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
     """The addresses in ``links`` that the user gave, or that are in a line which does not instruct an agent."""
     messages = (message for turn in turns for message in turn.messages)
     lines = ((m.role == "user", line) for m in messages for line in m.text.splitlines() if "://" in line)
-    said = [line for is_own, line in lines if is_own or not instructs(line)]
-    return {link for link in links if any(link in line for line in said)}
+    trusted = [line for is_own, line in lines if is_own or not instructs(line)]
+    return {link for link in links if any(link in line for line in trusted)}
 
 
 def marked(text: str, source: Callable[[str], str]) -> str:
@@ -175,12 +175,12 @@ def marked(text: str, source: Callable[[str], str]) -> str:
     source or an existing mark stay unchanged."""
     if not instructs(text):
         return text
-    given = text.split("\n")
-    found = _instructing(given)
+    rows = text.split("\n")
+    numbers = _instructing(rows)
     lines = []
-    for number, line in enumerate(given):
+    for number, line in enumerate(rows):
         body = body_of(line)
-        if number in found and not _MARKED.match(body):
+        if number in numbers and not _MARKED.match(body):
             place = source(body)
             lead = line[: len(line) - len(body)]
             line = f"{lead}{MARK.format(name=place)}{body}" if place else line
@@ -196,7 +196,7 @@ def body_of(line: str) -> str:
 
 def quoted(text: str) -> list[tuple[str, str]]:
     """Source and text of each marked passage in ``text``."""
-    return [(source, said.rstrip('"')) for source, said in _QUOTED.findall(text)]
+    return [(source, passage.rstrip('"')) for source, passage in _QUOTED.findall(text)]
 
 
 def is_marked(text: str) -> bool:
@@ -210,25 +210,25 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
     if not (_MARKED.search(text) or instructs(text)):
         return text
     lines = text.split("\n")
-    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(body_of(line))}
-    return "\n".join("" if number in found and not is_own(line) else line for number, line in enumerate(lines))
+    numbers = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(body_of(line))}
+    return "\n".join("" if number in numbers and not is_own(line) else line for number, line in enumerate(lines))
 
 
 def _instructing(lines: Sequence[str]) -> set[int]:
     """Numbers of lines that instruct an agent, alone or, for the first form, with the next line."""
     bodies = [body_of(line) for line in lines]
-    found = {number for number, body in enumerate(bodies) if instructs(body)}
-    for number, (one, other) in enumerate(pairwise(bodies)):
-        both = fold(f"{one[-200:]} {other[:200]}") if found.isdisjoint((number, number + 1)) else ""
+    numbers = {number for number, body in enumerate(bodies) if instructs(body)}
+    for number, (first, second) in enumerate(pairwise(bodies)):
+        both = fold(f"{first[-200:]} {second[:200]}") if numbers.isdisjoint((number, number + 1)) else ""
         if _FORMS[0].may_be_in(both) and _FORMS[0].pattern.search(both):
-            found |= {number, number + 1}
-    return found
+            numbers |= {number, number + 1}
+    return numbers
 
 
 def instructs(text: str) -> bool:
     """Whether a sentence in ``text`` is phrased as an instruction to an agent, in linear time. Only a few forms are
     known in languages other than English. Encoded text is read."""
-    plain = fold(f"{text}\n{said}" if (said := encoded.decoded(text)) else text)
+    plain = fold(f"{text}\n{hidden}" if (hidden := encoded.decoded(text)) else text)
     windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
     if any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows):
         return True
@@ -248,7 +248,7 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = _visible(text).translate(_LIKES)
         text = _without(normalized("NFD", text), lambda c: unicodedata.category(c) == "Mn")
-    return _SPELLED.sub(lambda found: "".join(filter(str.isalnum, found[0])), text).casefold()
+    return _SPELLED.sub(lambda match: "".join(filter(str.isalnum, match[0])), text).casefold()
 
 
 def _visible(text: str) -> str:
@@ -262,10 +262,10 @@ def _without(text: str, unwanted: Callable[[str], bool]) -> str:
     return text.translate({ord(c): None for c in set(text) if unwanted(c)})
 
 
-def _referred(found: re.Match[str]) -> str:
-    number = found[1] or f"x{found[2]}"
+def _referred(match: re.Match[str]) -> str:
+    number = match[1] or f"x{match[2]}"
     code = int(number[1:], 16) if number[0] == "x" else int(number)
-    return chr(code) if 32 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else found[0]
+    return chr(code) if 32 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
 
 
 def fold_quickly(text: str) -> str:

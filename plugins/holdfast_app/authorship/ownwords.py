@@ -200,9 +200,9 @@ def own_words(text: str) -> str:
     if text.startswith(_NOT_SAID):
         return ""
     if text.startswith("<command-"):
-        found = dict(_COMMAND.findall(text))
-        arguments = found.get("args", "").strip()
-        return f"{found.get('name', '').strip()} {arguments}".strip() if arguments else ""
+        tags = dict(_COMMAND.findall(text))
+        arguments = tags.get("args", "").strip()
+        return f"{tags.get('name', '').strip()} {arguments}".strip() if arguments else ""
     if _TYPED_END in text:
         text = _typed(text)
     tagged = "<" in text
@@ -244,18 +244,18 @@ def _typed(text: str) -> str:
     """The user's words after a command whose template is in ``text``. Without words of the user, the sentence that
     describes the command, which is empty when it has only steps. ``text`` when it is not a template."""
     head, _, rest = text.partition(_TYPED_END)
-    _, heading, given = head.rpartition(_TYPED)
-    given = given.strip()
-    if not heading or len(given) < 6 or not (given.startswith("```") and given.endswith("```")):
+    _, heading, fenced = head.rpartition(_TYPED)
+    fenced = fenced.strip()
+    if not heading or len(fenced) < 6 or not (fenced.startswith("```") and fenced.endswith("```")):
         return text
-    typed = given.removesuffix("```").partition("\n")[2].strip()
+    typed = fenced.removesuffix("```").partition("\n")[2].strip()
     if typed and typed != "$ARGUMENTS":  # some clients leave the words' place unfilled
         return typed
     if described := _DESCRIBED.match(text):
         return described[1].strip()
     lines = (line.strip() for line in rest.partition("\n")[2].splitlines())
-    said = next((line for line in lines if line and not line.startswith("#")), "")
-    return said.removeprefix("Goal:").strip().partition(". ")[0] if said[:1].isalpha() else ""
+    description = next((line for line in lines if line and not line.startswith("#")), "")
+    return description.removeprefix("Goal:").strip().partition(". ")[0] if description[:1].isalpha() else ""
 
 
 def outside(text: str) -> Iterator[str]:
@@ -287,10 +287,10 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     missing = set(filter(None, map(_words, _JOINTS.split(text))))
     if not missing:
         return False
-    for said in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
-        whole = _words(said)
+    for content in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):
+        whole = _words(content)
         if held := {part for part in missing if part in whole}:
-            own = _words(spoken(said))
+            own = _words(spoken(content))
             missing -= {part for part in held if part in own}
         if not missing:
             return True
@@ -318,9 +318,9 @@ def without_reported(text: str) -> str:
 
 def _without_dialogue(text: str) -> str:
     """``text`` without the lines of speakers who take turns, except the user's."""
-    names = [found[1].casefold() for found in _SPEAKER.finditer(text)] if _TALK.search(text) else []
-    is_dialogue = any(one == third != other for one, other, third in zip(names, names[1:], names[2:], strict=False))
-    return _SPEAKER.sub(lambda found: found[0] if found[1].casefold() in _USER else "…", text) if is_dialogue else text
+    names = [match[1].casefold() for match in _SPEAKER.finditer(text)] if _TALK.search(text) else []
+    is_dialogue = any(names[n] == names[n + 2] != names[n + 1] for n in range(len(names) - 2))
+    return _SPEAKER.sub(lambda match: match[0] if match[1].casefold() in _USER else "…", text) if is_dialogue else text
 
 
 def _without_claims(text: str) -> str:
@@ -328,15 +328,15 @@ def _without_claims(text: str) -> str:
     goes on with something lasting."""
     is_filed = _FILES.search(text) is not None
     claims = [
-        found
-        for found in _CLAIMED.finditer(text)
-        if (found["sure"] or is_filed) and ", so " not in found["what"] and directs(found["what"].strip(' :,"“'))
+        match
+        for match in _CLAIMED.finditer(text)
+        if (match["sure"] or is_filed) and ", so " not in match["what"] and directs(match["what"].strip(' :,"“'))
     ]
     lines = sentences(text) if claims else []
-    last = max((text.rfind(one) for one in lines if lasting.judge(one).lasting > _LASTING), default=0)
-    for found in reversed(claims):
-        if found.end() > last:
-            text = f"{text[: found.start('what')]}…{text[found.end() :]}"
+    last = max((text.rfind(line) for line in lines if lasting.judge(line).lasting > _LASTING), default=0)
+    for claim in reversed(claims):
+        if claim.end() > last:
+            text = f"{text[: claim.start('what')]}…{text[claim.end() :]}"
     return text
 
 
@@ -354,8 +354,8 @@ def own_lines(text: str) -> Iterator[str]:
     """
     for part in outside(before_mail(text)):
         fence = ""
-        for found in _LINE.finditer(part):
-            line = found[0]
+        for match in _LINE.finditer(part):
+            line = match[0]
             if mark := _fence(line):
                 if not fence:
                     fence = mark

@@ -41,24 +41,24 @@ _PURGED_BYTES: Final = 200_000  # the newest
 
 
 class Journals:
-    """The newest journals, read on demand, without the messages of ``said``, and the long results of the client's
+    """The newest journals, read on demand, without the messages of ``turns``, and the long results of the client's
     ``recordings``, which a journal cuts."""
 
-    def __init__(self, state: str, said: Sequence[Turn] = (), recordings: Iterable[str] = ()) -> None:
+    def __init__(self, state: str, turns: Sequence[Turn] = (), recordings: Iterable[str] = ()) -> None:
         self._state, self._recordings = state, recordings
-        self._said = {message.id.encode() for turn in said for message in turn.messages}
+        self._said = {message.id.encode() for turn in turns for message in turn.messages}
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
         self._messages: dict[tuple[int, int], Message] = {}
 
     @cached_property
     def read(self) -> list[tuple[bytes, bytes]]:
         results = _recorded(self._recordings)
-        return [*(one[:2] for one in self._newest), *((data.lower(), data) for data in results)]
+        return [*(journal[:2] for journal in self._newest), *((data.lower(), data) for data in results)]
 
     @cached_property
     def quoted(self) -> list[tuple[str, str]]:
         """Source and text of the newest marked passages in what flushes wrote."""
-        return [found for one in self._newest for text in one[2] for found in hostile.quoted(text)][-_MOST_QUOTED:]
+        return [quote for *_, texts in self._newest for text in texts for quote in hostile.quoted(text)][-_MOST_QUOTED:]
 
     @cached_property
     def _newest(self) -> list[tuple[bytes, bytes, list[str]]]:
@@ -68,15 +68,15 @@ class Journals:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
-            parts = (_holding(*one, keys, self._said, self._messages) for one in self.read if keys)
-            self._found[keys] = [Turn(messages=found) for found in parts if found]
+            parts = (_holding(*journal, keys, self._said, self._messages) for journal in self.read if keys)
+            self._found[keys] = [Turn(messages=messages) for messages in parts if messages]
         return self._found[keys]
 
 
 def _newest(state: str) -> list[tuple[bytes, bytes, list[str]]]:
     """The message lines of the newest journals, in lower case and as they are, and what flushes wrote with marks,
     oldest first; unreadable ones are skipped."""
-    found: list[tuple[bytes, bytes, list[str]]] = []
+    newest: list[tuple[bytes, bytes, list[str]]] = []
     left = _BYTES
     for path in reversed(journals.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError):
@@ -84,8 +84,8 @@ def _newest(state: str) -> list[tuple[bytes, bytes, list[str]]]:
             left -= status.st_size if status else 0
             if left < 0:
                 break
-            found.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
-    return found[::-1]
+            newest.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
+    return newest[::-1]
 
 
 @lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
@@ -96,8 +96,8 @@ def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, byt
         lines = list(file) if begins.get("kind") == "session" else []
     data = b"".join(line for line in lines if line.startswith(_MESSAGE))
     flushes = (records.decode(line.rstrip(b"\n")) for line in lines if line.startswith(_FLUSH) and _QUOTES in line)
-    receipts = (one.get("receipt") for one in flushes if one)
-    return data.lower(), data, [str(one.get("summary")) for one in receipts if isinstance(one, dict)]
+    receipts = (flush.get("receipt") for flush in flushes if flush)
+    return data.lower(), data, [str(receipt.get("summary")) for receipt in receipts if isinstance(receipt, dict)]
 
 
 def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
@@ -108,7 +108,7 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
         names: list[str] = []
         with suppress(OSError):
             names = sorted(os.listdir(folder))
-        for name in (path, *(os.path.join(folder, one) for one in names if one.endswith(".jsonl"))):
+        for name in (path, *(os.path.join(folder, entry) for entry in names if entry.endswith(".jsonl"))):
             calls: dict[bytes, list[bytes]] = {}
             rows = []
             with suppress(OSError), open(name, "rb") as file:
@@ -116,26 +116,26 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
                 file.seek(max(0, size - left))
                 left = max(0, left - size)
                 for row in file:
-                    for call, *told in _CALL.findall(row):
-                        calls[call] = told
+                    for call, *details in _CALL.findall(row):
+                        calls[call] = details
                     if (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row) and _RESULT.search(row):
                         called = _CALLED.search(row)
-                        tool, given = calls.get(called[1] if called else b"", [b"", b""])
-                        is_fetched = strangers.FETCHES.search(given.decode("utf-8", "replace"))
+                        tool, arguments = calls.get(called[1] if called else b"", [b"", b""])
+                        is_fetched = strangers.FETCHES.search(arguments.decode("utf-8", "replace"))
                         if not strangers.is_own(tool.decode()):
                             rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
             yield b"".join(rows)
 
 
 def _holding(
-    lower: bytes, data: bytes, keys: Sequence[bytes], said: Container[bytes], known: dict[tuple[int, int], Message]
+    lower: bytes, data: bytes, keys: Sequence[bytes], ids: Container[bytes], known: dict[tuple[int, int], Message]
 ) -> list[Message]:
-    """The messages, except those with an id in ``said``, whose lines, in lower case, hold all ``keys``.
+    """The messages, except those with an id in ``ids``, whose lines, in lower case, hold all ``keys``.
     ``known`` are those read before, by journal and offset."""
-    found = []
+    messages = []
     for start, end in _lines(lower, keys):
         named = _ID.search(data, start, end)
-        if not named or named[1] not in said:
+        if not named or named[1] not in ids:
             place = (id(data), start)
             if place not in known:
                 line = data[start:end]
@@ -147,8 +147,8 @@ def _holding(
                         tool, _, text = line.decode("utf-8", "replace").partition("\t")
                         known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="", tool=tool)
             if place in known:
-                found.append(known[place])
-    return found
+                messages.append(known[place])
+    return messages
 
 
 def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
@@ -206,4 +206,4 @@ def note_purged(state: str, before: str, after: str) -> None:
 def _digests(stems: Iterable[str]) -> frozenset[str]:
     key = ownership_mark.secret(make=True)
     # Decimal digits, because a later purge searches every file for a name, which may look like hexadecimal ones.
-    return frozenset(str(int(ownership_mark.digest(one.encode(), size=_DIGEST_BYTES, key=key), 16)) for one in stems)
+    return frozenset(str(int(ownership_mark.digest(stem.encode(), size=_DIGEST_BYTES, key=key), 16)) for stem in stems)

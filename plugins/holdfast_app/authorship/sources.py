@@ -46,18 +46,18 @@ def of(payload: models.Payload, messages: Sequence[models.Message]) -> tuple[str
             break
         if message.role == "system" or message.tool == "thinking":
             continue
-        said = plain(message.text)
-        for key in [key for key in open_keys if key in said]:
+        content = plain(message.text)
+        for key in [key for key in open_keys if key in content]:
             said_in[key] = short_id(message.id)
             open_keys.discard(key)
-    found = ((field, next((said_in[key] for key in keys if key in said_in), "")) for field, keys in wanted)
-    return tuple(dict.fromkeys(f"{field} {source}" for field, source in found if source))
+    pairs = ((field, next((said_in[key] for key in keys if key in said_in), "")) for field, keys in wanted)
+    return tuple(dict.fromkeys(f"{field} {source}" for field, source in pairs if source))
 
 
 def _keys(field: str, text: str) -> tuple[str, ...]:
     """What to look for, best first. An objective may end with an earlier request in brackets."""
     strings = (text, text.partition(" (")[0]) if field == "objective" else (text,)
-    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in strings)))
+    return tuple(filter(None, (key(plain(string.removesuffix("…"))) for string in strings)))
 
 
 def plain(text: str) -> str:

@@ -148,39 +148,39 @@ class Heard:
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
 
-    def may_translate(self, said: Sentence) -> bool:
+    def may_translate(self, sentence: Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, two words begin alike,
         unless other letters leave none to compare, and this one may be planted."""
-        if not (said.is_foreign or said.directs):
+        if not (sentence.is_foreign or sentence.directs):
             return False
         foreign = _foreign(self.plain)
-        ours = foreign if not said.is_foreign else [] if foreign else sentences(self.plain)
-        begins = {stem[:_SHARED] for stem in said.stems if len(stem) >= _SHARED}
-        is_other = _is_lettered(said.letters)
-        alike = (one for one in ours if is_other or _is_lettered(one) or sum(word in one for word in begins) > 1)
-        return any(linear.planted(one) > _PLANTED for one in alike)
+        ours = foreign if not sentence.is_foreign else [] if foreign else sentences(self.plain)
+        begins = {stem[:_SHARED] for stem in sentence.stems if len(stem) >= _SHARED}
+        is_other = _is_lettered(sentence.letters)
+        alike = (line for line in ours if is_other or _is_lettered(line) or sum(word in line for word in begins) > 1)
+        return any(linear.planted(line) > _PLANTED for line in alike)
 
-    def closest(self, said: Sentence) -> str:
+    def closest(self, other: Sentence) -> str:
         """The sentence with most of the other's stems, if it has half of them and is not far longer."""
         lines = sentences(self.plain.replace("\\n", "\n"))
-        near = (one for one in lines if len(one) < _LONGER * len(said.letters) and may_hold(one, said, _HALF))
-        return max(near, key=lambda one: sum(stem in one for stem in said.stems), default="")
+        near = (line for line in lines if len(line) < _LONGER * len(other.letters) and may_hold(line, other, _HALF))
+        return max(near, key=lambda line: sum(stem in line for stem in other.stems), default="")
 
     def is_in_language_of(self, text: str) -> bool:
         """Whether this and ``text`` are both in English, or both not."""
         return _is_foreign(text) == bool(_foreign(self.plain))
 
-    def may_have(self, said: Sentence) -> bool:
+    def may_have(self, sentence: Sentence) -> bool:
         """Whether it holds most stems of the sentence."""
-        return may_hold(self.plain, said, _MAY_HAVE)
+        return may_hold(self.plain, sentence, _MAY_HAVE)
 
-    def has(self, said: Sentence) -> bool:
+    def has(self, sentence: Sentence) -> bool:
         """Whether it holds the sentence's words in a row, however they are spaced."""
-        return self.may_have(said) and said.letters in _letters(self.plain)
+        return self.may_have(sentence) and sentence.letters in _letters(self.plain)
 
-    def says_otherwise(self, said: Sentence) -> bool:
+    def says_otherwise(self, sentence: Sentence) -> bool:
         """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
-        return self.is_outside and stems_shared(self.plain, said) >= max(_FEWEST, ALIKE * len(said.stems))
+        return self.is_outside and stems_shared(self.plain, sentence) >= max(_FEWEST, ALIKE * len(sentence.stems))
 
 
 class Sentence:
@@ -207,24 +207,24 @@ def is_own(tool: str) -> bool:
     return tool.lower() in _OF_OWN
 
 
-def may_hold(plain: str, said: Sentence, share: float) -> bool:
+def may_hold(plain: str, sentence: Sentence, share: float) -> bool:
     """Whether ``plain`` holds this ``share`` of the sentence's stems."""
-    left = len(said.stems) * (1 - share)
-    for stem in said.longest_first:
+    left = len(sentence.stems) * (1 - share)
+    for stem in sentence.longest_first:
         left -= stem not in plain
         if left < 0:
             return False
     return True
 
 
-def stems_shared(plain: str, said: Sentence, least: float = 0) -> int:
+def stems_shared(plain: str, sentence: Sentence, least: float = 0) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has. 0 when it
     has fewer than ``least`` of them."""
-    if len(said.stems & _stems_of(plain)) < least:
+    if len(sentence.stems & _stems_of(plain)) < least:
         return 0
-    size, windows = said.size, defaultdict[int, set[str]](set)
+    size, windows = sentence.size, defaultdict[int, set[str]](set)
     for at, stem in enumerate(_row(plain)):
-        if stem in said.stems:
+        if stem in sentence.stems:
             windows[at // size].add(stem)
             windows[at // size - 1].add(stem)
     return max(map(len, windows.values()), default=0)
@@ -261,15 +261,15 @@ def plain_of(text: str, is_result: bool) -> str:
         import html
 
         text = html.unescape(text)
-    if said := encoded.decoded(text):
-        text = f"{text}\n{said}"
+    if hidden := encoded.decoded(text):
+        text = f"{text}\n{hidden}"
     return _without_tags(hostile.fold_quickly(text))
 
 
 def _without_tags(plain: str) -> str:
     """Folded text without tags, emphasis and the escapes of an address."""
     if "<" in plain:
-        plain = _TAG.sub(lambda found: "" if found[1] else "\n".join(["", *_VALUE.findall(found[0]), ""]), plain)
+        plain = _TAG.sub(lambda match: "" if match[1] else "\n".join(["", *_VALUE.findall(match[0]), ""]), plain)
     if "%20" in plain:
         from urllib.parse import unquote
 
@@ -289,19 +289,18 @@ def _undressed(plain: str) -> str:
 def longest(text: str) -> list[str]:
     """Stems of the two longest words of ``text``, which a journal's earlier message with it must hold."""
     words = [word for word in _WORD.findall(hostile.squeezed(text)) if _stem(word)]
-    return [_stem(word) for word in sorted({one for one in words if one.isascii()} or set(words), key=len)[-2:]]
+    return [_stem(word) for word in sorted({word for word in words if word.isascii()} or set(words), key=len)[-2:]]
 
 
 @lru_cache(_KEPT)
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``."""
-    return [one for one in _SENTENCE.split(text) if one.strip()]
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
 
 
 def rewordable(text: str) -> list[frozenset[str]]:
     """The stems of each sentence of ``text`` that has enough of them to be recognised."""
-    found = (Sentence(one, is_rule=False).stems for one in sentences(text))
-    return [stems for stems in found if len(stems) >= _FEWEST]
+    return [stems for line in sentences(text) if len(stems := Sentence(line, is_rule=False).stems) >= _FEWEST]
 
 
 def is_rewording(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -347,58 +346,59 @@ def _stem(word: str) -> str:
 def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_outside: bool = False) -> Message | None:
     """A stranger's or a client's message with ``text``, of those that :func:`read` returned. A tool's counts where
     strangers write its results, or ``text`` directs or is to be a rule; with ``only_outside`` only a stranger's."""
-    said = Sentence(text, is_rule)
-    if said.points or max(len(set(said.row)), len(said.stems)) < _FEWEST:  # a branch, a name, an answer in a word
+    claim = Sentence(text, is_rule)
+    if claim.points or max(len(set(claim.row)), len(claim.stems)) < _FEWEST:  # a branch, a name, an answer in a word
         return None
-    own = [one for one in heard if one.message.role == "user"]
-    for number, one in enumerate(heard):
-        role = one.message.role
-        if role == "assistant" or (role == "tool" and not (one.is_outside or said.directs)):
+    own = [entry for entry in heard if entry.message.role == "user"]
+    for number, entry in enumerate(heard):
+        role = entry.message.role
+        if role == "assistant" or (role == "tool" and not (entry.is_outside or claim.directs)):
             continue
-        if (only_outside and not one.is_outside) or is_own(one.message.tool):
+        if (only_outside and not entry.is_outside) or is_own(entry.message.tool):
             continue
-        if one.is_outside and one.may_translate(said) and not any(_foreign(o.plain) or o.may_have(said) for o in own):
-            return one.message
-        if one.is_outside and encoded.hides(said.letters, _letters(one.plain)):
-            return one.message
-        if not one.may_have(said):
+        if entry.is_outside and (
+            (entry.may_translate(claim) and not any(_foreign(o.plain) or o.may_have(claim) for o in own))
+            or encoded.hides(claim.letters, _letters(entry.plain))
+        ):
+            return entry.message
+        if not entry.may_have(claim):
             continue
-        if said.letters in _letters(one.plain) or (role != "user" and one.says_otherwise(said)):
+        if claim.letters in _letters(entry.plain) or (role != "user" and entry.says_otherwise(claim)):
             before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
-            return None if any(other.has(said) for other in before) else one.message
-    return _end_of(said, [one for one in heard if one.is_outside])
+            return None if any(other.has(claim) for other in before) else entry.message
+    return _end_of(claim, [entry for entry in heard if entry.is_outside])
 
 
-def _end_of(said: Sentence, heard: Sequence[Heard]) -> Message | None:
+def _end_of(sentence: Sentence, heard: Sequence[Heard]) -> Message | None:
     """The message with the sentence's end, where another has all words before it."""
-    for at in range(_FEWEST, len(said.row) - _FEWEST + 1) if len(heard) > 1 else ():
-        begins = [one for one in heard if "".join(said.row[:at]) in _letters(one.plain)]
-        end = "".join(said.row[at:])
-        found = next((one for one in heard if end in _letters(one.plain) and begins != [one]), None)
-        if found or not begins:
-            return found.message if found and begins else None
+    for at in range(_FEWEST, len(sentence.row) - _FEWEST + 1) if len(heard) > 1 else ():
+        begins = [entry for entry in heard if "".join(sentence.row[:at]) in _letters(entry.plain)]
+        end = "".join(sentence.row[at:])
+        holder = next((entry for entry in heard if end in _letters(entry.plain) and begins != [entry]), None)
+        if holder or not begins:
+            return holder.message if holder and begins else None
     return None
 
 
 def read(turns: Iterable[Turn], also: Iterable[Heard] = ()) -> list[Heard]:
     """The messages, oldest first. A result belongs to the oldest call of its tool without one."""
     calls: dict[str, deque[Heard]] = {}
-    found = []
+    heard = []
     for message in (message for turn in turns for message in turn.messages):
         called = calls.get(message.tool) if message.role == "tool" else None
-        one = Heard(message, called.popleft() if called else None)
+        entry = Heard(message, called.popleft() if called else None)
         if message.role == "assistant" and message.tool:
-            calls.setdefault(message.tool, deque()).append(one)
-        found.append(one)
-    return sorted((*found, *also), key=lambda one: one.message.at)
+            calls.setdefault(message.tool, deque()).append(entry)
+        heard.append(entry)
+    return sorted((*heard, *also), key=lambda entry: entry.message.at)
 
 
-def named(found: Message) -> str:
+def named(message: Message) -> str:
     """A noun phrase for a message, on one line, without brackets."""
-    if found.role == "tool":
-        name = _NO_NAME.sub(" ", found.tool).strip()[:60].strip()
+    if message.role == "tool":
+        name = _NO_NAME.sub(" ", message.tool).strip()[:60].strip()
         return f"{_RESULT}{name}" if name else "a tool result"
-    return AGENT if found.role == "assistant" else CLIENT
+    return AGENT if message.role == "assistant" else CLIENT
 
 
 def cited(source: str, text: str, at: datetime) -> Message:
@@ -412,7 +412,7 @@ def cited(source: str, text: str, at: datetime) -> Message:
 def directs(text: str) -> bool:
     """Whether ``text`` may direct its reader, claims a permission, or names a place to send to or take from. Most
     honest directions do too, so it counts only for a sentence that a tool returned."""
-    return any(_ORDERS.search(one) or _DIRECTS.search(one) or not _STATES.match(one) for one in _parts(text))
+    return any(_ORDERS.search(part) or _DIRECTS.search(part) or not _STATES.match(part) for part in _parts(text))
 
 
 def orders(text: str) -> bool:
@@ -421,4 +421,4 @@ def orders(text: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    return [one for one in _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])) if one]
+    return [part for part in _SENTENCE.split(hostile.fold(text[:_MOST_CHARS])) if part]

@@ -36,47 +36,48 @@ class Weight(NamedTuple):
 
 def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
     """The weight of ``text``, which an agent states after it ``heard`` these messages, oldest first."""
-    said = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
-    found: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
-    user = 0.0
-    is_sentence = len(said.stems) >= _FEWEST and not said.points
-    for number, one in enumerate(heard) if said.stems else ():
-        kind = _kind(one)
+    sentence = strangers.Sentence(text[:_MOST_CHARS], is_rule=False)
+    best: dict[str, tuple[float, strangers.Heard | None]] = dict.fromkeys(("outside", "tool"), (0.0, None))
+    user, size = 0.0, len(sentence.stems)
+    is_sentence = size >= _FEWEST and not sentence.points
+    for number, entry in enumerate(heard) if size else ():
+        kind = _kind(entry)
         if kind == "assistant" or not (kind == "user" or is_sentence):
             continue
-        known = min(user, found["outside"][0]) if kind == "user" else found[kind][0]
-        share = strangers.stems_shared(one.plain, said, max(_LEAST, known) * len(said.stems)) / len(said.stems)
+        known = min(user, best["outside"][0]) if kind == "user" else best[kind][0]
+        share = strangers.stems_shared(entry.plain, sentence, max(_LEAST, known) * size) / size
         if not share:
             continue
         if kind == "user":
-            own = strangers.stems_shared(own_text(one.message.text), said, _LEAST_OWN * is_sentence) / len(said.stems)
+            own = strangers.stems_shared(own_text(entry.message.text), sentence, _LEAST_OWN * is_sentence) / size
             user, kind = max(user, own), "outside"
             share = share if share > own else 0.0  # what the user quotes
-        if is_sentence and share > found[kind][0] and not _said_before(heard[:number], said, share):
-            found[kind] = (share, one)
-    outside, read = found["outside"][0], max(found.values(), key=lambda pair: pair[0])
+        if is_sentence and share > best[kind][0] and not _said_before(heard[:number], sentence, share):
+            best[kind] = (share, entry)
+    outside, read = best["outside"][0], max(best.values(), key=lambda pair: pair[0])
     words = _planted(text)
     # Careful wording does not change what the source wants.
-    more = max(0.0, _planted(read[1].closest(said)) - words) if read[1] else 0.0
+    more = max(0.0, _planted(read[1].closest(sentence)) - words) if read[1] else 0.0
     evidence = _PRIOR + _WORDS * words + _SOURCE * more + _READ * read[0] + _OUTSIDE * outside + _USER * user
     return Weight(evidence, user, read[0], read[1].message if read[1] else None)
 
 
-def _kind(one: strangers.Heard) -> str:
+def _kind(entry: strangers.Heard) -> str:
     """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its summary,
     such as a hook's, is the user's setup."""
-    if strangers.is_own(one.message.tool):
+    if strangers.is_own(entry.message.tool):
         return "assistant"
-    if one.message.role == "system" and not one.message.tool:
+    if entry.message.role == "system" and not entry.message.tool:
         return "tool"
-    return "outside" if one.is_outside else one.message.role
+    return "outside" if entry.is_outside else entry.message.role
 
 
-def _said_before(heard: Sequence[strangers.Heard], said: strangers.Sentence, share: float) -> bool:
+def _said_before(heard: Sequence[strangers.Heard], sentence: strangers.Sentence, share: float) -> bool:
     """Whether the agent's own words, which come back in results, hold this ``share`` of the sentence's stems. Asked
     only of a message that holds most so far, because most of what is heard is the agent's."""
-    least = share * len(said.stems) - 0.5  # between two numbers of stems
-    return any(_kind(one) == "assistant" and strangers.stems_shared(one.plain, said, least) > least for one in heard)
+    least = share * len(sentence.stems) - 0.5  # between two numbers of stems
+    own = (entry.plain for entry in heard if _kind(entry) == "assistant")
+    return any(strangers.stems_shared(plain, sentence, least) > least for plain in own)
 
 
 def _planted(text: str) -> float:

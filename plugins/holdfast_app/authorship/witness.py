@@ -49,10 +49,10 @@ NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 class Witness:
     """The messages in this machine's sessions, read on demand."""
 
-    def __init__(self, services: Services, said: Sequence[Turn] = ()) -> None:
+    def __init__(self, services: Services, turns: Sequence[Turn] = ()) -> None:
         self._services = services
-        self.said = said
-        self._journals = Journals(services.state, said, services.recordings)
+        self.said = turns
+        self._journals = Journals(services.state, turns, services.recordings)
         self._sources: dict[tuple[str, bool], Message | None] = {}
         self._weights: dict[str, weighing.Weight] = {}
         self._suspected: list[frozenset[str]] = []
@@ -80,7 +80,7 @@ class Witness:
         ):
             return True
         # A planted sentence may follow a true one.
-        parts = (one for one in _directing(text)[:_MOST_PARTS] if one != text)
+        parts = (part for part in _directing(text)[:_MOST_PARTS] if part != text)
         return self._weight(text).evidence + _UNSAID * is_unsaid > 0 or any(map(self.is_hostile, parts))
 
     def is_own(self, text: str) -> bool:
@@ -92,8 +92,8 @@ class Witness:
         """A noun phrase for the source of ``text``, else ``otherwise``; empty for the user's own words."""
         if self.is_own(text):
             return ""
-        found = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
-        return strangers.named(found) if found else otherwise
+        message = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
+        return strangers.named(message) if message else otherwise
 
     def marked(self, text: str, otherwise: str = strangers.AGENT, *, is_report: bool = False) -> str:
         """``text`` with the source before each line that instructs an agent (``otherwise`` where it is unknown), or in
@@ -104,8 +104,8 @@ class Witness:
         for line in text.split("\n"):
             body = hostile.body_of(line)
             unknown = "" if is_report else strangers.AGENT
-            found = (self.source_of(one, unknown) for one in _directing(body) if self.is_hostile(one))
-            if not hostile.is_marked(body) and not is_filler(line) and (source := next(filter(None, found), "")):
+            sources = (self.source_of(sentence, unknown) for sentence in _directing(body) if self.is_hostile(sentence))
+            if not hostile.is_marked(body) and not is_filler(line) and (source := next(filter(None, sources), "")):
                 line = line[: len(line) - len(body)] + hostile.MARK.format(name=source) + body
             lines.append(line)
         return "\n".join(lines)
@@ -114,17 +114,17 @@ class Witness:
         """Whether a sentence of ``text`` has most stems of something planted, or the other way round, and the user did
         not say as much."""
         known = [*self._suspected, *self._quoted]
-        said = strangers.rewordable(text) if known or self._purged else []
+        sentences = strangers.rewordable(text) if known or self._purged else []
         return (
-            any(strangers.is_rewording(mine, other) for mine in said for other in known)
-            or any(sessions.is_purged(self._purged, mine, is_direction=strangers.directs(text)) for mine in said)
+            any(strangers.is_rewording(mine, other) for mine in sentences for other in known)
+            or any(sessions.is_purged(self._purged, mine, is_direction=strangers.directs(text)) for mine in sentences)
         ) and self._weight(text).by_user < _OF_USER_ALONE
 
     def is_about_suspected(self, text: str) -> bool:
         """Whether ``text``, for lasting memory, shares some stems with what is suspected, and few with the user's
         words."""
         near = (stems & other for stems in strangers.rewordable(text) for other in self._suspected)
-        return any(len(one) >= _SHARED_STEMS for one in near) and self._weight(text).by_user < _OF_USER
+        return any(len(shared) >= _SHARED_STEMS for shared in near) and self._weight(text).by_user < _OF_USER
 
     def _weight(self, text: str) -> weighing.Weight:
         if text not in self._weights:
@@ -135,18 +135,18 @@ class Witness:
         """Whether the user said a third of what ``text`` says, in this session or where its longest words are, or is
         not known to have said anything in its language, or no result was read that a line about them could be from."""
         heard = self._heard_before(text)
-        said = [one for one in heard if one.message.role == "user" and one.is_in_language_of(text)]
-        is_read = is_rule or any(one.message.role == "tool" or one.is_outside for one in heard)
-        return self._weight(text).by_user >= _OF_USER or not (said and is_read)
+        own = [entry for entry in heard if entry.message.role == "user" and entry.is_in_language_of(text)]
+        is_read = is_rule or any(entry.message.role == "tool" or entry.is_outside for entry in heard)
+        return self._weight(text).by_user >= _OF_USER or not (own and is_read)
 
     def _is_foisted(self, text: str, *, is_rule: bool) -> bool:
         """Whether a result may say ``text`` in another language, or it is to be a rule, and the user said nothing in
         this session that may hold longer, which it could reword."""
-        said = "\n".join(weighing.own_text(one.message.text) for one in self._heard if one.message.role == "user")
-        if is_rule and not any(lasting.judge(one).lasting > _LASTING for one in strangers.sentences(said)):
+        own = "\n".join(weighing.own_text(entry.message.text) for entry in self._heard if entry.message.role == "user")
+        if is_rule and not any(lasting.judge(sentence).lasting > _LASTING for sentence in strangers.sentences(own)):
             return True
         line = strangers.Sentence(text, is_rule=True)
-        return any(one.message.role == "tool" and one.may_translate(line) for one in self._heard_before(text))
+        return any(entry.message.role == "tool" and entry.may_translate(line) for entry in self._heard_before(text))
 
     def _heard_before(self, text: str) -> list[strangers.Heard]:
         earlier = self._earlier(text)
@@ -177,7 +177,7 @@ class Witness:
             elif handoff := self._services.store.read(self._services.layout.name(Surface.HANDOFF)):
                 text = handoff.text
         passages = dict.fromkeys((*hostile.quoted(text), *self._journals.quoted))
-        made = (strangers.cited(source, found, at=_FIRST) for source, found in passages if source != strangers.AGENT)
+        made = (strangers.cited(source, quote, at=_FIRST) for source, quote in passages if source != strangers.AGENT)
         return Turn(messages=tuple(made))
 
     @cached_property
@@ -193,16 +193,16 @@ class Witness:
 def repeating(state: str, passages: Iterable[str]) -> set[str]:
     """Those of ``passages``, which an editor wrote, with a sentence of a stranger that is not the user's own. After
     :data:`_MOST_SENTENCES` all count, because each is searched for in all journals."""
-    journals, left, found = Journals(state), _MOST_SENTENCES, set[str]()
+    journals, left, planted = Journals(state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (hostile.body_of(line) for line in text.split("\n"))
-        forms = [form for body in bodies for one in strangers.sentences(body) for form in dict.fromkeys(_forms(one))]
+        forms = [form for body in bodies for part in strangers.sentences(body) for form in dict.fromkeys(_forms(part))]
         left -= len(forms)
         read = ((form, journals.holding(form)) for form in forms)
-        strange = (one for one in read if strangers.source(one[0], strangers.read(one[1]), only_outside=True))
-        if left < 0 or not all(ownwords.by_user(*one) for one in strange):
-            found.add(text)
-    return found
+        strange = (pair for pair in read if strangers.source(pair[0], strangers.read(pair[1]), only_outside=True))
+        if left < 0 or not all(ownwords.by_user(*pair) for pair in strange):
+            planted.add(text)
+    return planted
 
 
 def _forms(text: str) -> list[str]:
@@ -214,7 +214,7 @@ def _forms(text: str) -> list[str]:
 
 def _directing(text: str) -> list[str]:
     """The sentences of ``text`` that may direct their reader or have a label."""
-    return [one for one in strangers.sentences(text) if strangers.directs(one) or len(_forms(one)) > 1]
+    return [part for part in strangers.sentences(text) if strangers.directs(part) or len(_forms(part)) > 1]
 
 
 def check(services: Services, strings: Iterable[str], name: str) -> None:
@@ -226,11 +226,11 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
 
 
 def attributed(
-    services: Services, payload: Payload, summary: str, said: Iterable[Message]
+    services: Services, payload: Payload, summary: str, messages: Iterable[Message]
 ) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known, and so is a
     rewording of it. Such curated lines and stated rules become facts of the note."""
-    witness = Witness(services, [Turn(messages=tuple(said))])
+    witness = Witness(services, [Turn(messages=tuple(messages))])
     changed, withheld, marked = _attributed(payload, witness)
     if witness.suspect((*withheld, *marked)):
         changed, withheld, _ = _attributed(payload, witness)
@@ -284,7 +284,7 @@ def _withheld(payload: Payload, witness: Witness) -> tuple[Payload, list[str]]:
         user = _curated(payload.curated.user, witness, withheld, is_users=True)
         payload = payload.evolve(curated=CuratedDecision(memory=memory, user=user))
     source = "what the agent read"
-    lines = [hostile.MARK.format(name=witness.source_of(one, source)) + one for one in withheld]
+    lines = [hostile.MARK.format(name=witness.source_of(line, source)) + line for line in withheld]
     if lines:
         facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *lines))
         payload = payload.evolve(facts=tuple(facts))
@@ -305,15 +305,15 @@ def _curated(
 
 def _not_prose(payload: Payload) -> set[str]:
     """Pointers and names shorter than a sentence, and lines of curated memory, already checked or stored."""
-    found = {
+    texts = {
         text
         for text in (*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ()))
         if all(_words_in(part) < _SENTENCE_WORDS for part in text.split("/"))
     }
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):
-            found |= {entry.text, entry.replaces}
-    return found
+            texts |= {entry.text, entry.replaces}
+    return texts
 
 
 def _words_in(part: str) -> int:

@@ -68,8 +68,8 @@ class Guard(Hold):
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             session = self.opened(*args, **kwargs)
             for _ in range(ROUNDS):
-                said = self._said(args, kwargs)
-                if self.pass_gate(session, said) and self._said(args, kwargs) == said:
+                messages = self._said(args, kwargs)
+                if self.pass_gate(session, messages) and self._said(args, kwargs) == messages:
                     break
             else:
                 raise restless()
@@ -89,8 +89,8 @@ class Guard(Hold):
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
             session = await finished(self.opened, *args, **kwargs)
             for _ in range(ROUNDS):
-                said = self._said(args, kwargs)
-                if await finished(self.pass_gate, session, said) and self._said(args, kwargs) == said:
+                messages = self._said(args, kwargs)
+                if await finished(self.pass_gate, session, messages) and self._said(args, kwargs) == messages:
                     break
             else:
                 raise restless()
@@ -108,9 +108,9 @@ class Guard(Hold):
     def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
-        given = [*args, *kwargs.values()]
-        lists = [rows for rows in map(_rows_in, given) if any(map(_may_speak, rows or ()))]
-        if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
+        values = [*args, *kwargs.values()]
+        lists = [rows for rows in map(_rows_in, values) if any(map(_may_speak, rows or ()))]
+        if not lists and any(isinstance(value, Iterator) and not isinstance(value, IOBase) for value in values):
             why = "The messages come as an iterator, which can be read only once, so they cannot be saved first."
             raise FlushRefused(why, next_step="Pass a list, or give the guard `messages=`.", target="journal")
         return min(filter(None, lists), key=_likeness, default=None)  # the first of equals
@@ -130,17 +130,17 @@ class Guard(Hold):
             return None
 
 
-def _rows_in(given: object) -> Sequence[object] | None:
-    """The list ``given``, or the list in a loop's state: ``{"messages": rows}``, or an object's ``messages``. A deque,
+def _rows_in(value: object) -> Sequence[object] | None:
+    """The list ``value``, or the list in a loop's state: ``{"messages": rows}``, or an object's ``messages``. A deque,
     say, counts if it holds messages."""
-    if isinstance(given, Mapping):
-        given = given.get("messages")
-    elif not isinstance(given, Collection):
-        given = getattr(given, "messages", None)
-    if isinstance(given, list | tuple):
-        return given
-    if isinstance(given, Collection) and not isinstance(given, str | bytes | bytearray | Mapping):
-        rows = list(given)
+    if isinstance(value, Mapping):
+        value = value.get("messages")
+    elif not isinstance(value, Collection):
+        value = getattr(value, "messages", None)
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, Collection) and not isinstance(value, str | bytes | bytearray | Mapping):
+        rows = list(value)
         return rows if any(map(_may_speak, rows)) else None
     return None
 

@@ -94,33 +94,33 @@ class Mirror:
         call after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
         return self.add(parse(rows))
 
-    def add(self, said: Sequence[Message]) -> list[Message]:
+    def add(self, messages: Sequence[Message]) -> list[Message]:
         """:meth:`keep` for parsed rows."""
         with self._lock:
             held = Counter(key_of(m) for m in self._session.messages) + self._carried
             new = []
-            for m, key in zip(said, self._keys(said), strict=True):
+            for m, key in zip(messages, self._keys(messages), strict=True):
                 held[key] -= 1
                 if held[key] < 0:
                     new.append(self._journal(m))
             return new
 
-    def catch_up(self, said: Sequence[Message]) -> bool:
+    def catch_up(self, messages: Sequence[Message]) -> bool:
         """:meth:`add` for a list that its owner may have shortened since; returns whether it lacks a message. Messages
         after the last one held are then new, even when they repeat one. A side request shares nothing with the session,
         and is new as a whole. The session drops nothing."""
         with self._lock:
             held = [key_of(m) for m in self._session.messages if m.tool not in _ASIDE]
-            keys = [key for key in self._keys(said) if key[1] not in _ASIDE]
+            keys = [key for key in self._keys(messages) if key[1] not in _ASIDE]
             if shortened := bool(Counter(held) - Counter(keys)):
                 known = set(held)
                 answer = next((n for n, k in enumerate(keys) if k[0] == "assistant" and k not in known), len(keys))
                 at = _new_from(held, keys[:answer])  # an answer that the session lacks is newer than all it has
-                spoken = [n for n, m in enumerate(said) if m.tool not in _ASIDE]
-                for message in said[spoken[at - 1] + 1 if at else 0 :]:
+                spoken = [n for n, m in enumerate(messages) if m.tool not in _ASIDE]
+                for message in messages[spoken[at - 1] + 1 if at else 0 :]:
                     self._journal(message)
         if not shortened:
-            self.add(said)
+            self.add(messages)
         return shortened
 
     def loses(self, left: Sequence[Message]) -> bool:
@@ -141,17 +141,17 @@ class Mirror:
         at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
         return self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed)
 
-    def _keys(self, said: Sequence[Message]) -> list[Key]:
+    def _keys(self, messages: Sequence[Message]) -> list[Key]:
         """The key that matches each message to its stored form: redacted, without this machine's paths."""
         known, self._stored = self._stored, {}
-        for m in said:
+        for m in messages:
             raw = key_of(m)
             if (stored := known.get(raw)) is None:
                 gate, root = self._services.gate, self._services.root
                 [record] = capture.admitted(gate, root, [capture.record(m.role, m.text, at=m.at, tool=m.tool)])
                 stored = m.role, record.get("tool", ""), record["text"].strip()
             self._stored[raw] = stored
-        return [self._stored[key_of(m)] for m in said]
+        return [self._stored[key_of(m)] for m in messages]
 
 
 def key_of(message: Message) -> Key:
@@ -200,20 +200,20 @@ class Hold:
         with _refusing("The session cannot be opened"):
             return self.memory.session(session_id)
 
-    def pass_gate(self, session: Session, said: list[Message] | None) -> bool:
+    def pass_gate(self, session: Session, messages: list[Message] | None) -> bool:
         """Journal messages missing from the session, then pass the gate. False when messages arrived meanwhile."""
-        if said is None and not session.messages and session.last_receipt is None:
+        if messages is None and not session.messages and session.last_receipt is None:
             why = f"Session {session.id!r} is empty, so the context that would be dropped is not saved."
             step = "Pass the function the list of messages, give the guard `messages=`, or call `session.add`."
             raise FlushRefused(why, next_step=step, target="journal")
         with _refusing("The context cannot be journalled"):
-            session.mirror.add(said or [])
+            session.mirror.add(messages or [])
         receipt = session.pass_gate(reason="compaction")
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
 
-    def save(self, session: Session, said: list[Message]) -> None:
+    def save(self, session: Session, messages: list[Message]) -> None:
         """Pass the gate, again while messages arrive. Raises: FlushRefused, after :data:`ROUNDS` attempts too."""
-        if not any(self.pass_gate(session, said) for _ in range(ROUNDS)):
+        if not any(self.pass_gate(session, messages) for _ in range(ROUNDS)):
             raise restless()
 
     def follow(self, session: Session, left: list[Message] | None) -> None:
@@ -231,28 +231,28 @@ class Hold:
         """Journal ``rows``, the whole list. None, with a warning, when the compactor must not run because the rows
         cannot be journalled, or because a flush that failed before fails again."""
         try:
-            said = parse(rows)
+            messages = parse(rows)
             with _refusing("The context cannot be journalled"):
-                session.mirror.add(said)
+                session.mirror.add(messages)
         except FlushRefused as refused:
             self.vetoed(session, refused)
             return None
-        return said if not session.unsafe or self.may_drop(session, said) else None
+        return messages if not session.unsafe or self.may_drop(session, messages) else None
 
-    def allows(self, session: Session, said: Sequence[Message], rows: Iterable[object]) -> bool:
-        """Whether ``rows`` may replace the messages ``said``: they lack none, or the gate passes."""
+    def allows(self, session: Session, messages: Sequence[Message], rows: Iterable[object]) -> bool:
+        """Whether ``rows`` may replace ``messages``: they lack none, or the gate passes."""
         left = parse(rows)
-        if not Counter(map(key_of, said)) - Counter(map(key_of, left)):
+        if not Counter(map(key_of, messages)) - Counter(map(key_of, left)):
             return True
-        if not self.may_drop(session, said):
+        if not self.may_drop(session, messages):
             return False
         self.follow(session, left)
         return True
 
-    def may_drop(self, session: Session, said: Sequence[Message]) -> bool:
+    def may_drop(self, session: Session, messages: Sequence[Message]) -> bool:
         """Whether everything said is durable and verified now. False, with a warning, when the gate refuses."""
         try:
-            self.save(session, list(said))
+            self.save(session, list(messages))
         except HoldfastError as refused:
             return self.vetoed(session, refused)
         return True
@@ -279,10 +279,10 @@ async def finished(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) 
     return call.result()
 
 
-def like(given: Any, **members: Any) -> Any:
-    """A copy of ``given`` with other members, of a subclass of its own class."""
-    changed = copy.copy(given)
-    changed.__class__ = type(type(given).__name__, (type(given),), {"__module__": __name__, **members})
+def like(original: Any, **members: Any) -> Any:
+    """A copy of ``original`` with other members, of a subclass of its own class."""
+    changed = copy.copy(original)
+    changed.__class__ = type(type(original).__name__, (type(original),), {"__module__": __name__, **members})
     return changed
 
 

@@ -17,10 +17,10 @@ Row = dict[str, Any]
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "")
 
 
-def rows_of(given: object) -> list[Row]:
+def rows_of(source: object) -> list[Row]:
     """The plain rows in a framework's row. An empty list for a row that only changes the list. Raises: TypeError for
     values that JSON cannot represent."""
-    value = plain(given)
+    value = plain(source)
     row: Row = value if isinstance(value, dict) else {}
     read = next((reader for knows, reader in _READERS if knows(row)), None)
     return [row] if read is None else list(read(row))
@@ -32,9 +32,9 @@ def plain(value: object, *, model: bool = False) -> object:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(one, model=model) for name, one in value.items()}
+        return {str(name): plain(entry, model=model) for name, entry in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one, model=model) for one in value]
+        return [plain(entry, model=model) for entry in value]
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, bytes | bytearray):
@@ -47,9 +47,9 @@ def plain(value: object, *, model: bool = False) -> object:
         if callable(dump := getattr(value, name, None)):
             return plain(dump(), model=True)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name), model=True) for one in dataclasses.fields(value)}
+        return {field.name: plain(getattr(value, field.name), model=True) for field in dataclasses.fields(value)}
     if isinstance(value, Iterable):
-        return [plain(one, model=model) for one in value]
+        return [plain(entry, model=model) for entry in value]
     if type(value).__str__ is not object.__str__:  # a time, a decimal number, an UUID
         return str(value)
     raise TypeError(type(value).__name__)
@@ -89,8 +89,8 @@ def _langchain_row(row: Row) -> tuple[str, Row]:
     return (kind if known else ""), row
 
 
-def _langchain(given: Row) -> Iterator[Row]:
-    kind, row = _langchain_row(given)
+def _langchain(source: Row) -> Iterator[Row]:
+    kind, row = _langchain_row(source)
     if kind == "remove":
         return
     more = dict(row.get("additional_kwargs") or {})
@@ -103,8 +103,8 @@ def _langchain(given: Row) -> Iterator[Row]:
     ids = {call.get("id") for call in calls}
     content = row["content"]
     if isinstance(content, list):  # a call also stands among the blocks
-        ours = (isinstance(one, dict) and one.get("type") in _CALLS and one.get("id") in ids for one in content)
-        content = [one for one, is_call in zip(content, ours, strict=True) if not is_call]
+        ours = (isinstance(block, dict) and block.get("type") in _CALLS and block.get("id") in ids for block in content)
+        content = [block for block, is_call in zip(content, ours, strict=True) if not is_call]
     members = _filled({**more, **row}, _LANGCHAIN_MADE)
     members.pop("additional_kwargs", None)
     if kind == "tool":
@@ -144,10 +144,10 @@ def _blocks(content: object) -> object:
     if not isinstance(content, list):
         return content
     return [
-        {**_filled({k: v for k, v in one.items() if k != "kind"}), "type": one["kind"]}
-        if isinstance(one, dict) and isinstance(one.get("kind"), str)
-        else one
-        for one in content
+        {**_filled({k: v for k, v in block.items() if k != "kind"}), "type": block["kind"]}
+        if isinstance(block, dict) and isinstance(block.get("kind"), str)
+        else block
+        for block in content
     ]
 
 
@@ -162,8 +162,8 @@ def _adk(row: Row) -> Iterator[Row]:
         return
     role = "user" if row["author"] == "user" else "model"
     content = row.get("content") or {}
-    for one in _genai({"role": role, **_filled(content), "parts": content.get("parts") or []}):
-        yield {**one, "timestamp": row.get("timestamp")}
+    for message in _genai({"role": role, **_filled(content), "parts": content.get("parts") or []}):
+        yield {**message, "timestamp": row.get("timestamp")}
     if error := _either(row, "error_message"):
         yield {"role": "system", "content": str(error), "timestamp": row.get("timestamp")}
 
@@ -200,7 +200,7 @@ def _taken(row: Row, name: str) -> Row:
     value = _either(row, name)
     if not isinstance(value, dict):
         return {}
-    for key in [key for key, one in row.items() if one is value]:
+    for key in [key for key, member in row.items() if member is value]:
         del row[key]
     return value
 
@@ -213,8 +213,8 @@ def _agent_framework(row: Row) -> Iterator[Row]:
     if "_summary_of_group_ids" in (more.get("_group") or {}):
         yield {"type": "compaction", "content": [c.get("text") for c in row["contents"] if isinstance(c, dict)]}
         return
-    for one in row["contents"]:
-        content = _filled(one, ("additional_properties", "raw_representation")) if isinstance(one, dict) else one
+    for block in row["contents"]:
+        content = _filled(block, ("additional_properties", "raw_representation")) if isinstance(block, dict) else block
         kind = content.get("type") if isinstance(content, dict) else ""
         if kind == "text_reasoning":
             yield _thought(content.get("text"))

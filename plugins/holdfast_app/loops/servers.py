@@ -34,10 +34,10 @@ _DEFAULT_TOKENS: Final = {"compact_20260112": 150_000, "clear_tool_uses_20250919
 _SLACK: Final = 2_000
 
 
-def guarded(hold: Hold, given: Any) -> Any:
-    """A copy of the client ``given`` with the gate in its ``post``. A ``session`` function gets the request's body.
+def guarded(hold: Hold, original: Any) -> Any:
+    """A copy of the client ``original`` with the gate in its ``post``. A ``session`` function gets the request's body.
     Raises, from a request: FlushRefused, and nothing was sent."""
-    inner = type(given)
+    inner = type(original)
     wire = _Wire(hold=hold)
 
     def post(self: Any, path: str, *, body: Any = None, **more: Any) -> Any:
@@ -50,7 +50,7 @@ def guarded(hold: Hold, given: Any) -> Any:
         answer = await inner.post(self, path, body=body, **more)
         return answer if sent is None else await finished(wire.watched, sent, answer)
 
-    client = like(given, post=apost if inspect.iscoroutinefunction(inner.post) else post)
+    client = like(original, post=apost if inspect.iscoroutinefunction(inner.post) else post)
     for name in [n for n in vars(client) if isinstance(inspect.getattr_static(inner, n, None), cached_property)]:
         del vars(client)[name]  # a resource that holds the unguarded post
     return client
@@ -84,20 +84,20 @@ class _Wire:
         session = self.hold.opened(body)
         body = {key: value for key, value in body.items() if value}  # without what the SDK omits
         rows = body.get(member) or []
-        said = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
+        messages = parse([{"role": "user", "content": rows}] if isinstance(rows, str) else rows)
         whole = not (body.get("previous_response_id") or body.get("conversation"))
         size = len(json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace"))
-        sent = _Sent(session=session, said=said, size=size, whole=whole)
+        sent = _Sent(session=session, said=messages, size=size, whole=whole)
         try:
             self._journal(sent, parse(self.waiting.get(session.id, [])), [])
             self.waiting.pop(session.id, None)
-            shortened = self._journal(sent, said, said)
+            shortened = self._journal(sent, messages, messages)
         except HoldfastError as error:
             why = f"The request cannot be journalled: {error.message} It was not sent."
             raise FlushRefused(why, next_step=error.next_step, target="journal") from error
         if not shortened and not self._may_compact(name, body, sent):
             return sent
-        self.hold.save(session, said if whole else [])
+        self.hold.save(session, messages if whole else [])
         receipt = session.last_receipt
         return evolve(sent, flush_id=receipt.flush_id if receipt else "")
 
@@ -167,26 +167,26 @@ class _Wire:
         block = getattr(answer, "content_block", None)
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
-        found = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
-        found = [{**row, "id": row.get("id") or table.get("id")} for row in found]
+        compactions = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
+        compactions = [{**row, "id": row.get("id") or table.get("id")} for row in compactions]
         tokens = _tokens(table.get("usage") or {})
         last, _ = self.measured.get(sent.session.id, (None, 0))
-        if found:  # the server measured less than what the next request may hold
+        if compactions:  # the server measured less than what the next request may hold
             self.measured[sent.session.id] = (evolve(sent, whole=False), 0)
         elif tokens and not (last and last.said is sent.said and not last.whole):
             self.measured[sent.session.id] = (sent, tokens)
-        self._keep(sent, rows, found)
+        self._keep(sent, rows, compactions)
 
-    def _keep(self, sent: _Sent, rows: list[Any], found: Sequence[Row] = ()) -> None:
+    def _keep(self, sent: _Sent, rows: list[Any], compactions: Sequence[Row] = ()) -> None:
         """Journal an answer's ``rows``, and what was found of a compaction."""
         try:
-            said = parse(rows)
-            self._journal(sent, said, [*sent.said, *said])
-            for row in found:
+            messages = parse(rows)
+            self._journal(sent, messages, [*sent.said, *messages])
+            for row in compactions:
                 name = row.get("id") or "without an id"
                 flush = f"after flush {sent.flush_id}" if sent.flush_id else "although no flush came before it"
                 sent.session.add("system", f"[server's summary {name}, {flush}]", tool=SUMMARY)
-            if found and not sent.flush_id:
+            if compactions and not sent.flush_id:
                 self.hold.may_drop(sent.session, [])
         except HoldfastError as error:
             self.waiting.setdefault(sent.session.id, []).extend([] if sent.whole else rows)
@@ -219,7 +219,7 @@ def _threshold(edit: Mapping[str, Any]) -> int:
 
 def _answer_rows(answer: Row) -> list[Any]:
     if answer.get("choices"):
-        return [one["message"] for one in answer["choices"][:1] if "message" in one]  # a stream has deltas
+        return [choice["message"] for choice in answer["choices"][:1] if "message" in choice]  # a stream has deltas
     if isinstance(answer.get("output"), list):
         repeats = answer.get("object") == "response.compaction"  # it has the request's prompts, and the summary
         return [row for row in answer["output"] if not repeats or row.get("type") == "compaction"]

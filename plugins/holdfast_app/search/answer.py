@@ -63,7 +63,7 @@ _ORDERS: Final = Asked((records.RULE,), ("preference", "behavior"), "never alway
 _RULES: Final = "rules?|conventions?|guidelines?|regeln?"
 #: Before "rules" they ask for all.
 _ALL: Final = r"(?:the|our|my|your|which|what|all|any|these|standing|project|coding|die|unsere|welche|alle|diese)"
-_KINDS: Final = tuple((Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), one) for pattern, one in (
+_KINDS: Final = tuple((Lazy(rf"\b(?:{pattern})\b", re.IGNORECASE), wanted) for pattern, wanted in (
     (rf"watch out|careful|mind|avoid|allowed|prefer\w*|beachten|(?:^|{_ALL} )(?:{_RULES})", _ORDERS._replace(all=True)),
     (_RULES, _ORDERS),  # "the coupon rules"
     (r"should|must|may|like|want|sollte?|darf|muss", _ORDERS),
@@ -88,16 +88,16 @@ _EMPTY: Final = frozenset(
 
 def asked(question: str) -> Asked:
     """The kinds that ``question`` asks for."""
-    found = [(pattern, one) for pattern, one in _KINDS if pattern.search(question)]
+    matches = [(pattern, wanted) for pattern, wanted in _KINDS if pattern.search(question)]
     rest = question
-    for pattern, _ in found:
+    for pattern, _ in matches:
         rest = pattern.sub(" ", rest)
     content = [word for word in words.asked(rest) if word not in words.STOP and word not in _EMPTY] if rest else []
     return Asked(
-        tuple(dict.fromkeys(kind for _, one in found for kind in one.kinds)),
-        tuple(dict.fromkeys(name for _, one in found for name in one.categories)),
-        " ".join(one.cues for _, one in found),
-        any(one.all for _, one in found),
+        tuple(dict.fromkeys(kind for _, wanted in matches for kind in wanted.kinds)),
+        tuple(dict.fromkeys(name for _, wanted in matches for name in wanted.categories)),
+        " ".join(wanted.cues for _, wanted in matches),
+        any(wanted.all for _, wanted in matches),
         " ".join(content),
     )
 
@@ -112,21 +112,21 @@ class _Group:
 
     def __init__(self, hit: SearchHit, content: str, at: int, is_of_kind: bool) -> None:
         self.hit, self.at, self.key, self.others = hit, at, same_key(bare(hit.text)), list[SearchHit]()
-        self._first, self._content, self._is_of_kind = self.key, content, is_of_kind
+        self._first, self._content, self.is_of_kind = self.key, content, is_of_kind
 
     @cached_property
     def share(self) -> float:
         """The share of the question's words in its first hit."""
-        return words.share(self._content, self._first) if self._content else float(self._is_of_kind)
+        return words.share(self._content, self._first) if self._content else float(self.is_of_kind)
 
     @property
     def holds(self) -> bool:
         return self.hit.kind in _HOLD
 
     def joined(self) -> SearchHit:
-        others = [one for one in self.others if one.where != self.hit.where]
-        dated = [one.at for one in (self.hit, *others) if one.at]
-        known = self.hit.also + tuple(one.at_place for one in others)
+        others = [hit for hit in self.others if hit.where != self.hit.where]
+        dated = [hit.at for hit in (self.hit, *others) if hit.at]
+        known = self.hit.also + tuple(hit.at_place for hit in others)
         return self.hit._replace(also=tuple(dict.fromkeys(known)), at=self.hit.at or max(dated, default=None))
 
 
@@ -145,12 +145,12 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
                 break
         else:
             groups.append(new)
-    first = [one for one in groups if one.holds and (one.share >= _SHARE or (wanted.all and one.at < found_by_kind))]
-    first.sort(key=lambda one: (one.share < _SHARE, one.at >= found_by_kind, -one.share, one.at))
+    first = [group for group in groups if group.holds and (group.share >= _SHARE or (wanted.all and group.is_of_kind))]
+    first.sort(key=lambda group: (group.share < _SHARE, not group.is_of_kind, -group.share, group.at))
     most = min(limit, _HOLDING) if wanted.content or len(first) < len(groups) // 2 else limit
     first = first[:most]
-    others = [one for one in groups if one not in first]
-    shown = [one.joined()._replace(holds=True) for one in first] + [one.joined() for one in others]
+    others = [group for group in groups if group not in first]
+    shown = [group.joined()._replace(holds=True) for group in first] + [group.joined() for group in others]
     return shown[:limit]
 
 
@@ -169,13 +169,13 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
     known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
-    said = [{same_key(one): one for one in _sentences(hit.excerpt)} for hit in hits]
+    sentences = [{same_key(sentence): sentence for sentence in _sentences(hit.excerpt)} for hit in hits]
     dated = sorted((hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits))
-    latest = {key: at for at, n in dated for key in said[n]}
+    latest = {key: at for at, n in dated for key in sentences[n]}
     for _, n in dated:
-        for key, sentence in said[n].items():
+        for key, sentence in sentences[n].items():
             for (other, old), relation in known.related(sentence) if hits[n].role != "assistant" else ():
-                is_newer = latest[key] > latest[old] and key not in said[other]
+                is_newer = latest[key] > latest[old] and key not in sentences[other]
                 may = not hits[other].holds or hits[n].holds or hits[n].role == "user"
                 if relation is Relation.REPLACES and is_newer and may:
                     newer[other], text_of[other] = n, sentence
@@ -186,30 +186,30 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [one for one in re.split(r"(?<=[.!?])\s+", bare(text).strip("… ")) if one]
+    return [sentence for sentence in re.split(r"(?<=[.!?])\s+", bare(text).strip("… ")) if sentence]
 
 
 # for agents
 
 
-def in_short(found: Hits, kept: str) -> str:
-    """The answer in the tags of recalled text, up to :data:`MOST` characters. ``kept`` says how long turns stay."""
-    notes = [line for line in (found.warning, found.damage) if line]
-    if not found:
-        nothing = f"No stored content matches. Try other words, or fewer conditions. {kept}"
-        return "\n".join(filter(None, (found.heading, nothing, *notes)))[:MOST]
-    instead = f"No exact match; showing results for {found.corrected!r}." if found.corrected else ""
-    head = " ".join(filter(None, (instead, found.heading, "`open` takes `name` and `place` and shows the whole.")))
+def in_short(hits: Hits, retention: str) -> str:
+    """The answer in the tags of recalled text, up to :data:`MOST` characters. ``retention``: how long turns stay."""
+    notes = [line for line in (hits.warning, hits.damage) if line]
+    if not hits:
+        nothing = f"No stored content matches. Try other words, or fewer conditions. {retention}"
+        return "\n".join(filter(None, (hits.heading, nothing, *notes)))[:MOST]
+    instead = f"No exact match; showing results for {hits.corrected!r}." if hits.corrected else ""
+    head = " ".join(filter(None, (instead, hits.heading, "`open` takes `name` and `place` and shows the whole.")))
     room = MOST - len("\n".join([head, recall.fence(""), _MORE, *notes])) - 5
     lines: list[str] = []
-    for hit in found:
-        title = (_HOLDS if hit.holds else _SAID) if found[0].holds else ""
+    for hit in hits:
+        title = (_HOLDS if hit.holds else _SAID) if hits[0].holds else ""
         new = [*([title] if title and title not in lines else []), _line(hit)]
         if len(recall.defuse("\n".join(lines + new))) > room:
             break
         lines += new
     shown = sum(line.startswith("- ") for line in lines)
-    more = [_MORE.format(count=len(found) - shown)] if shown < len(found) else []
+    more = [_MORE.format(count=len(hits) - shown)] if shown < len(hits) else []
     return "\n".join([head, recall.fence("\n".join(lines)), *more, *notes])[:MOST]
 
 

@@ -158,7 +158,7 @@ def _span(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], d
 def _of_month(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
     """A day, several days, a month, or the week of a day."""
     month = int(match["dot_month"] or 0) or _MONTH[match["month"].lower()]
-    days = [int(match[one]) for one in ("first", "day", "day2", "last", "dot_day") if match[one]]
+    days = [int(match[group]) for group in ("first", "day", "day2", "last", "dot_day") if match[group]]
     day, year = days[0] if days else 0, int(match["year"] or match["dot_year"] or 0)
     if not (day or year or lead):
         return None

@@ -88,7 +88,7 @@ class Hits(list[SearchHit]):
 
     def __init__(
         self,
-        found: Iterable[SearchHit] = (),
+        hits: Iterable[SearchHit] = (),
         *,
         entries: int = 0,
         unread: tuple[str, ...] = (),
@@ -97,7 +97,7 @@ class Hits(list[SearchHit]):
         days: str = "",
         outside: bool = False,
     ) -> None:
-        super().__init__(found)
+        super().__init__(hits)
         self.entries, self.unread, self.corrected, self.warning = entries, unread, corrected, warning
         self.days, self.outside = days, outside
 
@@ -116,23 +116,23 @@ class Hits(list[SearchHit]):
         return f"Nothing from {self.days}.{' Found outside of it:' if self else ''}"
 
 
-def of_entries(memory: Holdfast, db: sqlite3.Connection, found: list[Ranked]) -> list[SearchHit]:
+def of_entries(memory: Holdfast, db: sqlite3.Connection, ranked: list[Ranked]) -> list[SearchHit]:
     """The entries as hits without excerpts, each with its whole text, which is not masked yet."""
-    rows = index.entries(db, [one.id for one in found])
+    rows = index.entries(db, [entry.id for entry in ranked])
     bodies = index.bodies(db, rows)
-    sources = index.listed({one >> index.SOURCE for one in rows})
+    sources = index.listed({entry_id >> index.SOURCE for entry_id in rows})
     origins = db.execute(f"SELECT id, name, origin FROM source WHERE id IN ({sources})").fetchall()  # noqa: S608
-    files = {one: name for one, name, origin in origins if not origin}
-    names = {one: records.session_of(origin) for one, _, origin in origins if origin}
+    files = {source_id: name for source_id, name, origin in origins if not origin}
+    names = {source_id: records.session_of(origin) for source_id, _, origin in origins if origin}
     names |= zip(files, memory.services.gate.outgoing_all([*files.values()], surface="daily"), strict=True)
 
     hits = []
-    for one, score in found:
-        row, name = rows[one], names[one >> index.SOURCE]
+    for entry_id, score in ranked:
+        row, name = rows[entry_id], names[entry_id >> index.SOURCE]
         line = f"{name}:{row.place}" if name else row.place
         where = f"session {name}, turn {row.place}" if row.kind == records.TURN else line
         at = datetime.fromtimestamp(row.at, UTC).astimezone(memory.config.tz) if row.at else None
-        hits.append(SearchHit(row.kind, name, row.place, where, at, row.role, round(score, 4), "", bodies[one]))
+        hits.append(SearchHit(row.kind, name, row.place, where, at, row.role, round(score, 4), "", bodies[entry_id]))
     return hits
 
 
@@ -145,25 +145,25 @@ def excerpts(
     """The hits with their matching parts, masked. ``ids`` are their entries by :attr:`SearchHit.where`."""
     hits = list(hits)
     near = {ids[hit.where] + offset for hit in hits if hit.where in ids for offset in (-1, 1)}
-    rows = {one: row for one, row in index.entries(db, near).items() if row.kind != records.FACT}
+    rows = {entry_id: row for entry_id, row in index.entries(db, near).items() if row.kind != records.FACT}
     lines = {
-        one: f"{rows[one].role}: {body}" if rows[one].kind == records.TURN else body
-        for one, body in index.bodies(db, rows).items()
+        entry_id: f"{rows[entry_id].role}: {body}" if rows[entry_id].kind == records.TURN else body
+        for entry_id, body in index.bodies(db, rows).items()
     }
     pattern = words.pattern(question)
     parts, around = [], []
     for hit in hits:
         first, end = _part(hit.text, pattern)
         parts.append((first, end))
-        one = ids.get(hit.where, 0)
-        previous, following = lines.get(one - 1, ""), lines.get(one + 1, "")
+        entry_id = ids.get(hit.where, 0)
+        previous, following = lines.get(entry_id - 1, ""), lines.get(entry_id + 1, "")
         around += [
             hit.text[first:end],
             previous[_edge(previous, len(previous) - _MARGIN, -1) :] if not first else "",
             following[: _edge(following, _MARGIN, 1)] if end == len(hit.text) else "",
         ]
     masked = iter(memory.services.gate.outgoing_all(around, surface="journal"))
-    found = []
+    excerpted = []
     for hit, (first, end) in zip(hits, parts, strict=True):
         text, previous, following = islice(masked, 3)
         goes_on = end < len(hit.text)
@@ -173,8 +173,8 @@ def excerpts(
         text = text[: len(text) - _alike(reversed(text), reversed(tail))]
         match, before, after = _excerpt(text, pattern, previous, following)
         match = f"{'… ' * (first > 0 and match[:1] != '…')}{match}{' …' * (goes_on and match[-1:] != '…')}"
-        found.append(hit._replace(excerpt=match, before=before, after=after, text=text))
-    return found
+        excerpted.append(hit._replace(excerpt=match, before=before, after=after, text=text))
+    return excerpted
 
 
 def _alike(one: Iterable[str], other: Iterable[str]) -> int:
@@ -257,25 +257,25 @@ def served(
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
     asked = [word.removeprefix(words.WHICH) for word in words.asked(question)]
     served = memory.services.store.backend.search(asked, max(limit, _FILTERED) if filtered else limit)
-    found = [one for hit in served if (one := _described(memory, hit))]
+    hits = [described for hit in served if (described := _described(memory, hit))]
     if records.DECISION in kinds:  # backends do not distinguish decisions from other lines
         pattern = words.pattern(question)
-        for name in [one.name for one in found if one.kind == records.NOTE]:
+        for name in [hit.name for hit in hits if hit.kind == records.NOTE]:
             at = records.day_of(memory, name)
-            found += [
-                SearchHit(one.kind, name, one.place, f"{name}:{one.place}", at, "", 0.0, "", one.body)
-                for one in records.document(memory, name)
-                if one.kind == records.DECISION and pattern.search(one.body)
+            hits += [
+                SearchHit(text.kind, name, text.place, f"{name}:{text.place}", at, "", 0.0, "", text.body)
+                for text in records.document(memory, name)
+                if text.kind == records.DECISION and pattern.search(text.body)
             ]
     rest_of_day = timedelta(seconds=records.REST_OF_DAY_S)
-    kept = [
-        one
-        for one in found
-        if (not kinds or one.kind in kinds)
-        and (since is None or (one.at and one.at + rest_of_day * (one.kind != records.FACT) >= since))
-        and (until is None or (one.at and one.at < until))
+    matching = [
+        hit
+        for hit in hits
+        if (not kinds or hit.kind in kinds)
+        and (since is None or (hit.at and hit.at + rest_of_day * (hit.kind != records.FACT) >= since))
+        and (until is None or (hit.at and hit.at < until))
     ][:limit]
-    return [one._replace(score=round(_BEST * _NEXT**number, 4)) for number, one in enumerate(kept)]
+    return [hit._replace(score=round(_BEST * _NEXT**number, 4)) for number, hit in enumerate(matching)]
 
 
 def _described(memory: Holdfast, hit: Hit) -> SearchHit | None:

@@ -154,8 +154,8 @@ def renew(memory: Holdfast) -> None:
 
 def _remove(path: str) -> None:
     """Raises: Unavailable."""
-    for one in (path, path + "-journal"):
-        durable.remove(one)
+    for file in (path, path + "-journal"):
+        durable.remove(file)
 
 
 def _searched(path: str, memory: Holdfast, work: Callable[[Index], T], most: int, *, edited: bool = False) -> T:
@@ -209,7 +209,7 @@ def listed(ids: Iterable[int]) -> str:
 def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """The whole text of each of these entries, which is its passages joined."""
     read = "SELECT group_concat(body, '') FROM (SELECT body FROM text WHERE rowid >= ? AND rowid < ? ORDER BY rowid)"
-    return {one: db.execute(read, (one << PASSAGE, (one + 1) << PASSAGE)).fetchone()[0] for one in ids}
+    return {number: db.execute(read, (number << PASSAGE, (number + 1) << PASSAGE)).fetchone()[0] for number in ids}
 
 
 # bringing it up to date
@@ -222,31 +222,31 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
     current = list(records.sources(memory))
     if known == set(current):
         return (), 0
-    changed = {one[:2]: one for one in reversed(current) if one not in known}
-    names = {one[:2] for one in current}
+    changed = {source[:2]: source for source in reversed(current) if source not in known}
+    names = {source[:2] for source in current}
     rows = db.execute("SELECT id, kind, name, origin FROM source").fetchall()
-    gone = [one for one, kind, name, _ in rows if (kind, name) not in names]
-    indexed = {(kind, name): (one, origin) for one, kind, name, origin in rows if (kind, name) in changed}
+    gone = [row_id for row_id, kind, name, _ in rows if (kind, name) not in names]
+    indexed = {(kind, name): (row_id, origin) for row_id, kind, name, origin in rows if (kind, name) in changed}
     origins = {name: records.origin(memory, changed[name]) for name in indexed}
-    other = [one for name, (one, origin) in indexed.items() if edited or not origin or origin != origins[name]]
+    other = [row_id for name, (row_id, origin) in indexed.items() if edited or not origin or origin != origins[name]]
     if gone or other:
         with db:
             db.execute("BEGIN IMMEDIATE")
             _forget(db, gone, other)
     unread, left = [], len(changed)
-    for name, one in each([*changed.items()], _ACTIVITY):
+    for name, source in each([*changed.items()], _ACTIVITY):
         if most <= 0:
             break
         db.execute(
             "INSERT OR IGNORE INTO source (kind, name, stamp, origin, place, texts) VALUES (?, ?, '', '', 0, 0)", name
         )
         row = db.execute("SELECT id, place, texts FROM source WHERE kind = ? AND name = ?", name).fetchone()
-        origin = origins[name] if name in origins else records.origin(memory, one)
+        origin = origins[name] if name in origins else records.origin(memory, source)
         try:
-            added, is_whole = _read(db, memory, one, origin, row, most)
+            added, is_whole = _read(db, memory, source, origin, row, most)
             most, left = most - added, left - is_whole
         except Corrupt:  # what came before the damage is found all the same
-            unread.append(one.name or one.kind)
+            unread.append(source.name or source.kind)
             left -= 1
     return tuple(unread), left
 
@@ -291,8 +291,8 @@ def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:
         speaker = _SPEAKER.match(body)
         asks = body.rstrip().endswith(("?", "？"))
         rule = text.role == "user" and _RULE.search(body) is not None
-        said = (asks, rule, dates.NAMED.search(body) is not None, speaker and speaker[1].lower())
-        row = (number, text.kind, text.place, text.at, text.role, len(body), *said)
+        features = (asks, rule, dates.NAMED.search(body) is not None, speaker and speaker[1].lower())
+        row = (number, text.kind, text.place, text.at, text.role, len(body), *features)
         db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for part, passage in enumerate(words.passages(body, 1 << PASSAGE), number << PASSAGE):
             db.execute("INSERT INTO text (rowid, body, pairs) VALUES (?, ?, ?)", (part, passage, words.pairs(passage)))
@@ -300,11 +300,11 @@ def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:
 
 def _forget(db: sqlite3.Connection, gone: list[int], other: list[int]) -> None:
     """Remove the entries of these and gone sources. Merging FTS5's segments leaves none of their words in the file."""
-    for one in gone + other:
-        first, end = one << SOURCE, (one + 1) << SOURCE
+    for row_id in gone + other:
+        first, end = row_id << SOURCE, (row_id + 1) << SOURCE
         db.execute("DELETE FROM text WHERE rowid >= ? AND rowid < ?", (first << PASSAGE, end << PASSAGE))
         db.execute("DELETE FROM entry WHERE id >= ? AND id < ?", (first, end))
         db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", (first, end))
-        db.execute("UPDATE source SET stamp = '', origin = '', place = 0, texts = 0 WHERE id = ?", (one,))
-    db.executemany("DELETE FROM source WHERE id = ?", ((one,) for one in gone))
+        db.execute("UPDATE source SET stamp = '', origin = '', place = 0, texts = 0 WHERE id = ?", (row_id,))
+    db.executemany("DELETE FROM source WHERE id = ?", ((row_id,) for row_id in gone))
     db.execute("INSERT INTO text (text) VALUES ('optimize')")

@@ -86,7 +86,7 @@ class Matches:
     def shares(self, ids: Iterable[int]) -> tuple[Mapping[int, int], Callable[[int], float]]:
         """Of the entries ``ids`` and their sources, which of the question's words are in the entry's best passage, or
         in the source, as bits; and a function from such bits to their share, the rare words counting more."""
-        passages = {self._best[one] for one in ids if one in self._best}
+        passages = {self._best[entry_id] for entry_id in ids if entry_id in self._best}
         sources = listed({passage >> SOURCE + PASSAGE for passage in passages})
         read = (
             f"SELECT count(*), group_concat(CASE WHEN rowid >> {SOURCE + PASSAGE} IN ({sources}) THEN rowid END) "  # noqa: S608
@@ -95,14 +95,14 @@ class Matches:
         total, weights = size(self._db), []
         held: dict[int, int] = defaultdict(int)
         for number, word in enumerate(self.asked):
-            count, found = self._db.execute(read, (words.quoted(word),)).fetchone()
+            count, rowids = self._db.execute(read, (words.quoted(word),)).fetchone()
             weights.append(math.log((total + 1) / (count + 0.5)))
-            for passage in map(int, found.split(",") if found else ()):
+            for passage in map(int, rowids.split(",") if rowids else ()):
                 held[passage >> SOURCE + PASSAGE] |= 1 << number
                 if passage in passages:
                     held[passage >> PASSAGE] |= 1 << number
         whole = sum(weights) or 1.0
-        return held, cache(lambda bits: sum(one for n, one in enumerate(weights) if bits >> n & 1) / whole)
+        return held, cache(lambda bits: sum(weight for n, weight in enumerate(weights) if bits >> n & 1) / whole)
 
 
 def rank(
@@ -116,15 +116,15 @@ def rank(
     matches = Matches(db, question, where)
     if not matches.score and (by_words or not similar.of):
         return []
-    found = []
+    scored = []
     for row, values in candidates(db, matches, where, similar):
         (weights, most), near = _weights()[row.kind], similar.of.get(row.id, 0.0)
         # A speaker's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and
         # the hit next to it shows it.
         if (row.kind == records.TURN and row.role != "tool") or row.id in matches.score or near:
             score = sum(map(mul, weights, values)) + similar.weight * near
-            found.append((-score / (most + similar.weight), -row.at, row.place, row.id))
-    return [Ranked(one, -worse) for worse, _, _, one in sorted(found)]
+            scored.append((-score / (most + similar.weight), -row.at, row.place, row.id))
+    return [Ranked(entry_id, -worse) for worse, _, _, entry_id in sorted(scored)]
 
 
 @cache
@@ -134,7 +134,7 @@ def _weights() -> dict[str, tuple[Features, float]]:
         table = json.load(file)
     none = dict.fromkeys(Features._fields, 0.0)
     of_kind = {kind: Features(**{**none, **table.get(kind, table["line"])}) for kind in KINDS}
-    return {kind: (weights, sum(one for one in weights if one > 0)) for kind, weights in of_kind.items()}
+    return {kind: (weights, sum(weight for weight in weights if weight > 0)) for kind, weights in of_kind.items()}
 
 
 def candidates(
@@ -143,10 +143,10 @@ def candidates(
     """The best matches and their neighbours, and the best rules for advice, with their features."""
     best = sorted(matches.score, key=matches.score.__getitem__, reverse=True)
     near = (*best[:_CANDIDATES], *islice(similar.of, _NEAREST))
-    wanted = {one + offset for one in near for offset in range(-_AROUND, _AROUND + 1)}
+    wanted = {entry_id + offset for entry_id in near for offset in range(-_AROUND, _AROUND + 1)}
     if matches.advice:
-        rules = {one for (one,) in db.execute("SELECT id FROM entry WHERE rule")}
-        wanted.update([one for one in best if one in rules][:_CANDIDATES])
+        rules = {entry_id for (entry_id,) in db.execute("SELECT id FROM entry WHERE rule")}
+        wanted.update([entry_id for entry_id in best if entry_id in rules][:_CANDIDATES])
     return _features(entries(db, wanted, where), matches, *matches.shares(wanted))
 
 
@@ -154,31 +154,31 @@ def _features(
     rows: Mapping[int, Entry], matches: Matches, held: Mapping[int, int], share: Callable[[int], float]
 ) -> Iterator[tuple[Entry, Features]]:
     own, bits = matches.score.get, held.get
-    best = {one >> SOURCE: score for one, score in matches.score.items()}
-    roles = Counter(source for source, _ in {(one >> SOURCE, row.role) for one, row in rows.items()})
+    best = {entry_id >> SOURCE: score for entry_id, score in matches.score.items()}
+    roles = Counter(source for source, _ in {(entry_id >> SOURCE, row.role) for entry_id, row in rows.items()})
     user = [row.length for row in rows.values() if row.kind == records.TURN and row.role == "user"]
     other = [row.length for row in rows.values() if row.kind == records.TURN and row.role != "user"]
     lectures = 0.0  # how much longer than the user's turns the other turns are, from 0 to 1
     if user and other:
         lectures = min(1.0, max(0.0, math.log(sum(other) * len(user) / (sum(user) * len(other)))))
     named = {row.speaker for row in rows.values() if row.speaker in matches.asked}
-    for one, row in rows.items():
-        source, here, length = one >> SOURCE, own(one, 0.0), row.length
+    for entry_id, row in rows.items():
+        source, here, length = entry_id >> SOURCE, own(entry_id, 0.0), row.length
         near = (0.0,) * 6
         fading = 1.0 - lectures if row.kind == records.TURN else 1.0
         if row.kind != records.TURN or roles[source] > 1:
-            previous, following = own(one - 1, 0.0), own(one + 1, 0.0)
+            previous, following = own(entry_id - 1, 0.0), own(entry_id + 1, 0.0)
             near = (
-                fading * share(bits(one - 1, 0) | bits(one, 0) | bits(one + 1, 0)),
-                fading * previous if previous and one - 1 in rows and rows[one - 1].asks else 0.0,
-                fading * (own(one - 2, 0.0) + own(one + 2, 0.0)) / 2,
+                fading * share(bits(entry_id - 1, 0) | bits(entry_id, 0) | bits(entry_id + 1, 0)),
+                fading * previous if previous and entry_id - 1 in rows and rows[entry_id - 1].asks else 0.0,
+                fading * (own(entry_id - 2, 0.0) + own(entry_id + 2, 0.0)) / 2,
                 lectures * following if row.role == "user" else 0.0,
                 best.get(source, 0.0),
                 share(bits(source, 0)),
             )
         features = (
             here,
-            share(bits(one, 0)),
+            share(bits(entry_id, 0)),
             *near,
             fading * math.log1p(length) / 7,
             fading * row.asks,

@@ -77,7 +77,7 @@ class Text(NamedTuple):
 def sources(memory: Holdfast) -> Iterator[Source]:
     """All of them, with their stamps. Raises: Unavailable."""
     services, config = memory.services, memory.config
-    stamps = {f"{one.stem}.jsonl": f"{one.size} {one.crc}" for one in past.every(services.state)}
+    stamps = {f"{session.stem}.jsonl": f"{session.size} {session.crc}" for session in past.every(services.state)}
     stamps |= {os.path.basename(path): _stamp(path) for path in journal.session_files(services.state)}
     yield from (Source(TURN, name, stamp) for name, stamp in stamps.items() if stamp)
     if is_served(memory):
@@ -108,10 +108,10 @@ def is_served(memory: Holdfast) -> bool:
 def _stamp(path: str) -> str:
     """Changes with the file's content; empty when it is missing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ""
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
 def origin(memory: Holdfast, source: Source) -> str:
@@ -147,27 +147,27 @@ def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     if not session and os.path.exists(path) and os.path.getsize(path):
         raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
     for entry in Journal(memory.services.state, session).entries(start) if session else ():
-        said = entry.record
-        if said["kind"] == "message":
-            role = "tool" if said.get("tool") else said["role"]  # a call, too
-            body = said["text"][:TOOL_CHARS] if said["role"] == "tool" else said["text"]
-            at = datetime.fromisoformat(said["at"]).timestamp()
-            yield Text(TURN, said["id"], at, role, body if body.strip() else "", entry.end)
+        record = entry.record
+        if record["kind"] == "message":
+            role = "tool" if record.get("tool") else record["role"]  # a call, too
+            body = record["text"][:TOOL_CHARS] if record["role"] == "tool" else record["text"]
+            at = datetime.fromisoformat(record["at"]).timestamp()
+            yield Text(TURN, record["id"], at, role, body if body.strip() else "", entry.end)
         else:
             yield Text(TURN, "", 0, "", "", entry.end)
 
 
 def document(memory: Holdfast, name: str) -> Iterator[Text]:
     """A document's meaningful lines, without withheld ones. Raises: Corrupt, Unavailable."""
-    found, kind = memory.services.recalled(name), kind_of(memory, name)
-    if found is None or kind is None:
+    stored, kind = memory.services.recalled(name), kind_of(memory, name)
+    if stored is None or kind is None:
         return
     day = day_of(memory, name)
     at = day.timestamp() if day else 0.0
-    table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
+    table = _TABLE.search(stored.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
     begin = table.end() if table else 0
     part = kind
-    for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
+    for number, line in enumerate(_LINE.finditer(stored.text), 1):  # a list of short lines takes many times their bytes
         body = marks.shown(line[0]).strip() if line.start() >= begin else ""
         heads = _PART.fullmatch(body)
         if heads:
@@ -185,9 +185,9 @@ def kind_of(memory: Holdfast, name: str) -> str | None:
 
 def day_of(memory: Holdfast, name: str) -> datetime | None:
     """When the day began that a document is named after; None when it is named after none."""
-    found = _DAY.search(name)
+    match = _DAY.search(name)
     try:
-        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz) if found else None
+        return datetime.fromisoformat(match[0]).replace(tzinfo=memory.config.tz) if match else None
     except ValueError:
         return None
 

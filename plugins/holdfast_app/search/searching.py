@@ -118,15 +118,15 @@ class _Search:
             ranked = rank.rank(self._db, wanted.cues, where=where)
         if not ranked and any_word and not wanted.content:
             ranked = self._newest(where)
-        question, twice = corrected or question, {one.id for one in by_kind}
-        best = [*by_kind, *(one for one in ranked[: self._limit * _REPEATED] if one.id not in twice)]
+        question, twice = corrected or question, {entry.id for entry in by_kind}
+        best = [*by_kind, *(entry for entry in ranked[: self._limit * _REPEATED] if entry.id not in twice)]
         hits = of_entries(self._memory, self._db, best)
-        ids = {hit.where: one.id for hit, one in zip(hits, best, strict=True)}
+        ids = {hit.where: entry.id for hit, entry in zip(hits, best, strict=True)}
         if not self._session:
             others = served(self._memory, question, self._limit, self._kinds, first, end)
             hits = sorted([*hits, *others], key=lambda hit: -hit.score) if others else hits
-        found = answer.arranged(hits, len(by_kind), wanted, self._limit)
-        shown = answer.replaced(excerpts(self._memory, self._db, found, ids, question))
+        arranged = answer.arranged(hits, len(by_kind), wanted, self._limit)
+        shown = answer.replaced(excerpts(self._memory, self._db, arranged, ids, question))
         return [hit._replace(corrected=corrected) for hit in shown]
 
     def latest(self, now: datetime) -> datetime:
@@ -139,8 +139,8 @@ class _Search:
         conditions = [f"entry.kind IN ({_listed(self._kinds)})"] if self._kinds else []
         if self._session:
             name = f"{file_stem(self._session)}.jsonl"
-            found = self._db.execute("SELECT id FROM source WHERE kind = ? AND name = ?", (records.TURN, name))
-            conditions.append(f"entry.id >> {index.SOURCE} = {(found.fetchone() or [-1])[0]}")
+            rows = self._db.execute("SELECT id FROM source WHERE kind = ? AND name = ?", (records.TURN, name))
+            conditions.append(f"entry.id >> {index.SOURCE} = {(rows.fetchone() or [-1])[0]}")
         if first is not None:
             # A line of a document is dated by the day's beginning and can be from any time of it.
             is_line = f"(entry.kind NOT IN ('{records.TURN}', '{records.FACT}'))"
@@ -157,11 +157,11 @@ class _Search:
         is_fact = f"entry.kind = '{records.FACT}' AND entry.role IN ({_listed(wanted.categories)})"
         of_kind = f"(entry.kind IN ({_listed(wanted.kinds)}) OR {is_fact})"
         both = " AND ".join(filter(None, (of_kind, where)))
-        found = rank.rank(self._db, wanted.content, where=both) if wanted.content else []
+        ranked = rank.rank(self._db, wanted.content, where=both) if wanted.content else []
         if wanted.content and not wanted.all:
-            return found
-        known = {one.id for one in found}
-        return found + [one for one in self._newest(both) if one.id not in known]
+            return ranked
+        known = {entry.id for entry in ranked}
+        return ranked + [entry for entry in self._newest(both) if entry.id not in known]
 
     def _newest(self, where: str) -> list[Ranked]:
         """The newest words and decisions of the user."""
@@ -170,21 +170,21 @@ class _Search:
             "ORDER BY kind = ?, at DESC, id LIMIT ?",
             (records.TURN, records.NOTE, records.DOCUMENT, records.TURN, self._limit * _REPEATED),
         )
-        return [Ranked(one, 0.0) for (one,) in rows]
+        return [Ranked(entry_id, 0.0) for (entry_id,) in rows]
 
 
 def _listed(known_words: Iterable[str]) -> str:
-    return ", ".join(f"'{one}'" for one in known_words)
+    return ", ".join(f"'{word}'" for word in known_words)
 
 
-def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:
-    if given is None:
+def _moment(name: str, value: datetime | str | None, now: datetime) -> datetime | None:
+    if value is None:
         return None
-    if not isinstance(given, str):
-        must_be_moment(given, name)
-        return given
+    if not isinstance(value, str):
+        must_be_moment(value, name)
+        return value
     try:
-        return dates.moment(given, now)
+        return dates.moment(value, now)
     except (ValueError, OverflowError):
         raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
 
@@ -209,13 +209,13 @@ def everywhere(memory: Holdfast, question: str, *, limit: int, **options: Any) -
             left.append(f"{root} ({error.message})")
     inside = {root: hits for root, hits in answers.items() if hits and not hits.outside} or answers
     inside = {root: hits for root, hits in inside.items() if not hits.corrected} or inside
-    found = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
+    union = [hit._replace(project=root) for root, hits in inside.items() for hit in hits]
     first = answers[own]
     return Hits(
-        sorted(found, key=lambda hit: (not hit.holds, -hit.score))[:limit],
+        sorted(union, key=lambda hit: (not hit.holds, -hit.score))[:limit],
         entries=sum(hits.entries for hits in answers.values()),
         unread=tuple(f"{root}: {name}" for root, hits in answers.items() for name in hits.unread),
-        corrected=first.corrected if found and not any(hits and not hits.corrected for hits in inside.values()) else "",
+        corrected=first.corrected if union and not any(hits and not hits.corrected for hits in inside.values()) else "",
         warning=" ".join(filter(None, (first.warning, f"Not searched: {', '.join(left)}." if left else ""))),
         days=first.days,
         outside=all(hits.outside for hits in inside.values()),

@@ -59,11 +59,11 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embeddings, iden
         if time.monotonic() > until:
             break
         report(done, total, "Embedding")
-        rows = index.bodies(db, [one for (one,) in db.execute(f"SELECT entry.id {missing} LIMIT ?", (_BATCH,))])
+        rows = index.bodies(db, [row for (row,) in db.execute(f"SELECT entry.id {missing} LIMIT ?", (_BATCH,))])
         made = _normal(embedder.embed(_masked(memory, list(rows.values()))))
         packed = (made * 127).round().astype("int8")
         db.executemany(
-            "INSERT INTO vector VALUES (?, ?)", ((row, one.tobytes()) for row, one in zip(rows, packed, strict=True))
+            "INSERT INTO vector VALUES (?, ?)", ((row, data.tobytes()) for row, data in zip(rows, packed, strict=True))
         )
 
 
@@ -88,11 +88,11 @@ def _normal(vectors: Any) -> np.ndarray[Any, Any]:
 def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, float]:
     import numpy as np
 
-    found = db.execute("SELECT id, data FROM vector").fetchall()
-    if not found:
+    stored = db.execute("SELECT id, data FROM vector").fetchall()
+    if not stored:
         return {}
-    ids = [one for one, _ in found]
-    rows = np.frombuffer(b"".join(data for _, data in found), dtype=np.int8).reshape(len(ids), -1)
+    ids = [entry_id for entry_id, _ in stored]
+    rows = np.frombuffer(b"".join(data for _, data in stored), dtype=np.int8).reshape(len(ids), -1)
     near = rows.astype(np.float32) @ asked
     middle, top = float(np.median(near)), float(near.max())
     best = np.argsort(-near)[:_NEAREST]

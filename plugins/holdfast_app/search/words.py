@@ -95,13 +95,13 @@ def passages(text: str, most: int) -> list[str]:
     if len(text) <= _ONE_PASSAGE:
         return [text]
     size = max(_PASSAGE, 2 * len(text) // most)
-    found, start, end = [], 0, 0
+    parts, start, end = [], 0, 0
     for match in _END_OF_SENTENCE.finditer(text):
         if match.end() - start > size and end > start:
-            found.append(text[start:end])
+            parts.append(text[start:end])
             start = end
         end = match.end()
-    return [*found, text[start:]]
+    return [*parts, text[start:]]
 
 
 def quoted(word: str) -> str:
@@ -121,10 +121,10 @@ def _forms() -> dict[str, list[str]]:
 
 def asked(question: str) -> list[str]:
     """The words to look for, once, in lower case, without stop words if others are there. :data:`WHICH` ends a kind."""
-    tools = [WHICH + found[1].lower() for found in _TOOL.finditer(question)]
-    found = [word.lower() for word in _WORD.findall(_TOOL.sub(" ", question))] + tools + _wide(question)
-    kept = [word for word in found if word not in STOP and _without_s(word) not in STOP]
-    return list(dict.fromkeys(kept or found))
+    tools = [WHICH + match[1].lower() for match in _TOOL.finditer(question)]
+    words = [word.lower() for word in _WORD.findall(_TOOL.sub(" ", question))] + tools + _wide(question)
+    content = [word for word in words if word not in STOP and _without_s(word) not in STOP]
+    return list(dict.fromkeys(content or words))
 
 
 def advice(question: str) -> float:
@@ -144,8 +144,8 @@ def pattern(question: str) -> re.Pattern[str]:
 
 def share(question: str, text: str) -> float:
     """The share of the question's words that ``text`` has, 0 without a word."""
-    found = [re.search(one, text, re.IGNORECASE) is not None for one in _patterns(question)]
-    return sum(found) / max(1, len(found))
+    matches = [re.search(pattern, text, re.IGNORECASE) is not None for pattern in _patterns(question)]
+    return sum(matches) / max(1, len(matches))
 
 
 @functools.lru_cache(8)  # asked about each hit
@@ -182,8 +182,8 @@ def corrected(db: sqlite3.Connection, question: str) -> str:
     written = (word for (body,) in db.execute("SELECT body FROM text") for word in _WORD.findall(body))
     count = Counter(_without_s(word.lower()) for word in written)
     wanted = asked(question)
-    found = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
-    return " ".join(found.get(word, word) for word in wanted) if found else ""
+    corrections = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
+    return " ".join(corrections.get(word, word) for word in wanted) if corrections else ""
 
 
 def _nearest(count: Counter[str], word: str) -> str:

@@ -114,9 +114,8 @@ def _sign(match: re.Match[str], kind: str | None) -> str:
         if match[0] == "\u0130":  # the Turkish I, whose lower case is two characters
             return "I"
         return chr(ord(match[0]) - 0xFEE0) if match[0] >= "\uff01" else ""
-    return {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}.get(
-        kind, ""
-    )
+    signs = {"sign": value, "blank": "\t" if value == "t" else "\n", "block": ": ", "name": _NAMED.get(value, "")}
+    return signs.get(kind, "")
 
 
 def _halved(text: str, at: int, start: int, end: int) -> str:
