@@ -34,6 +34,7 @@ from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import blocks
+from holdfast_app.sentences.relation import Known
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
 
@@ -61,6 +62,8 @@ _GAP = re.compile(r"\n{3,}")
 _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
+#: A statement, or the beginning of a quoted message.
+_SAID = re.compile(r"- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)")
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
@@ -137,8 +140,8 @@ def _text(
         lacks = upkeep.lacks_model(services, brief.memory)
     hints = (f"{lacks} {upkeep.model_step()}" if lacks else "", upkeep.proposed(services))
     first = "\n\n".join(filter(None, (first, *hints)))
-    later: set[str] = set()
-    condensed = [(name, _condensed(text, shown, later, facts.lines)) for name, text in days[::-1]]
+    later, newer = set[str](), Known[str]()
+    condensed = [(name, _condensed(text, shown, later, newer, facts.lines)) for name, text in days[::-1]]
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
@@ -336,12 +339,12 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
+def _condensed(text: str, shown: Collection[str], later: set[str], newer: Known[str], facts: Collection[str]) -> str:
     """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
     for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
 
-    ``later`` holds the sessions of newer notes, and receives this note's. An older block is without its session's
-    former state.
+    ``later`` holds the sessions of newer notes, and ``newer`` their statements; both receive this note's. An older
+    block is without its session's former state, and without what a newer one replaced.
     """
     kept: list[str] = []
     for block in reversed(_BLOCKS.split(text)):
@@ -351,9 +354,14 @@ def _condensed(text: str, shown: Collection[str], later: set[str], facts: Collec
         hidden += [_OF_STATE] if session in later else []
         hidden += [_IN_RESUME] if mark and mark[1] in shown else []
         later |= {session} - {""}
-        lines = [line for line in block.splitlines() if not any(one.match(line) for one in hidden)]
-        lines = [line for line in lines if not (line[:8] == "- Fact: " and duplicate_key(line[8:]) in facts)]
-        kept.append("\n".join([*lines, ""]))
+        said = [(line, found) for line in block.splitlines() if (found := _SAID.match(line))]
+        past = {line for line, one in said if newer.replaced(one["text"])}
+        for line, one in said:
+            if one["label"] and line not in past:
+                newer.add(one["text"], one["text"])
+        past |= {line for line, one in said if one["label"] == "Fact" and duplicate_key(one["text"]) in facts}
+        lines = (line for line in block.splitlines() if line not in past)
+        kept.append("\n".join([*(line for line in lines if not any(one.match(line) for one in hidden)), ""]))
 
     def in_one_line(found: re.Match[str]) -> str:
         return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"

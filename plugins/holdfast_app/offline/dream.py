@@ -16,7 +16,7 @@ from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.records import blocks, ownlines
-from holdfast_app.sentences.relation import Known, Relation
+from holdfast_app.sentences.relation import Known
 from holdfast_app.sentences.withdrawal import ended, is_line
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -41,8 +41,8 @@ def dream(sources: DreamSources) -> DreamDraft:
                 items.pop(one, None)
                 known.remove(one)
             continue
-        rivals = [k for k, found in known.related(item.text) if found is Relation.REPLACES]
-        rivals = [k for k in rivals if at == _EVER or times.get(k) != at]  # what one block states holds together
+        # what one block states holds together
+        rivals = [k for k in known.replaced(item.text) if at == _EVER or times.get(k) != at]
         older = {k for k in rivals if times.get(k, _EVER) <= at}
         if key not in items:
             if len(older) < len(rivals):

@@ -20,7 +20,8 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting, withdrawal
-from holdfast_app.sentences.relation import Relation, outdated, read, relation
+from holdfast_app.sentences.relation import Relation, outdated, relation
+from holdfast_app.sentences.statement import read
 
 T = TypeVar("T")
 

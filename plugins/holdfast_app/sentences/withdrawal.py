@@ -66,14 +66,7 @@ _WORD: Final = Lazy(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 _CLAUSE: Final = Lazy(r"\s*(?:[,;:(—，；：。](?! was ich )|[.!](?!\w))\s*")
 _LEAD: Final = Lazy(r"^(?:(?:ok(?:ay)?|so|and|also|please|bitte|und|et|y|por favor)\b\W*|请)+", re.IGNORECASE)
 _SEVERAL: Final = Lazy(r"[.!?] +\S|[。！？].")
-_MORE: Final = (
-    "any please der die das den dem des diese dieser meine ein eine einen mit für zu zum zur auf im von vom und du dich"
-    " mir mich ich wir ihr es er bitte jetzt ab sofort wieder immer über wegen dass so le la les l de d du un une en à"
-    " au aux cette ma pour sur avec que qui je tu vous nous me te toujours plus el los las esa esta mi del una al para"
-    " con se ya siempre lo por sobre"
-)
-_HAN: Final = "的那这条个之前后以了吧也都请再就还是我你们用要把在对于关写"
-_EMPTY: Final = v.EMPTY | v.PLACES.keys() | frozenset((*_MORE.split(), *_HAN))
+_EMPTY: Final = v.EMPTY | v.PLACES.keys() | v.QUANTIFIERS | v.BE
 _LIGHT: Final = frozenset(v.stem(word)[:5] for word in v.LIGHT)
 
 

@@ -494,13 +494,17 @@ def test_load__work_closed_after_other_work_was_left__comes_first(opened, payloa
     assert "See first" not in str(memory.load(session="a"))
 
 
-def test_load__memory_line_that_a_newer_fact_replaced__is_not_shown(opened, payload):
+def test_load__line_of_the_memory_or_a_note_that_a_newer_one_replaced__is_not_shown(opened, payload):
     memory = opened()
     lines = ["The API listens on port 8080", "Docs are in English"]
-    memory.session("a").flush(payload(facts=lines, curated={"memory": lines}))
-    memory.session("b").flush(payload(facts=["The API listens on port 9090"]))
+    decided = ["We deploy with Ansible", "We use Redis for caching"]
+    memory.session("a").flush(payload(facts=lines, decisions=decided, curated={"memory": lines}))
+    memory.session("b").flush(payload(facts=["The API listens on port 9090"], decisions=["Ansible is gone now"]))
     brief = memory.load()
-    assert "port 8080" not in brief.memory
+    note = brief.text.rpartition("<!-- memory/")[2]
+    assert "port 8080" not in brief.memory + note
+    assert "We deploy with Ansible" not in note
+    assert "- Decision: We use Redis for caching" in note
     assert "- Docs are in English" in brief.memory
 
 
