@@ -8,7 +8,6 @@ import argparse
 import ast
 import difflib
 import inspect
-import logging
 import signal
 import subprocess
 import sys
@@ -103,13 +102,15 @@ def hunt(path: str, tree: ast.Module, seconds: float) -> str:
         return compile(tree, path, "exec") if self.path == path else load(self, name)
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
-    from tests.simulation.__main__ import play
+    from tests.simulation.__main__ import hurry, play
 
-    logging.disable()
+    hurry()
     broken, seed = None, 0
     while broken is None and time.process_time() < seconds:
         seed += 1
-        signal.alarm(HANGS_S)  # a history that hangs ends the process, which counts as found
+        # A history that hangs ends the process, which counts as found.
+        signal.setitimer(signal.ITIMER_PROF, HANGS_S)
+        signal.alarm(20 * HANGS_S)  # on a busy machine
         broken = play(seed)
     return f"seed {seed}: {broken}" if broken else ""
 
@@ -120,6 +121,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=100, metavar="N", help="how many (100)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="of processor time for each (60)")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many at once (2)")
+    parser.add_argument("--only", type=int, nargs="+", metavar="N", help="only the mutants with these numbers")
     parser.add_argument("--one", nargs=3, metavar=("FILE", "LINE", "SEED"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -134,19 +136,21 @@ def main() -> int:
         change = mutant(path, line, Random(seed))[1]
         if change and change not in {one[3] for one in chosen}:
             chosen.append((path, line, seed, change))
+    numbers = options.only or range(len(chosen))
+    chosen = [chosen[number] for number in numbers]
 
     def found(one: tuple[str, int, str, str]) -> bool:
         given = ["--seconds", str(options.seconds), "--one", one[0], str(one[1]), one[2]]
         done = subprocess.run([sys.executable, "-m", "benchmarks.mutants", *given], capture_output=True, check=False)
         return bool(done.stdout or done.returncode)
 
-    number = 0
+    count = 0
     with ThreadPoolExecutor(options.processes) as pool:
-        for (path, line, _, change), is_found in zip(chosen, pool.map(found, chosen), strict=True):
-            number += is_found
+        for number, (path, line, _, change), is_found in zip(numbers, chosen, pool.map(found, chosen), strict=True):
+            count += is_found
             if not is_found:
-                print(f"{path}:{line}\n{change}\n", flush=True)
-    print(f"{number} of {len(chosen)} found")
+                print(f"{number}: {path}:{line}\n{change}\n", flush=True)
+    print(f"{count} of {len(chosen)} found")
     return 0
 
 

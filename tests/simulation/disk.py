@@ -252,8 +252,9 @@ class Disk:
     # changes
 
     def write(self, fd: int, data: Any) -> int:
-        data = bytes(data)[: self._step("write", len(data))]
         handle = self.handle(fd)
+        is_over = not handle.flags & os.O_APPEND and handle.place + len(data) <= len(handle.node.data)
+        data = bytes(data)[: self._step("overwrite" if is_over else "write", len(data))]
         at = len(handle.node.data) if handle.flags & os.O_APPEND else handle.place
         handle.node.data[at : at + len(data)] = data
         handle.node.pending.append((at, data))

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define
 from tests.simulation.disk import Node, below
-from tests.simulation.reading import DOCUMENTS, Reader, curated, items, payload
+from tests.simulation.reading import DOCUMENTS, Reader, curated, items, payload, statements
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
@@ -39,6 +39,13 @@ KINDS = {
     "reopen": 1, "purge": 0.3,
 }  # fmt: skip
 MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2, "close": 1, "open": 1, "age": 0.2}
+#: What is refused before anything begins.
+WRONG = (
+    lambda one: one.add("user", "m0q", tokens=-1), lambda one: one.add("nobody", "m0q"), lambda one: one.trim(-1),
+    lambda one: one.extend(["m0q"]), lambda one: one.hand_over(" "), lambda one: one.flush({"curated": "m0q"}),
+)  # fmt: skip
+#: What happens to a file behind its back.
+DAMAGE = (lambda one: one[: one.rfind(b"\n", 0, -1) + 1], lambda one: one[:-9], lambda one: one[:-9] + bytes(9))
 #: Of a session's work, by command.
 DECIDES = ("close", "open")
 #: What a process may do instead, one after the other, because chance alone hardly does it.
@@ -47,6 +54,8 @@ SCENES = (
     ("add", "state", "close", "flush", "open", "flush"), ("add", "flush", "add", "compact", "add", "trim", "end"),
     ("fact", "state", "forget", "update", "fact"), ("add", "state", "hand"),
 )  # fmt: skip
+#: The same for every eighth seed, so that other seeds play as when they were kept.
+EIGHTH = (("fact", "state", "forget", "update", "age"), ("wrong", "add", "state", "purge", "add", "state"))
 DROPS = ("compact", "trim", "end")
 SAVES = ("flush", "state", "hand")
 FLUSHES = (*SAVES, "lack", "switch", *DROPS)
@@ -89,6 +98,7 @@ class Op:
     was: str = WAITING
     answer: str = ""
     faulted: bool = False
+    noted: bool = False  # that it was refused, on a full disk
     warned: bool = False
     again: bool = False  # repeated, although the session may have gone on since
     left: int = 0  # how often its session went on without its answer
@@ -119,7 +129,7 @@ class History:
         self.plain = plain or once or bool(work)
         self.world = World(Random(f"world {seed}"), plugins())
         if not self.plain:
-            self.world.walks, self.world.is_small = seed % 16 == 5, seed % 4 == 2
+            self.world.fills_up, self.world.walks, self.world.is_small = True, seed % 16 == 5, seed % 4 == 2
             self.world.faults += [errno.EACCES] * (seed % 2)
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
@@ -169,6 +179,8 @@ class History:
                     self._edit()
                 if self.is_full and not self.lied:
                     self._check_oldest()
+                if self.seed % 8 == 4 and not (self.plain or self.lied):
+                    self._damage()
             except Broken:
                 raise
             except Exception as error:
@@ -183,6 +195,8 @@ class History:
             kinds = [""] * chance.randrange(2, 6 if processes == 1 else 4)
             if not self.plain and self._later.random() < 0.25:
                 kinds[:] = self._later.choice(SCENES)
+            if not self.plain and self.seed % 8 == 2:
+                kinds[:] = self._later.choice(EIGHTH)
             self.ops.append([self._op(session, kind) for kind in kinds])
 
     def _new(self, letter: str) -> str:
@@ -269,9 +283,10 @@ class History:
             elif op.kind in ("add", "override", *FLUSHES):
                 session = memory.session(op.session)
                 let_go = session.override_reason if op.kind in DROPS and not self.world.switching else ""
-            if op.token.endswith("9q") and session and not self.plain:
+            goes_on = op.token.endswith("9q") if session else op.kind == "purge" and self._number(op) % 2
+            if goes_on and not self.plain:
                 with _opened(self.world) as other:  # another process goes on with the session that this one has open
-                    op.answer = self._call(other, other.session(op.session), op) or ""
+                    op.answer = self._call(other, session and other.session(op.session), op) or ""
                 memory.reread()
             else:
                 op.answer = self._call(memory, session, op) or ""
@@ -296,13 +311,17 @@ class History:
         return memory
 
     def _check_refused(self, memory: Holdfast, op: Op, error: FlushRefused) -> None:
-        """The session is UNSAFE at once, for the reason that was told, and in no other state for other processes."""
+        """The session is UNSAFE for all processes, for the reason that was told. A full disk has room for a note."""
         self._expect("failed at the step" not in str(error), f"{op} failed: {error}", is_loss=False)
-        if self._is_alone and not self.world.lasting:
-            self._expect(memory.session(op.session).unsafe, f"{op} is refused, and not UNSAFE")
+        is_reserved = "/.holdfast/state/unsafe.reserve" in dict(below("", self.world.disk.find(ROOT)))
+        op.noted = self.world.faulted and self.world.fault == errno.ENOSPC and is_reserved and not self.plain
+        markers = memory.unsafe() if self._is_alone else []
+        if self._is_alone and (op.noted or not self.world.lasting):
+            marked = {one.session for one in markers}
+            self._expect(marked & {op.session, file_stem(op.session)}, f"{op} is refused, and UNSAFE are {marked}")
         if self._is_alone and not self.world.faulted:
-            told = [one.target for one in memory.unsafe() if one.session == op.session and one.error in str(error)]
-            self._expect(told == [error.target], f"{op}: {error} {memory.unsafe()}", is_loss=False)
+            told = [one.target for one in markers if one.session == op.session and one.error in str(error)]
+            self._expect(told == [error.target], f"{op}: {error} {markers}", is_loss=False)
 
     def _call(self, memory: Holdfast, session: Any, op: Op) -> str | None:
         told: list[str] = []
@@ -328,15 +347,15 @@ class History:
                 op.token = ""  # another process forgot it
         elif op.kind == "override" and session.unsafe:
             session.override("an operator said so")
-        elif op.kind in (*DECIDES, "age"):
+        elif op.kind in (*DECIDES, "age", "wrong"):
             return self._tend(memory, op)
         elif op.kind == "purge":
             op.warned = bool(memory.purge(session=op.session).left)
         if receipt is None:
             return None
         summaries = [receipt.summary] if receipt.summary and not receipt.repeated else []
-        has_ended = op.kind == "end" and not told
-        self._expect(has_ended or told == summaries, f"{op}: told {told} of {receipt}", is_loss=False)
+        is_whole = (told == summaries or (op.kind == "end" and not told)) and not receipt.pending
+        self._expect(is_whole, f"{op}: told {told} of {receipt}", is_loss=False)
         strange = [one for one in receipt.warnings if not self._may_warn(op.session, one)]
         purges = any(one.kind == "purge" and one.was != WAITING for one in self._all())
         self._expect(not strange or purges or self.world.lying, f"{op} warns: {strange}", is_loss=False)
@@ -351,8 +370,14 @@ class History:
         return str(receipt.flush_id)
 
     def _tend(self, memory: Holdfast, op: Op) -> str:
-        """Close or reopen the session's work, if it has any. Or remove what is old, which nothing is."""
-        if op.kind != "age":
+        """Close or reopen the session's work, if it has any; remove what is old, which nothing is; or ask wrongly."""
+        if op.kind == "wrong":
+            before = self.world.changes
+            for number, call in enumerate(WRONG):
+                with suppress(BadValue):
+                    self._expect(call(memory.session(op.session)) is WRONG, f"the wrong call {number} is answered")
+            self._expect(self.world.switching > 0 or self.world.changes == before, "a wrong call changes something")
+        elif op.kind != "age":
             with suppress(NotFound):
                 work = memory.work.close(op.session) if op.kind == "close" else memory.work.reopen(op.session)
                 self._expect((work.status == "open") is work.is_open is (op.kind == "open"), f"{op}: {work}")
@@ -360,6 +385,10 @@ class History:
         elif self._is_alone:  # to a clock ahead, temporary files of others look old
             gone = [one for one in memory.retention().removed if not one.name.endswith(".tmp")]
             self._expect(not gone, f"nothing is old, and {gone} went")
+            memory.store.backend.compact()
+            files = [node for path, node in below("", self.world.disk.find(ROOT)) if path.endswith("/facts.jsonl")]
+            most = len(memory.facts.list()) + 1  # one line names those that went
+            self._expect(sum(node.data.count(b"\n") for node in files) <= most, "lines of facts that went")
         return ""
 
     def _flush(self, session: Any, op: Op, tell: Callable[[str], None]) -> Any:
@@ -422,7 +451,7 @@ class History:
         self._check_private(memory)
         documents = self._documents(memory)
         notes = "".join(text for name, text in documents.items() if name.startswith("memory/2"))
-        in_notes = Counter(TOKEN.findall(notes))
+        in_notes, self._is_named = Counter(TOKEN.findall(notes)), "\n- Not kept: " in notes
         self._carried = {*TOKEN.findall("".join(re.findall(r"### Stated before.*\n((?:\n- .*)+)", notes)))}
         found = [(token, fact) for fact in memory.facts.list() for token in TOKEN.findall(fact.content)]
         facts = Counter(token for token, _ in found)
@@ -432,6 +461,9 @@ class History:
         stated = {op.token: self._payload(op) for op in self._all() if op.token.startswith("d")}
         decided = {op.session for op in self._all() if op.kind in DECIDES and op.was != WAITING}
         reader = Reader(documents, stated | {"d0q": payload("d0q", "f0q")}, decided)
+        carried = [stated[token] for token in self._carried & {*stated}]
+        texts = [text for one in carried for text in (*statements(one), *items(one["curated"], "memory"))]
+        self._expect(all(one in notes for one in texts), f"refused, and not in the notes: {texts} {notes}")
         blocks_of = {name: reader.blocks.get(one["flush"]) for name, one in reader.work.items()}
         work = {name: reader.token(block[0]) for name, block in blocks_of.items() if block}
         self._expect("d0q" in work.values() or "d0q" not in notes, "the handoff lacks the work from before")
@@ -470,10 +502,8 @@ class History:
                 self._check(op, in_notes[op.token], purged, "in the notes")
                 if op.fact and op.fact not in forgotten:
                     # A fact that cannot be stored is a warning.
-                    unsure = (
-                        {op.session} if op.warned or (op.kind in ("compact", "trim") and self.world.hit) else purged
-                    )
-                    self._check(op, facts[op.fact], unsure, "in the facts")
+                    is_unsure = op.warned or (op.kind in ("compact", "trim") and self.world.hit)
+                    self._check(op, facts[op.fact], {op.session} if is_unsure else purged, "in the facts")
             if op.kind in FLUSHES and op.was == DONE and op.answer and op.session not in purged:
                 self._expect(op.answer in blocks, f"{op}: its block is not in the notes")
                 self._expect(op.answer in receipts, f"{op}: its receipt is not in the journal")
@@ -542,9 +572,8 @@ class History:
         self._expect(mine[-1].answer not in DECIDES or state.startswith(mine[-1].answer), f"{mine[-1]}: {state} work")
         if mine[-1].kind == "hand" and mine[-1].answer and state == "open":
             self._expect(reader.work[session.id].get("agent") == self._tag(mine[-1]), f"{mine[-1]}: no agent")
-        self._expect(
-            session.ended or not (mine[-1].kind == "end" and mine[-1].payload), f"{session.id} is open", is_loss=False
-        )
+        is_open = mine[-1].kind == "end" and mine[-1].payload and not session.ended
+        self._expect(not is_open, f"{session.id} is open", is_loss=False)
         last = next(op for op in reversed(mine) if op.kind == "add" or op.payload or op is mine[0])
         is_old = last.kind == "lack" and session.id in self.between  # what was repeated came after it
         if last.was == DONE and last.payload and not (is_old or (self.world.hit and self._overridden(session.id))):
@@ -561,6 +590,8 @@ class History:
         wanted = all_ids[len(all_ids) - len(there) :] if drops else all_ids
         self._expect(there == wanted, f"only {there} are in context")
         unsaid = [one for one in all_ids if one not in there and f"<{one}>" not in session.summary]
+        if (last := ops[-1:]) and last[0].kind == "end" and last[0].was == DONE and last[0].payload and self._is_alone:
+            unsaid += [one for one in statements(last[0].payload) if one not in session.summary]
         self._expect(not unsaid or self._overridden(session.id), f"{unsaid} left context, and no summary has them")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
@@ -592,18 +623,15 @@ class History:
         missing = [one for one in found if not in_notes[one]]
         if session.state is State.SAFE:
             self._expect(not missing, f"{session.id} is SAFE, and {missing} are in no note")
-            kept = [op for op in unsure if op.was == REFUSED and op.payload and not op.faulted]
+            kept = [op for op in unsure if op.was == REFUSED and op.payload]
+            kept = [op for op in kept if not (self._is_named if op.noted else op.faulted)]
             lost = [op.token for op in kept if not in_notes[op.token] and not self._overridden(session.id)]
             self._expect(not lost, f"{session.id} is SAFE, and {lost} were refused")
         if session.state is State.DIRTY and len(self.ops) == 1 and mine and mine[-1].was == REFUSED:
             self._expect(mine[-1].faulted or not unsure, f"{session.id} is DIRTY after {mine[-1]}", is_loss=False)
-        switches = [op for op in mine if op.kind == "switch"]
-        if (
-            switches
-            and switches[-1].was == DONE
-            and (len(self.ops) == 1 or (self.gone_on and switches[-1] in self.ops[-1]))
-        ):
-            provider = self._tag(switches[-1])
+        switch = next((op for op in reversed(mine) if op.kind == "switch"), None)
+        if switch and switch.was == DONE and self._is_alone and switch in self.ops[-1]:
+            provider = self._tag(switch)
             self._expect(session.provider == provider, f"{session.id} is {session.provider!r}'s, not {provider}'s")
         last = mine[-1] if mine and len(self.ops) == 1 else None
         if last and last.kind == "add" and last.was == DONE:
@@ -673,6 +701,28 @@ class History:
             receipt = memory.session("before").flush()
             self._expect(receipt.repeated is is_right, f"old work, of a handoff that was full: {receipt} {text}")
 
+    def _damage(self) -> None:
+        """What is cut or garbled is told by the next process, and never counts as empty."""
+        self.world.running, name, stem = Process(5000, timedelta()), "z/Ü", file_stem("z/Ü")
+        with _opened(self.world) as memory:
+            memory.facts.create("The sky is blue", category="knowledge", confidence=0.5)
+            memory.session(name).add("user", "m0q")
+            memory.session(name).end()
+            with suppress(FlushRefused):
+                memory.session(name).flush(payload("d0q", ""))
+        tells: dict[str, Callable[[Holdfast], object]] = {
+            "facts.jsonl": lambda memory: (one := memory.store.backend.check(thorough=True)).lost or one.damage,
+            f"state/sessions/{stem}.jsonl": lambda memory: not memory.session(name),
+            f"state/unsafe/{stem}.json": lambda memory: name in [one.session for one in memory.unsafe()],
+        }
+        for path, tell in tells.items():
+            node = self.world.disk.find(f"{ROOT}/.holdfast/{path}")
+            before, node.mtime = bytes(node.data), node.mtime + 1
+            node.data[:] = self._later.choice(DAMAGE)(before)
+            with suppress(Corrupt), _opened(self.world) as memory:
+                self._expect(tell(memory), f"{path} is damaged, and nothing tells: {node.data!r}")
+            node.data[:] = before
+
     # a person edits
 
     def _edit(self) -> None:
@@ -691,10 +741,8 @@ class History:
                 return
             self.world.disk.edit(f"{ROOT}/.holdfast/{name}", mine)
             receipt, again = session.flush(), session.flush()
-            told = any("was written again" in text for text in receipt.warnings)
-            self._expect(
-                told and not receipt.repeated and again.repeated, f"{mine} of {name} is gone: {receipt}, {again}"
-            )
+            told = any("was written again" in text for text in receipt.warnings) and not receipt.repeated
+            self._expect(told and again.repeated, f"{mine} of {name} is gone: {receipt}, {again}")
             after = self._documents(memory)
             now = Reader(after, {}).work.get(session.id, {})
             missing = [one for one in mine if one not in after.get(name, "")] if name.startswith("m") else []
@@ -735,13 +783,14 @@ class History:
         if more and not self.plain and self._later.random() < 0.2:  # refused in between
             more.insert(0, self._op(more[0].session, "lack"))
             self.between.add(more[0].session)
+        unanswered = [op for op in self._all() if op.payload and op.was in (BEGUN, REFUSED) and not op.noted]
         sessions = sorted({op.session for op in self._all()})
         for session in () if self._again or (more and self.chance.random() < 0.4) else sessions:
             more.append(Op("add", session, self._new("m")))
             if self.chance.random() < 0.6:
                 more.append(Op("state", session, self._new("d"), self._new("f")))
                 more[-1].payload = self._payload(more[-1])
-            elif any(op.session == session and op.payload and op.was in (BEGUN, REFUSED) for op in self._all()):
+            elif any(op.session == session for op in unanswered):
                 more.pop()  # a payload that was left out, or had no answer, has to be stated
                 continue
             more.append(Op("end", session))

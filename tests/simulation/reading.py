@@ -89,6 +89,12 @@ def curated(stated: Any, document: str) -> list[str]:
     return [f"- {one.partition(' (instead')[0]}\n" for field in fields for one in items(stated, field)]
 
 
+def statements(stated: Mapping[str, Any]) -> list[str]:
+    """The texts of a payload, without its handoff and curated lines."""
+    names = ("objective", *(name for rows in PARTS.values() for _, _, name in rows))
+    return [one for name in names for one in items(stated, name)]
+
+
 def body(stated: Mapping[str, Any]) -> str:
     """The beginning of a block's text."""
     texts = [f"**Objective:** {stated['objective']}", f"Work is {'open' if 'handoff' in stated else 'closed'}."]

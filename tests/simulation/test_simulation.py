@@ -16,17 +16,12 @@ from holdfast_app.durable_queue import DurableQueue
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the disk in memory is a POSIX one")
 
-#: Seeds above 200 that found a fault of holdfast: decisions stated twice after a flush that failed behind its block, or
-#: after a power cut that brought back a finished flush's marker; a repeated message that a killed process had not
-#: flushed; a journal that counted as forged because a power cut tore the list of heads; a cut-back append that came
-#: back as zeros; a payload refused after a plan that was resumed; a plan begun without messages whose own flush a power
-#: cut took back. Of 2: withheld after a cut.
+#: Seeds above 200 that found a fault of holdfast: decisions stated twice; a message that a killed process had not
+#: flushed; a forged journal, since the list of heads was torn; zeros of an append that was cut back; a lost payload.
 KEPT = (427, 571, 895, 1410, 3751, 3919, 4038, 5192, 5259, 7678, 12525, 1010167, 1020195, 65001130, 88000505)
-#: The same, broken more than once: lines of a block written again after two killed flushes; a torn line that was read,
-#: since a zero ended it; one with a hole; a handoff that kept the entry of a flush given up, since the clock was set
-#: back; a block that was purged before its flush read it back; a journal begun while a purge walked; a failed append
-#: that cut another's line; a first line read after a purge; warnings that a forgotten fact or an override explains. Of
-#: 4822, which is not plain: a payload refused before a flush was repeated, whose marker a power cut had left.
+#: The same, broken more than once: lines of a block written twice; a torn line that was read; a handoff that kept the
+#: entry of a flush given up; a block that was purged before its flush read it back; a journal begun, or a first line
+#: read, while a purge walked; a failed append that cut another's line; warnings that an override explains.
 BROKEN_AGAIN = (
     5388, 9530, 9695, 11386, 15720, 16869, 17816, 19266, 19810, 20876, 1015626,
     1033818, 20001043, 20030981, 20045426,

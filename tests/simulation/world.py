@@ -42,7 +42,8 @@ START = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 #: Calls with a path first, calls with a descriptor first, and those of one argument that take either.
 _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "scandir", "rename")
 _BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
-_CHANGES = frozenset({"create", "write", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
+_CHANGES = frozenset({"create", "write", "overwrite", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
+_FREE = (_CHANGES - {"create", "write", "overwrite", "mkdir"}, _CHANGES - {"write", "mkdir"})
 
 
 class Dead(BaseException):
@@ -71,6 +72,7 @@ class World:
         self.crash_at = self.fault_at = -1
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault, self.faults = errno.EIO, [errno.EIO, errno.ENOSPC]
+        self.fills_up = False  # a full disk still has room for names, and where bytes are
         self.is_small = False  # so that the facts are soon rewritten
         self.walks = False  # to a file through each folder on the way, as in reality
         self.syncs, self._at_sync = 0, False
@@ -120,9 +122,10 @@ class World:
         if at == self.fault_at or (self.lasting and self.faulted):
             self.hit = self.hit if self.faulted else f"{errno.errorcode[self.fault]} at {name}"
             self.faulted = True
-            if name == "write" and size > 1 and self.fault == errno.ENOSPC and at == self.fault_at:
+            free = _FREE[self.fills_up] if self.fault == errno.ENOSPC else ()
+            if free and "write" in name and name not in free and size > 1 and at == self.fault_at:
                 return size // 2
-            if not (self.fault == errno.ENOSPC and name in ("fsync", "truncate", "rename", "unlink", "rmdir")):
+            if name not in free:
                 raise OSError(self.fault, os.strerror(self.fault))
         return int(self.lying) if name == "fsync" else size
 
