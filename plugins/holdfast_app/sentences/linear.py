@@ -16,8 +16,11 @@ from holdfast.text.lazy import Lazy
 SCALE: Final = 100
 #: Stands for code, paths, addresses and options, whose words are their own; digits become "0".
 _CODE_MARK: Final = "¤"
+#: Words joined by hyphens are tried once, not from each of them, which would take quadratic time.
 _CODE: Final = Lazy(
-    r"`[^`\n]+`|(?<!\w)--?[a-z][\w-]*|\b\w+(?:[._/@\\-]\w+)*(?:[._/@\\]\w+|\(\))|\b[a-z]+[A-Z]\w*", re.ASCII
+    r"`[^`\n]+`|(?<!\w)--?[a-z][\w-]*"
+    r"|(?<!\w-)\b\w+(?:[._/@\\-]\w+)*(?:[._/@\\]\w+|\(\))|\b[a-z]+[A-Z]\w*",
+    re.ASCII,
 )
 _TOKEN: Final = Lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
 #: Scripts without spaces between words.

@@ -212,10 +212,16 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
 
 
-def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for():
-    """8,000 fences took two seconds, and twice as many eight."""
+@pytest.mark.parametrize(
+    "said",
+    [
+        [ASK, ("assistant", "```a\n" * 30_000)],  # 8,000 fences took two seconds, and twice as many eight
+        [("user", "4111-" * 50_000)],  # 4,000 words took two seconds, and twice as many eight
+    ],
+)
+def test_end__text_that_fits_no_form__takes_no_longer_than_its_length_asks_for(said):
     begun = time.process_time()
-    end(ASK, ("assistant", "```a\n" * 30_000))
+    end(*said)
     assert time.process_time() - begun < 5.0
 
 
