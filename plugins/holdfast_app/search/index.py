@@ -242,31 +242,28 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
         )
         row = db.execute("SELECT id, place, texts FROM source WHERE kind = ? AND name = ?", name).fetchone()
         origin = origins[name] if name in origins else records.origin(memory, source)
-        try:
-            added, is_whole = _read(db, memory, source, origin, row, most)
-            most, left = most - added, left - is_whole
-        except Corrupt:  # what came before the damage is found all the same
+        added, is_whole, is_damaged = _read(db, memory, source, origin, row, most)
+        most, left = most - added, left - is_whole
+        if is_damaged:
             unread.append(source.name or source.kind)
-            left -= 1
     return tuple(unread), left
 
 
 def _read(
     db: sqlite3.Connection, memory: Holdfast, source: Source, origin: str, row: tuple[int, int, int], most: int
-) -> tuple[int, bool]:
-    """Index a source's new content, in steps that stay when the process is killed; returns how many entries, and
-    whether that is all of it. A journal is left after ``most``. ``row`` has its id, and where the last update ended in
-    a journal that only grew. Raises: Corrupt for a damaged source, with what comes before indexed."""
+) -> tuple[int, bool, bool]:
+    """Index a source's new content, in steps that stay when the process is killed; returns how many entries, whether
+    that is all of it, and whether it is damaged: what comes before the damage is indexed. A journal is left after
+    ``most``. ``row`` has its id, and where the last update ended in a journal that only grew."""
     source_id, place, first = row
     number, rows = first, records.read(memory, source, place)
-    damage: Corrupt | None = None
-    is_done = False
+    is_done = is_damaged = False
     while not is_done and (number - first < most or not origin):
         step: list[records.Text] = []
         try:
             step += islice(rows, _STEP)
-        except Corrupt as error:
-            damage = error
+        except Corrupt:  # not kept, because its frames hold the document
+            is_damaged = True
         is_done = len(step) < _STEP
         with db:
             db.execute("BEGIN IMMEDIATE")
@@ -277,11 +274,9 @@ def _read(
             # The stamp is from before the reading, so the next search reads later additions, and damage again.
             db.execute(
                 "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
-                (source.stamp if is_done and not damage else "", origin, place, number, source_id),
+                (source.stamp if is_done and not is_damaged else "", origin, place, number, source_id),
             )
-    if damage is not None:
-        raise damage
-    return number - first, is_done
+    return number - first, is_done, is_damaged
 
 
 def _add(db: sqlite3.Connection, first: int, added: list[records.Text]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -324,3 +325,18 @@ def test_search__damaged_journal__counted_once(project):
     silent = processes.run("--root", str(project), "search", "apple", "--json")
     assert json.loads(silent.stdout)["unread"] == ["talk.jsonl"]
     assert silent.stderr == ""
+
+
+def test_search__damaged_documents__one_in_memory_at_a_time(project):
+    """Thirty of 20 MB in a clone took 1 GB."""
+    with Holdfast.open(project) as memory:
+        memory.session("talk").add("user", "an apple")
+        folder = project / ".holdfast/memory"
+        folder.mkdir(parents=True)
+        for day in range(10, 20):
+            (folder / f"2020-01-{day}.md").write_bytes(b"- an apple\n" + bytes(4_000_000))
+        tracemalloc.start()
+        assert len(memory.search("apple").unread) == 10
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 30_000_000
