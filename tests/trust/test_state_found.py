@@ -92,6 +92,14 @@ def test_state__renamed__never_green(worked):
     check_never_green(worked, worked.project, "trust --adopt-state")
 
 
+def test_adopt_state__a_journal_larger_than_anyone_writes__left_unread(worked):
+    kept = worked.state.rename(worked.state.with_name("kept"))
+    (kept / "sessions" / "large.jsonl").touch()
+    os.truncate(kept / "sessions" / "large.jsonl", 3 << 30)
+    assert "larger than 256 MiB" in " ".join(worked.run("trust", "--adopt-state", "--yes").text.split())
+    assert status(worked)[1] == ["s1"]
+
+
 def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked):
     other = worked.home / "other"
     other.mkdir()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from stat import S_ISDIR
+from typing import Final
 
 from attrs import frozen
 
@@ -33,6 +34,8 @@ _OF_ITS_PLACE = frozenset(
 #: Files and folders rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents/", "heartbeats/", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
+#: A larger file is left, because it is read whole.
+_MOST_BYTES: Final = 256 << 20
 
 
 @frozen(kw_only=True)
@@ -65,7 +68,7 @@ def contents(aside: str) -> Held:
         sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in files]
         waiting = 0
         if private.OUTBOX in files:
-            waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
+            waiting = safeopen.read(os.path.join(aside, private.OUTBOX), _MOST_BYTES, private=False).count(b"\n")
     except OSError as error:
         return Held(path=aside, problem=error.strerror or str(error))
     sessions, unsafe = _stems(files, _SESSIONS, ".jsonl"), _stems(files, "unsafe", ".json")
@@ -108,8 +111,11 @@ def _take(state: str, aside: str, name: str) -> None:
     """Copy one file. Raises: OSError, also for a file that is not copied; Unavailable."""
     folder, base = os.path.split(os.path.join(aside, name))
     with Folder(folder) as opened:
-        if opened.stat(base).st_nlink > 1:
-            raise OSError("It has several names (hard links)")
+        found = opened.stat(base)
+    if found.st_nlink > 1:
+        raise OSError("It has several names (hard links)")
+    if found.st_size > _MOST_BYTES:
+        raise OSError(f"It is larger than {_MOST_BYTES >> 20} MiB")
     if name.startswith(f"{past.FOLDER}/"):
         for packed, data in packs.unpacked(os.path.join(aside, name)):
             _add_journal(state, packed.session, data)
