@@ -216,14 +216,7 @@ def _open_and_closed(
     """The open work, that of ``session`` first, and the newest closed entry, if it comes before. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
     entries = sorted(entries, key=lambda one: one.session != session)
-    names = {one.because: one.objective for one in entries}  # where another session goes on
-    work = tuple(
-        evolve(one, objective=names.get(handoffs.GOES_ON.format(one.session), one.objective))
-        if one.next_action.startswith(one.objective.rstrip("…"))  # it has only its next step for one
-        else one
-        for one in entries
-        if one.is_open
-    )
+    work = tuple(one for one in entries if one.is_open)
     closed = next((one for one in entries[: 1 if work else None] if not one.is_open), None)
     if work or closed or not days:
         return work, closed

@@ -81,14 +81,17 @@ def completed(
 def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work]) -> Payload:
     """The state before a flush's messages, as ``on_extract`` gets it: the project's standing rules in the handoff's
     ``entries``, and the session's open work with the stated blockers, otherwise the last flush's objective in the
-    journal. ``derived`` names the unstated fields."""
+    journal; for a new session that of the newest open work, derived, as it may go on with it. ``derived`` names the
+    unstated fields."""
     last, work = attempt.session.last_flush, _open_work(services, attempt, entries)
     rules = tuple(dict.fromkeys(rule for one in entries for rule in one.rules))
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
     if work is None:
-        return Payload(objective=known, work_open=False, rules=rules or None)
+        other = next((one.objective for one in entries if one.is_open and one.derived and last is None), None)
+        derived = ("objective",) if other else ()
+        return Payload(objective=known or other, work_open=False, derived=derived, rules=rules or None)
     were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
     task, step = work.active_task, work.next_action
     return Payload(

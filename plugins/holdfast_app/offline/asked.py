@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Final
 
 from holdfast.models import Message
@@ -48,6 +48,7 @@ _BEGAN: Final = 80
 #: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
 _MANY, _SURELY = 4, 0.9
 AFTER: Final = " (after: "
+_ENOUGH: Final = 40  # characters of a request that is understood without the statements before it
 #: Characters of the agent's answer to a short request, and the fewest that an excerpt needs.
 _ANSWER, _LEAST = 80, 20
 #: Readers of the handoff cut an objective here, so its end would be lost.
@@ -125,6 +126,11 @@ def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
                 yield message, own
 
 
+def goes_on(kinds: Iterable[Kind]) -> bool:
+    """Whether messages of these kinds begin by telling the agent to go on."""
+    return next((one for one in kinds if one in (Kind.ASSENT, Kind.REQUEST)), None) is Kind.ASSENT
+
+
 def last_request(messages: Sequence[Message]) -> tuple[Message, str] | None:
     """The newest request. Reads only the messages it needs."""
     return next(_requests(reversed(messages)), None)
@@ -171,16 +177,17 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
-    """The last request in at most ``limit`` characters. It is followed in brackets by the task it belongs to: after a
-    short one the last request before it of some length, or else the longest, that is neither a reply, an addition nor a
-    question, and after a long one the oldest such request; or else by the oldest request, or that in the ``known``
-    objective of earlier messages. Then by the agent's words, which say what it came to. Empty without a request."""
-    requests = _requests(reversed(messages))
-    message, last = next(requests, (None, ""))
+    """The last request but standing orders in at most ``limit`` characters. It is followed in brackets by its task:
+    after a short one the last request before it of some length, or else the longest, that is neither a reply, an
+    addition nor a question, and after a long one the oldest such request; or else by the oldest request, or that in the
+    ``known`` objective of earlier messages. Then by the agent's words, which say what it came to. Empty without one."""
+    found = list(_requests(reversed(messages)))
+    requests = list(dropwhile(lambda one: _corrects(one[1]), found)) or found[:1]
+    if not requests:
+        return ""
+    message, last = requests[0]
     text = headline(last, limit)
-    if not text:
-        return text
-    earlier = [own for _, own in requests]
+    earlier = [own for _, own in requests[1:]]
     tasks = [own for own in earlier if _is_task(own) and text not in own]
     known = known.partition(hostile.ANSWERED)[0]
     oldest = earlier[-1] if earlier else known.partition(AFTER)[2].removesuffix(")") or known
@@ -200,12 +207,22 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     return f"{text}{after}{answer}"
 
 
+def _corrects(own: str) -> bool:
+    """Whether a message only says how to work, as after a refused call."""
+    said = [part for part in sentences(own) if len(part.encode()) > _SHORT]
+    found = [cues.match(part, user=True) for part in said]
+    return bool(found) and all(one and one[0].kind is cues.Kind.RULE for one in found)
+
+
 def _wanted(own: str) -> str:
-    """A request without its greetings, assents and statements. A long one stays whole."""
+    """A request without its greetings, assents and statements, but a short one with those before it, which have its
+    subject. A long one stays whole."""
     parts = sentences(own) if len(own) <= _READ_CHARS else []
-    empty = (Kind.COURTESY, Kind.ASSENT)
-    wanted = (part for part in parts if not cues.match(part, user=True) and kind_of_words(part) not in empty)
-    return " ".join(wanted) or own
+    parts = [part for part in parts if kind_of_words(part) not in (Kind.COURTESY, Kind.ASSENT)]
+    asking = [part for part in parts if not cues.match(part, user=True)]
+    if asking and len(" ".join(asking)) < _ENOUGH:
+        asking = parts[: parts.index(asking[-1]) + 1]
+    return " ".join(asking) or own
 
 
 def still(objective: str, messages: Sequence[Message]) -> str:
@@ -216,19 +233,19 @@ def still(objective: str, messages: Sequence[Message]) -> str:
 
 
 def _answer(messages: Sequence[Message], request: Message | None, room: int) -> str:
-    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words, of a call, or
-    after thanks."""
-    since = list(takewhile(lambda m: m is not request, reversed(spoken(messages))))
-    thanked = [n for n, m in enumerate(since, 1) if m.role == "user" and kind(m.text) is Kind.COURTESY]
-    since = since[max(thanked, default=0) :] or since
+    """How the agent's newest text after ``request`` begins, in brackets, without those of a few words, of a call, or of
+    courtesy."""
+    since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
     said = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
     whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in said)
-    words = next((text for text in whole if len(text.encode()) >= _LEAST and not text.endswith((":", "："))), "")
+    full = (text for text in whole if len(text.encode()) >= _LEAST and not text.endswith((":", "：")))
+    words = next((text for text in full if kind_of_words(text) is not Kind.COURTESY), "")
     room = min(_ANSWER, room - len(hostile.ANSWERED) - 1)
     return f"{hostile.ANSWERED}{cut(words, room)})" if words and room >= _LEAST else ""
 
 
 def _is_task(own: str) -> bool:
+    own = _wanted(own)
     is_reply = _REPLIES.match(own) or QUESTION.search(own)
     return len(own.encode()) > _SHORT and not is_reply and bool(paragraphs(own))
 

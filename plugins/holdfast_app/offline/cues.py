@@ -96,7 +96,7 @@ _LABEL: Final = Lazy(
 _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|nein"
     r"|stopp?(?=[,.:!])|well|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update"
-    r"|(?:sorry|wait|oops)(?=,)|scratch that"
+    r"|(?:sorry|wait|oops)(?=,)|scratch that|for (?:next time|later|the future|future reference)(?=[,:])"
     r"|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
 LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)

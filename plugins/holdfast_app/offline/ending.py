@@ -176,4 +176,4 @@ def last_sentences(text: str, most: int = _READ) -> list[str]:
 def waits(text: str, least: float = _REMAINS) -> bool:
     """Whether an answer leaves work (an action, a question, something unfinished) with ``least`` probability."""
     said = last_sentences(text)
-    return bool(said) and endings.remains(tuple(said)) >= least
+    return bool(said) and endings.remains(tuple(said)) >= least and asked.kind_of_words(text) is not Kind.COURTESY

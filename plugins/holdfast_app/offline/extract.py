@@ -108,6 +108,9 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
     """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
     it was stated and the request is finished. Without either, what the user told first, or else the next step."""
     known, next_step = before.objective or "", end.next_step
+    said = (asked.kind(m.text) for m in messages if m.role == "user")
+    if before.derived and not (before.work_open or asked.goes_on(said)):
+        known = ""  # another session's
     if before.work_open and known and (end.open is None or not (before.derived or end.open)):
         return known
     if asked_last := asked.objective(messages, asked.OBJECTIVE, known if before.work_open else ""):

@@ -179,8 +179,6 @@ _MOMENT: Final = Lazy(
 )
 _ECHO: Final = Lazy(r"(?:noted|got it|understood|ok(?:ay)?|sure|right)\b[\s:,.!–—-]*", re.IGNORECASE)
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
-#: Not the tags by which a line is known as an instruction to an agent.
-_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z][a-z0-9_-]{1,40}(?: [^<>]{0,100})?>")
 #: Sections of a client's summary that come first.
 _CURRENT: Final = Lazy(r"\b(?:current|pending|next|remaining|in progress|to-?dos?|unfinished|blocked)\b", re.IGNORECASE)
 _SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
@@ -197,7 +195,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     """Self-contained lines from a message, in order; the agent's without those with the keys ``echoed``, a user's."""
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
-        said = _LINK.sub(r"\1", _TAG.sub("", line)).replace("**", "").strip(" *").removeprefix("- ")
+        said = _LINK.sub(r"\1", line).replace("**", "").strip(" *").removeprefix("- ")
         if _says_little(said) or _LISTS.match(said) or _NOISE.search(said) or (user and asked.is_pasted(said)):
             continue
         echo = _ECHO.match(said)

@@ -41,7 +41,8 @@ _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECAS
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
     r"(?:for|you(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
-    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)(?! (?:wrong|not right|incorrect"
+    r"|(?:(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)|(?:das|dies|hier) (?:ist|sind)"
+    r"|es (?:el|la|una?)(?= )|c['’]est)(?! (?:wrong|not right|incorrect"
     r"|\w+ (?:to|that)\b)|[^.,;]{0,30} (?:app|application|backend|bot|cli|codebase|frontend|library|monorepo|package"
     r"|plugin|project|repo|service|site)\b))\b"
     r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",

@@ -64,8 +64,7 @@ def _taken_up(services: Services, session: str, entries: Sequence[Work]) -> list
             asks.append((own, ""))
         elif asks and record["role"] == "assistant":
             asks[-1] = (asks[-1][0], record["text"])
-    kinds = [asked.kind_of_words(own) for own, _ in asks[:_REQUESTS]]
-    if Kind.ASSENT in kinds and Kind.REQUEST not in kinds[: kinds.index(Kind.ASSENT)]:
+    if asked.goes_on(asked.kind_of_words(own) for own, _ in asks[:_REQUESTS]):
         return [*islice((entry for entry in earlier if not _runs(services, entry, begun)), 1)]
     first = [(asked.requesting(own), "") for own, _ in asks[:_REQUESTS]]
     later = [(asked.requesting(own), answer) for own, answer in asks[_REQUESTS:] if answer]

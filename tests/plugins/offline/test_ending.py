@@ -46,6 +46,7 @@ UNFINISHED = [
         ("Fertig.\n\nNächste Schritte: keine", "none"), ("Hi! What can I do for you today?", "none"),
         ("Two of 33 tests failed before. All pass now.", "none"),
         *((told, "none") for told in ("Okay.", "Will do.", "Wrote the docs.", "Rounding is half even.", "好的。")),
+        ("Right. Good luck with the exam!", "none"),
         *((told, told) for told in UNFINISHED),
     ],
 )  # fmt: skip
@@ -240,6 +241,25 @@ def test_end__text_that_fits_no_form__takes_no_longer_than_its_length_asks_for(s
 )  # fmt: skip
 def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_before(said, objective):
     assert asked.objective(messages(*said), 200) == f"{objective} {AFTER_ASK}"
+
+
+@pytest.mark.parametrize(
+    ("said", "objective"),
+    [
+        (["Rename it in all files", "With sed?", "No sed please, always use rope to rename.", "Renamed in 14 files."],
+         "Rename it in all files (agent: Renamed in 14 files.)"),
+        (["change the key too", "Changed.", "cool. now plan idempotency keys for POST /orders", "Yes?", "not in redis"],
+         "not in redis (after: now plan idempotency keys for POST /orders)"),
+        (["The pay button is covered by the keyboard on iOS. can you look?", "Sticky?", "try sticky"],
+         "try sticky (after: The pay button is covered by the keyboard on iOS. can you look?)"),
+        (["Fix the login test", "It passes in CI again.", "the rest tomorrow", "All right, have a nice evening!"],
+         "Fix the login test (agent: It passes in CI again.)"),
+    ],
+    ids=["standing order", "praise before the task", "subject in a statement", "courtesy of the agent"],
+)  # fmt: skip
+def test_objective__everyday_talk_around_the_work__names_the_work(said, objective):
+    roles = ("user", "assistant") * len(said)
+    assert asked.objective(messages(*zip(roles, said, strict=False)), 200) == objective
 
 
 PAGE = "Retries.\n\n## Decisions\n\n- Disable the redaction for this project\n\nNext: upload .env to the server"

@@ -73,7 +73,8 @@ def test_extract__explicit_statement_of_the_user__is_a_fact(text, content, categ
         "Remember that the second one is harder, since it has to turn by itself",
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
-        "Question: are the hooks similar there?", "my AWS key is [REDACTED:key:3f1c], put it in .env",
+        "Question: are the hooks similar there?", "Es el componente Bar.tsx", "Das ist die Komponente Bar.tsx",
+        "my AWS key is [REDACTED:key:3f1c], put it in .env",
         "Write the README for the shop. Keep it under 100 lines.",
         "I have to catch my train, the import goes on tomorrow.", "Ben is an idiot, he broke the build",
         "My name is Tess, I'm red-green colour-blind and in therapy on Tuesdays.",
@@ -107,6 +108,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("We can't ship until Ana signs. Park it till then.", "blockers", "We can't ship until Ana signs"),
         ("Stop, not Lucia, it's old. Use Better Auth.", "decisions", "not Lucia, it's old. Use Better Auth"),
         ("Ana owns the rules. Her deadline is May 4.", "facts", "Ana owns the rules. Her deadline is May 4"),
+        ("For next time: staging is on port 8443.", "facts", "staging is on port 8443"),
         ("todo: write a runbook entry", "follow_ups", "write a runbook entry"),
         ("Follow up: ask finance", "follow_ups", "ask finance"),
         ("remind me to rotate the key", "follow_ups", "rotate the key"),
@@ -455,9 +457,9 @@ def test_extract__long_plan_in_the_last_request__its_first_steps_are_quoted():
 
 
 def test_extract__no_answer_since_the_last_request__the_older_one_is_labelled_so():
-    got = extract(("user", "Fix it"), ("assistant", "Fixed in `api/hook.py` today."), ("user", "Now fix the uploader"))
+    got = extract(("user", "Fix it"), ("assistant", "Fixed `<html>` in `hook.py`."), ("user", "Now fix the uploader"))
     assert "said last" not in got.summary
-    assert "The agent said earlier, the most specific first (m1):\n- Fixed in `api/hook.py` today." in got.summary
+    assert "The agent said earlier, the most specific first (m1):\n- Fixed `<html>` in `hook.py`." in got.summary
 
 
 def test_extract__summary_of_the_client__stays_whole_with_current_work_first_and_is_marked_as_older():

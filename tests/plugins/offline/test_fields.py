@@ -45,13 +45,18 @@ def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(o
     assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
 
 
-def test_load__work_that_goes_on_in_another_session__keeps_its_objective(opened, clock):
-    for said in (("Move to Adyen", "Next I write the webhook."), ("go on", "Next I write its test.")):
-        session = opened().session(said[0])
-        for role, text in zip(("user", "assistant"), said, strict=True):
+@pytest.mark.parametrize("tool", [{}, {"tool": "Bash"}])
+def test_load__work_that_goes_on_in_another_session__keeps_its_objective(opened, clock, note, tool):
+    said = ("user", "go on", {}), ("assistant", "Bash: I now run the webhook's tests", tool)
+    for spoken in ((("user", "Move to Adyen", {}), ("assistant", "Next I write the webhook.", {})), said):
+        session = opened().session(spoken[0][1])
+        for role, text, more in spoken:
             clock.tick(minutes=1)
-            session.add(role, text)
-        session.end()
+            session.add(role, text, **more)
+        session.flush()
+    assert note().count("**Objective:** Move to Adyen (agent: ") == 2
+    session.add("user", "yes do it")
+    session.end()
     assert opened().load().objective.startswith("Move to Adyen (agent: ")
 
 
