@@ -1,9 +1,10 @@
 """Fit the models of sentences: ``python -m benchmarks.quality.fit_statements NAME [MORE.jsonl ...]``. NAME is one of
-``lasting``, ``planted``, ``answers`` and ``messages``.
+``lasting``, ``planted``, ``answers``, ``messages`` and ``succession``.
 
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
 lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
-endings.tsv, ends of agents' answers and users' messages with speaker, label and language. All were written for it.
+endings.tsv, ends of agents' answers and users' messages with speaker, label and language; ``succession`` on pairs.tsv,
+whether an older statement holds after a newer one, with language. All were written for it.
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
@@ -32,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 
 from holdfast_app.authorship import hostile
 from holdfast_app.offline import asked, ending
-from holdfast_app.sentences import endings, lasting, linear
+from holdfast_app.sentences import endings, lasting, linear, succession
 
 OUT = Path(linear.__file__).parent
 ASKS = ("request", "question", "report")
@@ -40,10 +41,11 @@ _LEAST = 2  # sentences with a feature
 _COMMON = 20  # sentences with a feature that is common in a language
 _MOVED = 20  # least weight of a feature that is new to a table
 _STRENGTH = 1.0  # of the fit against its regularisation
+_PAIRED = 0.3  # the same for pairs, which are fewer
 #: How much a text to fit a table to counts next to one that keeps its judgement.
 _NEW = {"lasting": 1.0, "answers": 4.0, "messages": 4.0}
 #: Number of features kept of the first fit, and fitted again.
-_FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000}
+_FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000, "succession": 6_000}
 #: How much a sentence of others counts next to a line written for ``planted``.
 _OTHERS = 0.25
 
@@ -74,8 +76,8 @@ class Table:
         return csr_matrix((np.ones(len(at)), tuple(zip(*at, strict=True))), shape=(len(self.sets), len(names)))
 
 
-def _model() -> LogisticRegression:
-    return LogisticRegression(C=_STRENGTH, max_iter=3_000, fit_intercept=False)
+def _model(strength: float = _STRENGTH) -> LogisticRegression:
+    return LogisticRegression(C=strength, max_iter=3_000, fit_intercept=False)
 
 
 def fit_lasting(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
@@ -102,6 +104,19 @@ def fit_planted(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarr
 
     def weights(names: list[str]) -> np.ndarray:
         return _model().fit(table.matrix(names), labels, sample_weight=importance).coef_
+
+    return table, weights
+
+
+def fit_succession(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
+    """The same for :mod:`holdfast_app.sentences.succession`: one row. ``paths`` are further pairs, as in pairs.tsv."""
+    files = [Path(__file__).with_name("pairs.tsv"), *map(Path, paths)]
+    pairs = [line.split("\t") for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    table = Table([succession.features(new, old) for _, _, old, new in pairs])
+    labels = [label == "ends" for label, *_ in pairs]
+
+    def weights(names: list[str]) -> np.ndarray:
+        return _model(_PAIRED).fit(table.matrix(names), labels).coef_
 
     return table, weights
 
@@ -186,7 +201,7 @@ def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray, new: floa
 
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    fits = {"lasting": fit_lasting, "planted": fit_planted}
+    fits = {"lasting": fit_lasting, "planted": fit_planted, "succession": fit_succession}
     table, weights = fits.get(name, partial(fit_endings, name))(paths)
     names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST)
     often = np.sqrt([table.counts[one] for one in names])

@@ -187,7 +187,8 @@ class Services(base.Services):
         from holdfast_app.sentences.relation import outdated
         from holdfast_app.sentences.withdrawal import ended, is_line
 
-        gone = {old for rule in new for old in (ended if is_line(rule) else outdated)(rule, rules)}
+        earlier = [rule for rule in rules if rule not in new]
+        gone = {old for rule in new for old in (ended if is_line(rule) else outdated)(rule, earlier)}
         gone |= set(filter(is_line, rules))
         if replaced := gone.difference(new):
             Rejected(self).add(map(key_of, replaced), self.now())

@@ -66,7 +66,7 @@ _CUES: Final = {
 }
 #: Minimum probability that a sentence lasts, and the higher one for a sentence that asks for something now with at
 #: least the probability ``_ASKS``. All were chosen on sentences typed in public repositories.
-_LASTING: Final = 0.42
+_LASTING: Final = 0.4
 _LASTING_REQUEST: Final = 0.7
 _ASKS: Final = 0.5
 #: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what

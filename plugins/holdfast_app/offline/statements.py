@@ -192,13 +192,9 @@ class Statements:
             return None
         if hit is None and (old := outdated(said, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
-        lasts = lasting.judge(sentence).lasting >= _LASTING
-        if lasts and outdated(said, [*self.standing, *rules]):
+        if outdated(said, [*self.standing, *rules]) and (hit or lasting.judge(sentence).asks < _ASKS):
             return cues.RULE, 0
-        if hit is None and (
-            any(relation(said, one) is Relation.REPLACES for one in self.stored)
-            or (lasts and outdated(said, self.stored))
-        ):
+        if hit is None and outdated(said, self.stored):
             return cues.STATED_FACT, 0
         return hit
 

@@ -23,15 +23,12 @@ of its own makes its subject another one, or when it says "also", "only", "if", 
     The API is slow                      The API is public                    different: adjectives do not count
 """
 
-import re
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from itertools import chain, product
-from math import fsum
 from typing import Final, Generic, TypeVar
 
-from holdfast.text.lazy import Lazy
+from holdfast_app.sentences import succession
 from holdfast_app.sentences import vocabulary as v
 from holdfast_app.sentences.statement import SHORT, Slot, Statement, has_digit, is_exact, read
 
@@ -163,12 +160,13 @@ class Known(Generic[K]):
 
     def __init__(self) -> None:
         self._known: dict[K, Statement] = {}
+        self._texts: dict[K, str] = {}
         self._places: dict[Hashable, dict[K, None]] = {}
 
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
-        self._known[key] = read(text)
+        self._known[key], self._texts[key] = read(text), text
         for place in self._of(self._known[key]):
             self._places.setdefault(place, {})[key] = None
 
@@ -179,11 +177,15 @@ class Known(Generic[K]):
             self._places[place].pop(key, None)
 
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
-        """The statements that ``text`` repeats, then those that it would replace if it were newer, each once."""
+        """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
+        any, the one that it most likely ends."""
         new = read(text)
-        places = chain(new.places, product({True, not new.moves}, new.words | new.gone.keys()))
+        places = chain(new.places, product((True, False), new.words | new.gone.keys()))
         near = dict.fromkeys(key for place in places for key in self._places.get(place, ()))
         found = [(key, _relation(new, self._known[key])) for key in near]
+        if all(how is Relation.DIFFERENT for _, how in found):
+            ended = succession.ended(text, [self._texts[key] for key in near])
+            found = [(key, Relation.REPLACES) for key in near if self._texts[key] == ended]
         for wanted in (Relation.SAME, Relation.REPLACES):
             yield from (pair for pair in found if pair[1] is wanted)
 
@@ -196,54 +198,8 @@ class Known(Generic[K]):
         return chain(statement.places, product({statement.moves}, statement.words | statement.gone.keys()))
 
 
-# --- updates in other words
-
-#: Values by kind. A statement about answers has its end as its value.
-_VALUE: Final = Lazy(
-    r"(?P<zone>\b(?:utc|gmt|(?:pacific|central|eastern|mountain|local)(?: time)?|\w+/[a-z]+_\w+)\b)"
-    r"|(?P<units>\b(?:metric|imperial)\b)|(?P<answers>\b(?:answers|replies|responses)\b)"
-    r"|(?P<amount>[$€£]\s?\d[\d,.]*k?|\b[\w-]+(?: hundred| thousand)? (?:dollars|euros?|pounds)\b)"
-    r"|(?P<date>\b(?:\d{4}-\d\d-\d\d|\d\d-\d\d|(?:january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?: \d{1,2})?)\b)"
-    r"|(?P<branch>(?<![\w/.:])[a-z][\w.-]*/[\w./-]*\w\b)|(?P<code>\b[a-z]{2,}-\d{2,}\b)|(?P<number>\b\d[\d.]*\b)"
-    r"|(?P<person>(?-i:\b[A-Z][a-z]+ [A-Z][a-z]+\b))",
-    re.IGNORECASE,
-)
-_ONE_AT_A_TIME: Final = ("zone", "units")
-
-
 def outdated(new: str, known: Sequence[str]) -> list[str]:
-    """The statements of ``known`` that ``new`` repeats or replaces; without any, the one that it brings up to date in
-    other words, unless more than one could be meant.
-
-    For that, ``new`` names what no longer holds, or says that something changed ("now", "stricter", "moved") and has a
-    value of the same kind as the older one (an amount, a date, a name). Of several such statements it replaces the
-    closest in words. A time zone or system of units needs no such word, because there is one at a time.
-
-        Always run rubocop before a commit      From now on run standardrb instead of rubocop
-        The budget cap is $800 total            From now on keep the budget under five hundred dollars
-        The launch deadline is 2027-03-01       The launch moved to April 4
-    """
+    """The statements of ``known`` that ``new`` repeats or replaces; without any, the one that it most likely ends."""
     old = [one for one in known if relation(new, one) is not Relation.DIFFERENT]
-    if old:
-        return old
-    values = _values(new)
-    changes = read(new).changes or not {"new", "rather"}.isdisjoint(new.casefold().split())
-    kinds = {kind for kind in values if changes or kind in _ONE_AT_A_TIME}
-    rivals = [one for one in known if any(values[kind] != _values(one).get(kind, values[kind]) for kind in kinds)]
-    said = [read(one).words for one in rivals]
-    often = Counter(chain.from_iterable(said))
-    scores = [fsum(1 / often[word] for word in read(new).words & one) for one in said]
-    best = max(scores, default=0.0)
-    if (best or (len(rivals) == 1 and not kinds.isdisjoint(_ONE_AT_A_TIME))) and scores.count(best) == 1:
-        return [rivals[scores.index(best)]]
-    return []
-
-
-def _values(text: str) -> dict[str, set[str]]:
-    """The values in a statement by kind, each in one kind only."""
-    found: dict[str, set[str]] = {}
-    for hit in _VALUE.finditer(text):
-        kind = hit.lastgroup or ""
-        found.setdefault(kind, set()).add((text[hit.start() :] if kind == "answers" else hit[0]).casefold())
-    return found
+    ended = "" if old else succession.ended(new, known)
+    return old or [one for one in known if one == ended]

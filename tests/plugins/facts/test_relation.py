@@ -62,13 +62,14 @@ def test_relation__another_subject__never_replaces(one, other, first, second):
 
 
 @given(st.lists(st.tuples(SUBJECTS, PREDICATES).map(" ".join), unique=True), SUBJECTS, PREDICATES)
-def test_known__any_statements__finds_what_comparing_all_of_them_finds(texts, one, said):
+def test_known__any_statements__finds_what_comparing_all_finds_or_one_that_may_have_ended(texts, one, said):
     known = Known[int]()
     for at, text in enumerate(texts):
         known.add(at, text)
     new = f"{one} {said}"
     expected = {at: found for at, text in enumerate(texts) if (found := relation(new, text)) is not Relation.DIFFERENT}
-    assert dict(known.related(new)) == expected
+    found = dict(known.related(new))
+    assert found == expected or (not expected and set(found.values()) == {Relation.REPLACES})
     for at in range(len(texts)):
         known.remove(at)
     assert list(known.related(new)) == []

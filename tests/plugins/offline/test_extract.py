@@ -262,15 +262,15 @@ def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_
     got = extract(
         ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
         ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
-        ("user", "Quick update: keep project spend under five hundred dollars from now on."),
-        ("user", "The launch date moved to March 5."),
+        ("user", "Quick update: keep the project budget under $500 from now on."),
+        ("user", "The launch deadline moved to March 5."),
         ("user", "Now write the report"),
     )
     assert got.draft.rules == (
-        "Quick update: keep project spend under five hundred dollars from now on.",
+        "Quick update: keep the project budget under $500 from now on.",
         "travel costs stay below $300.",
     )
-    assert got.draft.facts == ("The launch date moved to March 5",)
+    assert got.draft.facts == ("The launch deadline moved to March 5",)
     assert "$800" not in got.summary
 
 

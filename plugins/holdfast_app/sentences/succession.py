@@ -1,0 +1,158 @@
+"""How likely a newer statement of a user ends an older one: by the words and values that they share, those that only
+one of them has, and the words around them. The weights are fitted by benchmarks/quality/fit_statements.py.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from holdfast.text.lazy import Lazy
+from holdfast_app.sentences import lasting, linear
+from holdfast_app.sentences import vocabulary as v
+
+#: Longer statements say more than one thing, so they end nothing.
+_MAX_CHARS: Final = 400
+#: Words, numbers with their unit, paths and addresses, signs. Scripts without spaces are read by character.
+_TOKEN: Final = Lazy(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[A-Za-z]+['’](?:t|s|re|ll|ve|d|m)\b|[$€£]?\d[\w.,:%-]*[\w%]|\d"
+    r"|(?:https?://|[/~])\S+|[\w/@.-]*[\w/]\.[\w/.:-]*\w|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[-_.][^\W_]+)*"
+    r"|[^\w\s]"
+)
+#: Kinds of values, in this order. Another token is a word, or with a capital in a sentence a name.
+_KINDS: Final = (
+    ("date", Lazy(r"(?i:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$|[a-z]+day$|\d{4}-\d\d(?:-\d\d)?$)")),
+    ("amount", Lazy(r"[$€£]")),
+    ("version", Lazy(r"\d+\.\d+\.[\d.]+$")),
+    ("number", Lazy(r"\d[\d.,:]*[a-zA-Z%]{0,3}$")),
+    ("code", Lazy(r"[/~]|.*\w[./@:_]\w|.*\d")),
+)
+_NEGATIONS: Final = frozenset(
+    {"not", "no", "never", "without", "cannot", "nicht", "kein", "keine", "nie", "ne", "pas", "nunca", "não"}
+)
+#: Less likely statements stay, because an outdated line does less harm than a missing one.
+_LIKELY: Final = 0.55
+_LENGTHS: Final = (4, 7, 10, 14, 20, 30)
+_STEPS: Final = 4
+
+
+class _Read(NamedTuple):
+    """A statement's tokens in small letters, and of each that has content its stem and kind by its place."""
+
+    words: tuple[str, ...]
+    stems: dict[int, str]
+    kinds: dict[str, str]
+
+
+@lru_cache(4_096)
+def _read(text: str) -> _Read:
+    tokens = _TOKEN.findall(text)
+    words = tuple(token.lower().replace("’", "'") for token in tokens)
+    places = [n for n, word in enumerate(words) if any(map(str.isalnum, word)) and word not in v.UNSAID]
+    stems = {n: v.stem(words[n]) if words[n].isalpha() else words[n] for n in places}
+    return _Read(words, stems, {stem: _kind(tokens[n], is_first=n == 0) for n, stem in stems.items()})
+
+
+def _kind(token: str, *, is_first: bool) -> str:
+    kind = next((name for name, form in _KINDS if form.match(token)), "")
+    is_name = token[1:] != token[1:].lower() or (token[0].isupper() and not is_first)
+    return kind or ("name" if is_name else "word")
+
+
+def features(new: str, old: str) -> set[str]:
+    """What tells whether ``new`` ends ``old``."""
+    mine, theirs = _read(new), _read(old)
+    common = mine.kinds.keys() & theirs.kinds.keys()
+    own = [kind for stem, kind in mine.kinds.items() if stem not in common]
+    missing = [kind for stem, kind in theirs.kinds.items() if stem not in common]
+    values = [{*own} - {"word"}, {*missing} - {"word"}]
+    judged, before = lasting.judge(new), lasting.judge(old)
+    counts = {
+        "share": int(_STEPS * len(common) / max(1, len(theirs.kinds))),
+        "mine": int(_STEPS * len(common) / max(1, len(mine.kinds))),
+        "common": min(3, len(common)),
+        "own": min(3, own.count("word")),
+        "missing": min(3, missing.count("word")),
+        "values": f"{bool(values[0]):d}{bool(values[1]):d}{bool(values[0] & values[1]):d}",
+        "changes": _changes(new),
+        "negations": f"{_negates(mine):d}{_negates(theirs):d}",
+    }
+    found = {f"{one} {two}" for one, two in _crossed(counts)}
+    found |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
+    found |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
+    found |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
+    found |= {f"without {word}" for word in theirs.words if word in v.UNSAID and word not in mine.words}
+    found.update(_around(mine, theirs), _units(mine, theirs))
+    order = "".join("c" if stem in common else "o" for stem in mine.stems.values())
+    return found | {
+        "*",
+        f"order {order[:3]}",
+        f"end {order[-2:]}",
+        f"ahead {min(3, len(order) - len(order.lstrip('o')))}",
+    }
+
+
+def _negates(read: _Read) -> bool:
+    return sum(word in _NEGATIONS or word.endswith("n't") for word in read.words) % 2 == 1
+
+
+def _crossed(counts: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """Each count, and each pair of them."""
+    named = [f"{name}={value}" for name, value in counts.items()]
+    yield from ((one, "") for one in named)
+    yield from ((one, two) for n, one in enumerate(named) for two in named[n + 1 :])
+
+
+def _around(mine: _Read, theirs: _Read) -> Iterator[str]:
+    """The newer statement's own words, alone, in pairs and threes, and those around the words that both have."""
+    words = ["^", *("0" if any(map(str.isdigit, word)) else word for word in mine.words), "$"]
+    is_both = [False, *(word in theirs.words and word not in v.UNSAID for word in mine.words), False]
+    shown = ["_" if both else word for word, both in zip(words, is_both, strict=True)]
+    yield from shown[1:-1]
+    yield from (f"{one} {two}" for one, two in pairwise(shown) if {one, two} != {"_"})
+    yield from (" ".join(three) for three in zip(shown, shown[1:], shown[2:], strict=False))
+    for n, stem in mine.stems.items():
+        if stem in theirs.kinds:
+            yield from (f"<{words[n]}", f"{words[n + 2]}>", f"<{' '.join(words[max(0, n - 1) : n + 1])}")
+        elif words[n] in v.UNSAID:
+            yield f"<<{words[n]}"
+
+
+def _units(mine: _Read, theirs: _Read) -> set[str]:
+    """Whether the same word stands beside another number."""
+    beside = [
+        {(read.stems[m], read.stems[n]) for n in read.stems for m in (n - 1, n + 1) if _is_counted(read, n, m)}
+        for read in (mine, theirs)
+    ]
+    shared = {unit for unit, _ in beside[0]} & {unit for unit, _ in beside[1]}
+    values = [{pair for pair in pairs if pair[0] in shared} for pairs in beside]
+    return {f"unit {values[0] != values[1]}"} if shared else set()
+
+
+def _is_counted(read: _Read, n: int, unit: int) -> bool:
+    return read.kinds[read.stems[n]] in ("number", "amount") and unit in read.stems and read.stems[unit].isalpha()
+
+
+def likelihood(new: str, old: str) -> float:
+    """The probability that ``old`` no longer holds as it stands, after ``new``."""
+    [odds] = linear.sums("succession", features(new, old))
+    return 1 / (1 + math.exp(-odds))
+
+
+def ended(new: str, known: Iterable[str]) -> str:
+    """The statement of ``known`` that ``new`` most likely ends; empty where none is likely to have ended. One without a
+    common word only ends when ``new`` reports a change."""
+    if len(new) > _MAX_CHARS:
+        return ""
+    near = (old for old in known if len(old) <= _MAX_CHARS and (_changes(new) or _shares_word(new, old)))
+    likely, old = max(((likelihood(new, old), old) for old in near), default=(0.0, ""))
+    return old if likely >= _LIKELY else ""
+
+
+def _changes(text: str) -> bool:
+    return v.CHANGE.search(text.lower()) is not None or not v.CHANGED.isdisjoint(_read(text).words)
+
+
+def _shares_word(new: str, old: str) -> bool:
+    return not _read(new).kinds.keys().isdisjoint(_read(old).kinds)
