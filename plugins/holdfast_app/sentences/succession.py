@@ -31,8 +31,12 @@ _KINDS: Final = (
 _NEGATIONS: Final = frozenset(
     {"not", "no", "never", "without", "cannot", "nicht", "kein", "keine", "nie", "ne", "pas", "nunca", "não"}
 )
-#: Less likely statements stay, because an outdated line does less harm than a missing one.
-_LIKELY: Final = 0.55
+#: Parts of a statement, each of which can hold alone.
+_PARTS: Final = Lazy(r"[,;:，、；。]\s*|\.\s+|\s(?:and|but|or|und|et|y|e)\s")
+#: Least probability that one has ended. An outdated line does less harm than a missing one.
+_LIKELY: Final = 0.5
+#: Least probability that what ends one lasts, and that a part of the older one states something of its own.
+_LASTS, _STATES = 0.1, 0.3
 _LENGTHS: Final = (4, 7, 10, 14, 20, 30)
 _STEPS: Final = 4
 
@@ -141,18 +145,24 @@ def likelihood(new: str, old: str) -> float:
 
 
 def ended(new: str, known: Iterable[str]) -> str:
-    """The statement of ``known`` that ``new`` most likely ends; empty where none is likely to have ended. One without a
-    common word only ends when ``new`` reports a change."""
-    if len(new) > _MAX_CHARS:
+    """The statement of ``known`` that ``new`` most likely ends; empty where none is likely to have ended."""
+    if len(new) > _MAX_CHARS or lasting.judge(new).lasting < _LASTS:
         return ""
-    near = (old for old in known if len(old) <= _MAX_CHARS and (_changes(new) or _shares_word(new, old)))
+    near = (old for old in known if len(old) <= _MAX_CHARS and _may_end(new, old))
     likely, old = max(((likelihood(new, old), old) for old in near), default=(0.0, ""))
     return old if likely >= _LIKELY else ""
+
+
+def _may_end(new: str, old: str) -> bool:
+    """Whether both share a word, or ``new`` reports a change, and no part of ``old`` states something else."""
+    others = (part for part in _PARTS.split(old) if part != old and _read(part).kinds and not _shares_word(new, part))
+    says_more = any(lasting.judge(part).lasting >= _STATES for part in others)
+    return not says_more and (_changes(new) or _shares_word(new, old))
 
 
 def _changes(text: str) -> bool:
     return v.CHANGE.search(text.lower()) is not None or not v.CHANGED.isdisjoint(_read(text).words)
 
 
-def _shares_word(new: str, old: str) -> bool:
-    return not _read(new).kinds.keys().isdisjoint(_read(old).kinds)
+def _shares_word(one: str, other: str) -> bool:
+    return not _read(one).kinds.keys().isdisjoint(_read(other).kinds)

@@ -260,7 +260,7 @@ def test_flush__rule_withdrawn_by_an_agents_payload__stays(memory, payload):
 
 def test_extract__newer_statement_about_the_same__takes_the_older_ones_place_in_other_words_too():
     got = extract(
-        ("user", "HARD CONSTRAINT: Project budget cap is $800 total. Never exceed without approval."),
+        ("user", "HARD CONSTRAINT: Project budget cap is $800 total."),
         ("user", "FACT: Launch deadline is 2027-03-01.\nRule: travel costs stay below $300."),
         ("user", "Quick update: keep the project budget under $500 from now on."),
         ("user", "The launch deadline moved to March 5."),
