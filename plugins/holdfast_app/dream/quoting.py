@@ -16,7 +16,7 @@ from holdfast.models import Finding
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.grounding.sources import blocks, strip_marks, words
 from holdfast_app.dream.memorytext import LASTING, Item
-from holdfast_app.sentences.relation import Known
+from holdfast_app.sentences.relation import Known, Relation
 
 #: Maximum length of a quotation, in characters.
 MAX_CHARS: Final = 500
@@ -55,7 +55,7 @@ def instead(
     for rank in range(_MOST):  # the best quotation of each line before the second ones
         for line in refused:
             for text in near.get(f"- {line}", ())[rank : rank + 1]:
-                if not any(known.related(text)) and not is_barred(text):
+                if all(how is Relation.ENDS for _, how in known.related(text)) and not is_barred(text):
                     found.append((Item(text=text, heading=headings.get(line, "")), line))
                     known.add(text, text)
     return found[: len(refused)]

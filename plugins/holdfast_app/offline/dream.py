@@ -16,7 +16,7 @@ from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.records import blocks, ownlines
-from holdfast_app.sentences.relation import Known
+from holdfast_app.sentences.relation import Known, Relation
 from holdfast_app.sentences.withdrawal import ended, is_line
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -42,10 +42,11 @@ def dream(sources: DreamSources) -> DreamDraft:
                 known.remove(one)
             continue
         # what one block states holds together
-        rivals = [k for k in known.replaced(item.text) if at == _EVER or times.get(k) != at]
+        related = {k: how for k, how in known.related(item.text) if how is not Relation.SAME}
+        rivals = {k: how for k, how in related.items() if at == _EVER or times.get(k) != at}
         older = {k for k in rivals if times.get(k, _EVER) <= at}
         if key not in items:
-            if len(older) < len(rivals):
+            if any(how is Relation.REPLACES for k, how in rivals.items() if k not in older):
                 continue
             if older:  # in place, under the same heading
                 place = next(k for k in items if k in older)

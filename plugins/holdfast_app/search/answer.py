@@ -177,7 +177,7 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
             for (other, old), relation in known.related(sentence) if hits[n].role != "assistant" else ():
                 is_newer = latest[key] > latest[old] and key not in sentences[other]
                 may = not hits[other].holds or hits[n].holds or hits[n].role == "user"
-                if relation is Relation.REPLACES and is_newer and may:
+                if relation is not Relation.SAME and is_newer and may:
                     newer[other], text_of[other] = n, sentence
             known.add((n, key), sentence)
     holding = {n for n, hit in enumerate(hits) if hit.holds and n not in newer}

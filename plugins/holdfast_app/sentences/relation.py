@@ -2,7 +2,8 @@
 
 A statement is ``same`` as another when they differ only in case, spacing or final punctuation. It ``replaces`` another
 when both are about the same thing and only one can hold. All others are ``different``, and both stay, because an extra
-line does less harm than a missing one.
+line does less harm than a missing one. Where no rule finds one that it replaces, a fitted model finds the one that it
+most likely ``ends`` (:mod:`holdfast_app.sentences.succession`).
 
 Without a word of change, the same words must be left of both without values, word forms, order and verbs that say
 little. A value is a number with its unit, a day, a name after a preposition or after "is", one of a pair of opposites,
@@ -23,7 +24,7 @@ of its own makes its subject another one, or when it says "also", "only", "if", 
     The API is slow                      The API is public                    different: adjectives do not count
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import chain, product
 from typing import Final, Generic, TypeVar
@@ -46,6 +47,8 @@ class Relation(Enum):
 
     SAME = "same"
     REPLACES = "replaces"
+    ENDS = "ends"
+    """It most likely replaces the older one. The older one says nothing of the newer one."""
     DIFFERENT = "different"
 
 
@@ -180,18 +183,23 @@ class Known(Generic[K]):
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
         any, the one that it most likely ends."""
         new = read(text)
-        places = chain(new.places, product((True, False), new.words | new.gone.keys()))
-        near = dict.fromkeys(key for place in places for key in self._places.get(place, ()))
+        near = self._near(new, (True, False))
         found = [(key, _relation(new, self._known[key])) for key in near]
         if all(how is Relation.DIFFERENT for _, how in found):
             ended = succession.ended(text, [self._texts[key] for key in near])
-            found = [(key, Relation.REPLACES) for key in near if self._texts[key] == ended]
-        for wanted in (Relation.SAME, Relation.REPLACES):
-            yield from (pair for pair in found if pair[1] is wanted)
+            found = [(key, Relation.ENDS) for key in near if self._texts[key] == ended]
+        related = [pair for pair in found if pair[1] is not Relation.DIFFERENT]
+        yield from sorted(related, key=lambda pair: pair[1] is not Relation.SAME)
 
     def replaced(self, text: str) -> list[K]:
-        """The statements that ``text`` would replace if it were newer."""
-        return [key for key, how in self.related(text) if how is Relation.REPLACES]
+        """The statements that ``text`` replaces, whichever is newer."""
+        new = read(text)
+        near = self._near(new, {True, not new.moves})
+        return [key for key in near if _relation(new, self._known[key]) is Relation.REPLACES]
+
+    def _near(self, new: Statement, moves: Iterable[bool]) -> dict[K, None]:
+        places = chain(new.places, product(moves, new.words | new.gone.keys()))
+        return dict.fromkeys(key for place in places for key in self._places.get(place, ()))
 
     @staticmethod
     def _of(statement: Statement) -> Iterator[Hashable]:

@@ -69,7 +69,7 @@ def test_known__any_statements__finds_what_comparing_all_finds_or_one_that_may_h
     new = f"{one} {said}"
     expected = {at: found for at, text in enumerate(texts) if (found := relation(new, text)) is not Relation.DIFFERENT}
     found = dict(known.related(new))
-    assert found == expected or (not expected and set(found.values()) == {Relation.REPLACES})
+    assert found == expected or (not expected and set(found.values()) == {Relation.ENDS})
     for at in range(len(texts)):
         known.remove(at)
     assert list(known.related(new)) == []

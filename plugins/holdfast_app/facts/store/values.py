@@ -96,6 +96,8 @@ def placed(value: Value, known: Known[Fact], together: Container[tuple[str, date
     for fact, how in known.related(value.content):
         if how is Relation.SAME:
             value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
+        elif how is Relation.ENDS and value.is_before(fact):
+            continue
         elif value.is_about(fact) and (same_key(fact.content), value.at) not in together:
             older.append(fact)
     if newer := next(filter(value.is_before, older), None):
