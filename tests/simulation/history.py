@@ -39,11 +39,6 @@ KINDS = {
     "reopen": 1, "purge": 0.3,
 }  # fmt: skip
 MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2, "close": 1, "open": 1, "age": 0.2}
-#: What is refused before anything begins.
-WRONG = (
-    lambda one: one.add("user", "m0q", tokens=-1), lambda one: one.add("nobody", "m0q"), lambda one: one.trim(-1),
-    lambda one: one.extend(["m0q"]), lambda one: one.hand_over(" "), lambda one: one.flush({"curated": "m0q"}),
-)  # fmt: skip
 #: What happens to a file behind its back.
 DAMAGE = (lambda one: one[: one.rfind(b"\n", 0, -1) + 1], lambda one: one[:-9], lambda one: one[:-9] + bytes(9))
 #: Of a session's work, by command.
@@ -55,7 +50,7 @@ SCENES = (
     ("fact", "state", "forget", "update", "fact"), ("add", "state", "hand"),
 )  # fmt: skip
 #: The same for every eighth seed, so that other seeds play as when they were kept.
-EIGHTH = (("fact", "state", "forget", "update", "age"), ("wrong", "add", "state", "purge", "add", "state"))
+EIGHTH = (("fact", "state", "forget", "update", "age"), ("add", "state", "purge", "add", "state"))
 DROPS = ("compact", "trim", "end")
 SAVES = ("flush", "state", "hand")
 FLUSHES = (*SAVES, "lack", "switch", *DROPS)
@@ -347,7 +342,7 @@ class History:
                 op.token = ""  # another process forgot it
         elif op.kind == "override" and session.unsafe:
             session.override("an operator said so")
-        elif op.kind in (*DECIDES, "age", "wrong"):
+        elif op.kind in (*DECIDES, "age"):
             return self._tend(memory, op)
         elif op.kind == "purge":
             op.warned = bool(memory.purge(session=op.session).left)
@@ -370,14 +365,8 @@ class History:
         return str(receipt.flush_id)
 
     def _tend(self, memory: Holdfast, op: Op) -> str:
-        """Close or reopen the session's work, if it has any; remove what is old, which nothing is; or ask wrongly."""
-        if op.kind == "wrong":
-            before = self.world.changes
-            for number, call in enumerate(WRONG):
-                with suppress(BadValue):
-                    self._expect(call(memory.session(op.session)) is WRONG, f"the wrong call {number} is answered")
-            self._expect(self.world.switching > 0 or self.world.changes == before, "a wrong call changes something")
-        elif op.kind != "age":
+        """Close or reopen the session's work, if it has any; remove what is old, which nothing is."""
+        if op.kind != "age":
             with suppress(NotFound):
                 work = memory.work.close(op.session) if op.kind == "close" else memory.work.reopen(op.session)
                 self._expect((work.status == "open") is work.is_open is (op.kind == "open"), f"{op}: {work}")

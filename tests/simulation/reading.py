@@ -90,9 +90,8 @@ def curated(stated: Any, document: str) -> list[str]:
 
 
 def statements(stated: Mapping[str, Any]) -> list[str]:
-    """The texts of a payload, without its handoff and curated lines."""
-    names = ("objective", *(name for rows in PARTS.values() for _, _, name in rows))
-    return [one for name in names for one in items(stated, name)]
+    """The texts of a payload's lists and of its next step."""
+    return [one for rows in PARTS.values() for _, _, name in rows for one in items(stated, name)]
 
 
 def body(stated: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from holdfast_cli import main
 from holdfast_gitea import marker, trail
 
 REPO = "acme/shop"
-WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
+WORK = f"{REPO}#1"
 
 
 def changed(*mutations: tuple[str, str] | tuple[str, str, str], objective: str = "Ship it") -> Payload:

@@ -34,7 +34,6 @@ def test_relation__pairs__another_value_of_one_thing_replaces_all_others_are_dif
 
 def test_relation__endless_text__is_different():
     assert relation("The port is 8080", "The port is " + "[a](" * 100_000) is Relation.DIFFERENT
-    assert relation("The port is " + "[a](" * 100_000, "The port is 8080") is Relation.DIFFERENT
 
 
 @given(SENTENCES, st.sampled_from(["", ".", "!", " .", "…"]), st.sampled_from([" ", "  ", "\n", "\t"]))
@@ -53,12 +52,6 @@ def test_relation__any_word_changed__is_never_same(words, at, word):
     plain = [" ".join(one).casefold().rstrip(" .!;,:…。！") for one in (words, other)]
     assume(plain[0] != plain[1] and all(plain))
     assert relation(" ".join(other), " ".join(words)) is not Relation.SAME
-
-
-@given(SUBJECTS, SUBJECTS, PREDICATES, PREDICATES)
-def test_relation__another_subject__never_replaces(one, other, first, second):
-    assume(one != other)
-    assert relation(f"{one} {first}", f"{other} {second}") is Relation.DIFFERENT
 
 
 @given(st.lists(st.tuples(SUBJECTS, PREDICATES).map(" ".join), unique=True), SUBJECTS, PREDICATES)

@@ -190,8 +190,6 @@ def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(op
     for text in rows:
         session.add("user", text)
     session.add("assistant", "The retry is in README.md now.")
-    session.add("user", "Thank you, bye!")
-    session.add("assistant", "You are welcome, have a nice evening!")
     receipt = session.flush(reason="end")
     assert f"**Objective:** Add a retry to the uploader in src/upload.py (agent: {words})\n" in receipt.summary
     assert bool(rows) or "Work is closed." in receipt.summary

@@ -73,8 +73,7 @@ def test_search__request_that_notes_repeat_as_open_and_closed_work__one_hit(talk
     memory = talked(asked)
     memory.session("talk").flush(payload(objective=f"{asked} (agent: The totals are rounded.)"))
     memory.work.close("talk", "done by hand")
-    (hit,) = (one for one in memory.search("billing totals") if "wrong" in one.text)
-    assert {place.name for place in hit.also} == {"memory/2026-11-21.md"}
+    assert sum("wrong" in one.text for one in memory.search("billing totals")) == 1
 
 
 def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_alike(talked):
