@@ -145,19 +145,20 @@ def likelihood(new: str, old: str) -> float:
 
 
 def ended(new: str, known: Iterable[str]) -> str:
-    """The statement of ``known`` that ``new`` most likely ends; empty where none is likely to have ended."""
-    if len(new) > _MAX_CHARS or lasting.judge(new).lasting < _LASTS:
+    """The statement of ``known`` that ``new``, which reports a change, most likely ends. Empty where none is likely to
+    have ended, or more than one may be meant."""
+    if len(new) > _MAX_CHARS or not _changes(new) or lasting.judge(new).lasting < _LASTS:
         return ""
-    near = (old for old in known if len(old) <= _MAX_CHARS and _may_end(new, old))
-    likely, old = max(((likelihood(new, old), old) for old in near), default=(0.0, ""))
-    return old if likely >= _LIKELY else ""
+    near = [old for old in known if _shares_word(new, old)]
+    is_likely = len(near) == 1 and not _says_more(near[0], new) and likelihood(new, near[0]) >= _LIKELY
+    return near[0] if is_likely else ""
 
 
-def _may_end(new: str, old: str) -> bool:
-    """Whether both share a word, or ``new`` reports a change, and no part of ``old`` states something else."""
-    others = (part for part in _PARTS.split(old) if part != old and _read(part).kinds and not _shares_word(new, part))
-    says_more = any(lasting.judge(part).lasting >= _STATES for part in others)
-    return not says_more and (_changes(new) or _shares_word(new, old))
+def _says_more(old: str, new: str) -> bool:
+    """Whether a part of ``old`` states something else."""
+    parts = [part for part in _PARTS.split(old) if part != old and _read(part).kinds]
+    others = (part for part in parts if not _shares_word(new, part))
+    return len(old) > _MAX_CHARS or any(lasting.judge(part).lasting >= _STATES for part in others)
 
 
 def _changes(text: str) -> bool:
