@@ -112,7 +112,7 @@ class Check:
         self._tell("refused", refused)
         left = self._quoting(memorytext.read(text), gone, items)
         left = evolve(left, items=self._without_older(left.items))
-        if not left.items:
+        if not left.items and not (before and set(before.items) <= set(self.stale)):
             if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
                 raise Skipped("The notes hold no facts or decisions for the memory.")
             raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")

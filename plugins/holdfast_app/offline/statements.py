@@ -48,8 +48,7 @@ _NO_FACT: Final = Lazy(
     r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
     re.IGNORECASE,
 )
-#: Minimum probability that a sentence lasts which replaces a rule, and that one below a label is a request for now.
-_LASTING: Final = 0.5
+#: Minimum probability of a request for now, which ends what a label covers and replaces no rule.
 _ASKS: Final = 0.95
 #: A question to the agent, also without a question mark.
 _ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)

@@ -164,18 +164,19 @@ def _repeats(new: _Group, old: _Group) -> bool:
 
 
 def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """The hits; replaced ones are marked, below their successors, and hold no longer. A line is as new as the same
-    sentence elsewhere. What holds is replaced only by what holds or the user said."""
+    """The hits; replaced ones are marked, below their successors, and hold no longer. A line is as new as a
+    sentence elsewhere that it has. What holds is replaced only by what holds or the user said."""
     known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
     sentences = [{same_key(sentence): sentence for sentence in _sentences(hit.excerpt)} for hit in hits]
     dated = sorted((hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits))
-    latest = {key: at for at, n in dated for key in sentences[n]}
+    stated = {key: at for at, n in dated for key in sentences[n]}
+    latest = {key: max(at for part, at in stated.items() if part in key) for key in stated}
     for _, n in dated:
         for key, sentence in sentences[n].items():
             for (other, old), relation in known.related(sentence) if hits[n].role != "assistant" else ():
-                is_newer = latest[key] > latest[old] and key not in sentences[other]
+                is_newer = latest[key] > latest[old] and key not in sentences[other] and key not in old
                 may = not hits[other].holds or hits[n].holds or hits[n].role == "user"
                 if relation is not Relation.SAME and is_newer and may:
                     newer[other], text_of[other] = n, sentence

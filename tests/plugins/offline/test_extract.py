@@ -196,7 +196,7 @@ def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_i
         if not number:
             memory.deep_dream()
             assert sorted(memory.load().rules) == sorted(WITHDRAWN)
-    memory.deep_dream()
+    assert memory.deep_dream().ok
     brief = memory.load()
     assert brief.rules == ()
     assert not [said for said in (*WITHDRAWN, *WITHDRAWN.values(), "No longer a rule") if said in brief.memory]

@@ -87,7 +87,7 @@ def test_search__order_where_answers_are_long__before_a_newer_turn_that_matches_
 @pytest.mark.parametrize(
     ("was", "now", "before", "after"),
     [
-        ("8080", "9090", "The API listens on port 8080.", "The API listens on port 9090 now, not 8080. Add pages."),
+        ("8080", "9090", "The API listens on port 8080.", "btw the API listens on port 9090 now, not 8080."),
         ("MySQL", "Postgres", "Decision: we use MySQL for orders.", "Decision: we use Postgres for orders, not MySQL."),
     ],
 )
