@@ -306,14 +306,14 @@ class History:
         return memory
 
     def _check_refused(self, memory: Holdfast, op: Op, error: FlushRefused) -> None:
-        """The session is UNSAFE for all processes, for the reason that was told. A full disk has room for a note."""
+        """The session is UNSAFE for all processes, as was told, unless its marker failed. A full disk holds a note."""
         self._expect("failed at the step" not in str(error), f"{op} failed: {error}", is_loss=False)
         is_reserved = "/.holdfast/state/unsafe.reserve" in dict(below("", self.world.disk.find(ROOT)))
         op.noted = self.world.faulted and self.world.fault == errno.ENOSPC and is_reserved and not self.plain
         markers = memory.unsafe() if self._is_alone else []
-        if self._is_alone and (op.noted or not self.world.lasting):
-            marked = {one.session for one in markers}
-            self._expect(marked & {op.session, file_stem(op.session)}, f"{op} is refused, and UNSAFE are {marked}")
+        if self._is_alone and (op.noted or not (self.world.lasting or "Not even the UNSAFE marker" in str(error))):
+            marked = {one.session for one in markers} & {op.session, file_stem(op.session)}
+            self._expect(marked, f"{op} is refused, and UNSAFE are {markers}")
         if self._is_alone and not self.world.faulted:
             told = [one.target for one in markers if one.session == op.session and one.error in str(error)]
             self._expect(told == [error.target], f"{op}: {error} {markers}", is_loss=False)
