@@ -372,7 +372,7 @@ class History:
                 self._expect((work.status == "open") is work.is_open is (op.kind == "open"), f"{op}: {work}")
                 return op.kind
         elif self._is_alone:  # to a clock ahead, temporary files of others look old
-            gone = [one for one in memory.retention().removed if not one.name.endswith(".tmp")]
+            gone = [one for one in memory.retention().removed if one.count and not one.name.endswith(".tmp")]
             self._expect(not gone, f"nothing is old, and {gone} went")
             memory.store.backend.compact()
             files = [node for path, node in below("", self.world.disk.find(ROOT)) if path.endswith("/facts.jsonl")]
