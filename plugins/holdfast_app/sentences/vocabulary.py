@@ -16,7 +16,7 @@ def _set(words: str) -> frozenset[str]:
 CONTRACTED: Final = {
     "’": "'", "，": ", ", "；": "; ", "：": ": ", "、": ", ", "can't": "can not", "cannot": "can not",
     "won't": "will not", "isn't": "is not", "n't ": " not ", " no longer ": " not ", " not used": " gone",
-    "o more ": "ot ", " any more": " anymore", "'re ": " are ", "'ve ": " have ",
+    "no more ": "not ", "No more ": "Not ", " any more": " anymore", "'re ": " are ", "'ve ": " have ",
     "ない": " not ", "やめ": " gone ", "なく": " gone ",
 }  # fmt: skip
 #: Characters of Chinese and Japanese that are words of their own here, and those between them.
