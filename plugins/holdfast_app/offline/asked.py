@@ -181,8 +181,8 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     after a short one the last request before it of some length, or else the longest, that is neither a reply, an
     addition nor a question, and after a long one the oldest such request; or else by the oldest request, or that in the
     ``known`` objective of earlier messages. Then by the agent's words, which say what it came to. Empty without one."""
-    found = list(_requests(reversed(messages)))
-    requests = list(dropwhile(lambda one: _corrects(one[1]), found)) or found[:1]
+    newest_first = list(_requests(reversed(messages)))
+    requests = list(dropwhile(lambda request: _corrects(request[1]), newest_first)) or newest_first[:1]
     if not requests:
         return ""
     message, last = requests[0]
@@ -209,9 +209,9 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
 
 def _corrects(own: str) -> bool:
     """Whether a message only says how to work, as after a refused call."""
-    said = [part for part in sentences(own) if len(part.encode()) > _SHORT]
-    found = [cues.match(part, user=True) for part in said]
-    return bool(found) and all(one and one[0].kind is cues.Kind.RULE for one in found)
+    parts = [part for part in sentences(own) if len(part.encode()) > _SHORT]
+    matches = [cues.match(part, user=True) for part in parts]
+    return bool(matches) and all(match and match[0].kind is cues.Kind.RULE for match in matches)
 
 
 def _wanted(own: str) -> str:

@@ -191,7 +191,7 @@ class Statements:
             return None
         if hit is None and (old := outdated(said, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
-        if outdated(said, [*self.standing, *rules]) and (hit or lasting.judge(sentence).asks < _ASKS):
+        if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(said, [*self.standing, *rules]):
             return cues.RULE, 0
         if hit is None and outdated(said, self.stored):
             return cues.STATED_FACT, 0

@@ -24,7 +24,7 @@ of its own makes its subject another one, or when it says "also", "only", "if", 
     The API is slow                      The API is public                    different: adjectives do not count
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from itertools import chain, product
 from typing import Final, Generic, TypeVar
@@ -183,7 +183,7 @@ class Known(Generic[K]):
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
         any, the one that it most likely ends."""
         new = read(text)
-        near = self._near(new, (True, False))
+        near = self._near(new)
         found = [(key, _relation(new, self._known[key])) for key in near]
         if all(how is Relation.DIFFERENT for _, how in found):
             ended = succession.ended(text, [self._texts[key] for key in near])
@@ -194,11 +194,10 @@ class Known(Generic[K]):
     def replaced(self, text: str) -> list[K]:
         """The statements that ``text`` replaces, whichever is newer."""
         new = read(text)
-        near = self._near(new, {True, not new.moves})
-        return [key for key in near if _relation(new, self._known[key]) is Relation.REPLACES]
+        return [key for key in self._near(new) if _relation(new, self._known[key]) is Relation.REPLACES]
 
-    def _near(self, new: Statement, moves: Iterable[bool]) -> dict[K, None]:
-        places = chain(new.places, product(moves, new.words | new.gone.keys()))
+    def _near(self, new: Statement) -> dict[K, None]:
+        places = chain(new.places, product({True, not new.moves}, new.words | new.gone.keys()))
         return dict.fromkeys(key for place in places for key in self._places.get(place, ()))
 
     @staticmethod

@@ -106,7 +106,7 @@ def _tokens(text: str) -> list[_Token]:
 def read(text: str) -> Statement:
     """The statement in ``text``. Linear in its length; never raises."""
     key = same_key(text)
-    changes = bool(v.CHANGE.search(key)) or not v.CHANGED.isdisjoint(re.findall(r"\w+", key))
+    changes = v.reports_change(key, re.findall(r"\w+", key))
     tokens = _tokens(_main(text, changes)) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
     words = [token.word for token in tokens]
     if not words or words[0] in v.POINTING or v.LIMITED.search(key):

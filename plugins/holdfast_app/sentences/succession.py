@@ -82,14 +82,14 @@ def features(new: str, old: str) -> set[str]:
         "changes": _changes(new),
         "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
-    found = {f"{one} {two}" for one, two in _crossed(counts)}
-    found |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
-    found |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
-    found |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
-    found |= {f"without {word}" for word in theirs.words if word in v.UNSAID and word not in mine.words}
-    found.update(_around(mine, theirs), _units(mine, theirs))
+    signs = {f"{one} {two}" for one, two in _crossed(counts)}
+    signs |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
+    signs |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
+    signs |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
+    signs |= {f"without {word}" for word in theirs.words if word in v.UNSAID and word not in mine.words}
+    signs.update(_around(mine, theirs), _units(mine, theirs))
     order = "".join("c" if stem in common else "o" for stem in mine.stems.values())
-    return found | {
+    return signs | {
         "*",
         f"order {order[:3]}",
         f"end {order[-2:]}",
@@ -162,7 +162,7 @@ def _says_more(old: str, new: str) -> bool:
 
 
 def _changes(text: str) -> bool:
-    return v.CHANGE.search(text.lower()) is not None or not v.CHANGED.isdisjoint(_read(text).words)
+    return v.reports_change(text.lower(), _read(text).words)
 
 
 def _shares_word(one: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 change, negation and grammar."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -167,6 +168,11 @@ SECONDS: Final = {
 #: An address, a path, a name in code; or any word that is no plain one.
 EXACT: Final = Lazy(r"\w[./@_]\w")
 CODE: Final = Lazy(r".*[\d_/.@#+].*|.*-.*-.*|.*[a-z].*[A-Z].*|[A-Z]{2,}.*")
+
+
+def reports_change(text: str, words: Iterable[str]) -> bool:
+    """Whether a statement, in small letters and with these words, says that something changed."""
+    return CHANGE.search(text) is not None or not CHANGED.isdisjoint(words)
 
 
 @lru_cache(maxsize=4_096)
