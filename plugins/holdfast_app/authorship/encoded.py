@@ -7,15 +7,17 @@ from typing import Final
 
 from holdfast.text.lazy import Lazy
 
-#: Base64 or hexadecimal digits, as many as a short sentence has.
-_RUN: Final = Lazy(r"[A-Za-z0-9+/_-]{20,20000}={0,2}")
+#: As many base64 or hexadecimal digits as a short sentence has.
+_LEAST: Final = 20
+_RUN: Final = Lazy(rf"[A-Za-z0-9+/_-]{{{_LEAST},20000}}={{0,2}}")
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
 def decoded(text: str) -> str:
     """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
-    return "\n".join(reading for match in _RUN.finditer(text) for reading in _readings(match[0]) if _is_prose(reading))
+    runs = (match[0] for word in text.split() if len(word) >= _LEAST for match in _RUN.finditer(word))
+    return "\n".join(reading for run in runs for reading in _readings(run) if _is_prose(reading))
 
 
 def _readings(run: str) -> list[str]:
