@@ -119,9 +119,10 @@ def rank(
     scored = []
     for row, values in candidates(db, matches, where, similar):
         (weights, most), near = _weights()[row.kind], similar.of.get(row.id, 0.0)
-        # A speaker's turn can answer without any word of the question. A line, a fact or a tool's output cannot, and
-        # the hit next to it shows it.
-        if (row.kind == records.TURN and row.role != "tool") or row.id in matches.score or near:
+        # A speaker's turn can answer a question of several words without any of them. A line, a fact or a tool's output
+        # cannot, and the hit next to it shows it.
+        is_answer = row.kind == records.TURN and row.role != "tool" and len(matches.asked) > 1
+        if is_answer or row.id in matches.score or near:
             score = sum(map(mul, weights, values)) + similar.weight * near
             scored.append((-score / (most + similar.weight), -row.at, row.place, row.id))
     return [Ranked(entry_id, -worse) for worse, _, _, entry_id in sorted(scored)]
