@@ -13,6 +13,7 @@ from holdfast_gitea.log import Log
 from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.models import Comment, Issue
+from holdfast_keys.faults import Closed
 
 _NAME = "gitea"
 
@@ -31,7 +32,10 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def access(log: Log) -> Iterator[Check]:
     """Whether the token may write, who else can read the store, and whose records count."""
-    yield from _failing(log.repo.check_write)
+    try:
+        log.repo.check_write()
+    except Closed as error:  # another error would be that of all that follows
+        yield _fail(error)
     kind, logins = log.repo.readers()
     name = log.repo.name
     if kind in ("public", "internal"):

@@ -1,7 +1,8 @@
 """``holdfast gitea``: who may write the memory in a store on a Gitea server."""
 
 from holdfast.errors import ConfigError
-from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
+from holdfast.storage import deadline
+from holdfast_cli.command import SILENT_S, Answer, Call, Command, UsageError, argument, flag
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Member
 from holdfast_gitea.backend import GiteaBackend
@@ -32,11 +33,12 @@ def _invite(call: Call) -> Answer:
             f"This project's store is {call.memory.config.storage.backend!r}, which is not on a Gitea server.",
             next_step='Run this in a project with `[storage] backend = "gitea"`; see docs/forges.md.',
         )
-    if not user:
-        return _list(backend)
     if args.revoke:
         return _revoke(backend, user)
-    member = invitations.invite(backend.log, user, args.id)
+    with deadline(SILENT_S):
+        if not user:
+            return _list(backend)
+        member = invitations.invite(backend.log, user, args.id)
     return Answer({"user": _row(member)}, f"the records of {member.login} (id {member.id}) count from now on")
 
 

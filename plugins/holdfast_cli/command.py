@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Handler: TypeAlias = Callable[["Call"], "Answer | int"]
 DEFAULT_SESSION = "default"
 _MAX_ID = 200
+#: How long a command that shows no progress waits for servers in all, in seconds.
+SILENT_S = 50.0
 #: Work that ends sooner, in seconds, shows no bar; and the bar's length.
 _PATIENCE_S, _BAR = 0.4, 25
 

@@ -5,15 +5,24 @@ No message holds the token, sent text, or the server's own words, which may quot
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from math import inf
+from typing import Final, NamedTuple, TypeVar
 
-from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
+from holdfast.errors import ConfigError, Conflict, HoldfastError, ModelFailed, Refused, Unavailable
+from holdfast.storage import time_left
 from holdfast_keys import origins
+
+T = TypeVar("T")
 
 #: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
+#: The pause before the second try, and the longest one.
+FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 20.0
+#: A longer answer is read only up to here.
+MAX_ANSWER_BYTES: Final = 16 << 20
 
 
 class _Failed(Unavailable):
@@ -28,6 +37,8 @@ class _Failed(Unavailable):
 
 class Passing(_Failed):
     """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown."""
+
+    retryable = True
 
 
 class Closed(_Failed):
@@ -73,13 +84,6 @@ class Service(NamedTuple):
             next_step=f"Check the address {server} and the network, then try again. Repeating is safe.",
         )
 
-    def overdue(self) -> Passing:
-        """The error when a caller's time limit is over."""
-        return Passing(
-            f"The {self.title} server does not answer in time: its answers used up the time limit.",
-            next_step="Check the server and the network, then try again. Repeating never writes twice.",
-        )
-
     def garbled(self, what: str) -> Passing:
         """The error for an answer that is not what this server says when it works."""
         return Passing(
@@ -105,29 +109,20 @@ class Service(NamedTuple):
         if status == 401:
             return Closed(f"The {title} server does not know the token.", next_step=self.scope_step, status=401)
         if status in (404, 410):
-            return Absent(
-                f"The {title} server has nothing there, or does not show it to this token ({name}).",
-                next_step="Check the server's address, the repository's name and that the token's user may see it.",
-            )
+            problem = f"The {title} server has nothing there, or does not show it to this token ({name})."
+            step = "Check the server's address, the repository's name and that the token's user may see it."
+            return Absent(problem, next_step=step)
         if status == 409:
-            return Conflict(
-                f"Another user changed it on the {title} server in between.",
-                next_step="Read it again and redo the change.",
-            )
+            problem = f"Another user changed it on the {title} server in between."
+            return Conflict(problem, next_step="Read it again and redo the change.")
         if status == 413:
-            return Refused(
-                f"The {title} server, or a proxy in front of it, refuses content of this size.",
-                next_step="Raise the proxy's request limit, or store a shorter text.",
-            )
+            problem = f"The {title} server, or a proxy in front of it, refuses content of this size."
+            return Refused(problem, next_step="Raise the proxy's request limit, or store a shorter text.")
+        problem, step = f"The {title} server refused the request (HTTP {status}).", self.refused_step
         if status == 423:
-            return Closed(
-                f"The repository {name} is archived and cannot be written to.",
-                next_step=f"Unarchive it in its settings on the server, or name another in `[{self.table}]`.",
-                status=423,
-            )
-        return Closed(
-            f"The {title} server refused the request (HTTP {status}).", next_step=self.refused_step, status=status
-        )
+            problem = f"The repository {name} is archived and cannot be written to."
+            step = f"Unarchive it in its settings on the server, or name another in `[{self.table}]`."
+        return Closed(problem, next_step=step, status=status)
 
     def _passing(self, status: int, wait: float | None, *, is_json: bool) -> Passing:
         title = self.title
@@ -149,15 +144,11 @@ class Service(NamedTuple):
         place, below = location.partition("?")[0], re.escape(self.path)
         match = re.search(below + r"/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)", place)
         if match and match[1] != repository:
-            return Closed(
-                f"The repository {repository} was renamed to {match[1]}.",
-                next_step=f'Set `repository = "{match[1]}"` in `[{self.table}]`.',
-            )
+            step = f'Set `repository = "{match[1]}"` in `[{self.table}]`.'
+            return Closed(f"The repository {repository} was renamed to {match[1]}.", next_step=step)
         if repository and re.search(below + r"/repositories/[0-9]+", place):
-            return Closed(
-                f"The repository {repository} was renamed or moved.",
-                next_step=f"Look up its new name on the server, and set it in `[{self.table}]`.",
-            )
+            step = f"Look up its new name on the server, and set it in `[{self.table}]`."
+            return Closed(f"The repository {repository} was renamed or moved.", next_step=step)
         try:
             place = origins.of(location)
         except ConfigError:
@@ -170,20 +161,38 @@ class Service(NamedTuple):
         )
 
     def _forbidden(self, message: str, repository: str, wanted: str) -> Closed:
+        problem = f"The token's user may not do that in {repository or 'this server'}."
+        step = "Give that user write access to the repository's issues, and check that no one blocked it."
         if "scope" in message or "not accessible by" in message:
             named = f" ({wanted})" if re.fullmatch(r"[a-z_=,; ]{1,100}", wanted) else ""
-            return Closed(f"The token lacks a scope for that{named}.", next_step=self.scope_step, status=403)
-        if "locked" in message:
-            return Closed(
-                f"The issue in {repository} is locked and takes no comments.",
-                next_step="Unlock the conversation on the server, or give the token's user write access.",
-                status=403,
-            )
-        return Closed(
-            f"The token's user may not do that in {repository or 'this server'}.",
-            next_step="Give that user write access to the repository's issues, and check that no one blocked it.",
-            status=403,
-        )
+            problem, step = f"The token lacks a scope for that{named}.", self.scope_step
+        elif "locked" in message:
+            problem = f"The issue in {repository} is locked and takes no comments."
+            step = "Unlock the conversation on the server, or give the token's user write access."
+        return Closed(problem, next_step=step, status=403)
+
+
+def patiently(attempt: Callable[[], T], *, patience_s: float = inf, tries: float = inf) -> T:
+    """Call ``attempt`` until it raises no error that may pass, with growing, jittered pauses or those the server
+    requests.
+
+    Raises: the last error, after ``tries`` calls, or when the next pause would end after ``patience_s`` or the
+    caller's deadline.
+    """
+    import random
+
+    end, longest = time.monotonic() + min(patience_s, time_left()), FIRST_PAUSE_S
+    while True:
+        try:
+            return attempt()
+        except (Passing, ModelFailed) as error:
+            pause, tries = error.retry_after_s, tries - 1
+            if pause is None:
+                pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+            if not error.retryable or tries <= 0 or time.monotonic() + pause >= end:
+                raise
+            time.sleep(pause)
+            longest = min(longest * 2, _LONGEST_PAUSE_S)
 
 
 def seconds(retry_after: str | None) -> float | None:

@@ -77,22 +77,6 @@ def is_loopback(origin: str) -> bool:
     return address.is_loopback if address else host == "localhost"
 
 
-def http_options(origin: str) -> dict[str, Any]:
-    """Arguments of an httpx client that talks to one origin with a key.
-
-    Redirects are not followed, because the next address would get the key. The environment's proxies are used for
-    HTTPS to other machines only, where they carry a tunnel and see no key. Certificates are always checked.
-    """
-    import ssl
-
-    options: dict[str, Any] = {"follow_redirects": False, "trust_env": True, "verify": True}
-    if origin.startswith("http://"):  # a context that trusts no one, because making it takes no time
-        options |= {"trust_env": False, "verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
-    elif is_loopback(origin):  # without trust_env httpx ignores SSL_CERT_FILE, which OpenSSL itself reads
-        options |= {"trust_env": False, "verify": ssl.create_default_context()}
-    return options
-
-
 def named_by_user(settings: Sequence[str], root: str | os.PathLike[str]) -> list[str]:
     """The origins that the user names for ``settings`` (keys like ``storage.server``), in order of precedence.
 

@@ -14,7 +14,6 @@ from typing import Final
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 from holdfast.text import untrusted
 from holdfast_keys import origins
-from holdfast_memory import install
 
 SERVICE: Final = "holdfast"
 #: The variables that a provider's own tools read. ``HOLDFAST_<NAME>_KEY`` takes precedence.
@@ -192,14 +191,9 @@ def _talking() -> Iterator[ModuleType]:
 
 def _keyring() -> ModuleType:
     """Imported here: looking for a keyring takes a while."""
-    try:
-        import keyring
-        import keyring.errors
-    except ImportError as error:
-        raise KeyringUnusable(
-            "The keyring library is not installed.",
-            next_step=f"Install it with `{install('keyring')}`, or set the key in the environment.",
-        ) from error
+    import keyring
+    import keyring.errors
+
     # Backends that keep nothing have no or a negative priority.
     if float(getattr(keyring.get_keyring(), "priority", 0)) <= 0:
         raise KeyringUnusable(

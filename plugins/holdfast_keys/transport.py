@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import os
 import re
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from attrs import frozen
 
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
-from holdfast.storage import time_left
+from holdfast.storage import deadline
 from holdfast.text import untrusted
 from holdfast_keys import faults, origins, secrets
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
-    import httpx2
+    from holdfast_keys.exchange import Connections
 
 T = TypeVar("T")
 
-#: A longer answer is read only up to here.
-MAX_ANSWER_BYTES: Final = 16 << 20
 #: Kept of an answer that is too long: enough for the fields before its text.
 _START: Final = 64 << 10
-_FIRST_PAUSE_S: Final = 0.2
-_LONGEST_PAUSE_S: Final = 5.0
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _NEXT: Final = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 #: Maximum pages of one list.
@@ -79,12 +73,9 @@ class Transport:
         self._token = token
         self._timeout_s = timeout_s
         self._patience_s = patience_s
-        self._mutex = threading.Lock()
-        self._client: httpx2.Client | None = None
-        self._pid = 0
-        if importlib.util.find_spec("httpx2") is None:
+        if importlib.util.find_spec("httpcore2") is None:
             raise PluginLoadFailed(
-                f"The library httpx2, required for {service.title}, is not installed.",
+                f"The library httpcore2, required for {service.title}, is not installed.",
                 next_step=f"Install it with `{extra(service.extra)}`.",
             )
 
@@ -110,60 +101,55 @@ class Transport:
         params: Mapping[str, str | int] | None = None,
         send: Mapping[str, object] | None = None,
         public: bool = False,
-        most: int = MAX_ANSWER_BYTES,
+        most: int = faults.MAX_ANSWER_BYTES,
     ) -> Answer:
         """Send one request once. ``path`` begins after the service's own. A ``public`` request goes without the token.
 
         Raises: Passing when a retry may succeed, even if this request took effect; TooLong after ``most`` bytes;
         Absent, Closed, Conflict, Refused.
         """
-        import httpx2  # slower than everything else in an agent's event, and many events need no request
+        from holdfast_keys.exchange import Distrusted, NoAnswer  # the library waits for the first request
 
-        end = time.monotonic() + min(max(self._timeout_s, self._patience_s), time_left())
-        timeout = min(self._timeout_s, time_left())
-        if timeout <= 0:
-            raise self.service.overdue()
+        _check_text(send)
         try:
-            with self._connected().stream(
+            response = self._connections.ask(
                 method,
                 f"{self.server}{self.service.path}{path}",
+                {} if public else {"Authorization": f"{self.service.scheme} {self._token}"},
                 params=params,
-                timeout=timeout,
-                **_content(send, token=not public),
-            ) as response:
-                body = self._read(response, end, most)
-        except httpx2.TimeoutException as error:
-            if time_left() <= 0:
-                raise self.service.overdue() from error
-            raise self.service.unreachable(self.server, "does not answer, or took too long") from error
-        except httpx2.HTTPError as error:
-            if _is_distrust(error):
-                step = "Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate."
-                raise faults.Closed(
-                    f"The {self.service.title} server's certificate is not trusted.", next_step=step
-                ) from error
-            reason = f"cannot be reached, or broke off its answer ({type(error).__name__})"
-            raise self.service.unreachable(self.server, reason) from error
-        headers = response.headers
+                send=send,
+                wait_s=self._timeout_s,
+                limit_s=max(self._timeout_s, self._patience_s),
+                most=most,
+            )
+        except Distrusted as error:
+            step = "Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate."
+            raise faults.Closed(f"The {self.service.title} server's certificate {error}.", next_step=step) from error
+        except NoAnswer as error:
+            raise self.service.unreachable(self.server, str(error)) from error
+        headers, body = response.headers, response.body
+        total, at = _told(headers)
+        if not response.whole:
+            raise faults.TooLong(self.service.title, most, body[:_START], total, at)
         data, is_json = None, True
         try:
             data = untrusted.from_json(body) if body else None
         except ValueError:
             is_json = False
-        if not 200 <= response.status_code < 300:
+        if not 200 <= response.status < 300:
             message = str(data.get("message", "")) if isinstance(data, Mapping) else ""
-            raise self.service.refused(response.status_code, headers, message, repository=_named(path), is_json=is_json)
+            raise self.service.refused(response.status, headers, message, repository=_named(path), is_json=is_json)
         if not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
-        total, at = _told(headers)
         # The rest of the next page's address is ignored, so the token goes nowhere else.
         match = _NEXT.search(headers.get("link", ""))
         following = dict(parse_qsl(urlsplit(match[1]).query)) if match else {}
-        return Answer(status=response.status_code, data=data, total=total, at=at, following=following)
+        return Answer(status=response.status, data=data, total=total, at=at, following=following)
 
-    def get(self, path: str, **params: str | int) -> Answer:
+    def get(self, path: str, most: int = faults.MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Read something, again after transient errors. Raises: as :meth:`once`."""
-        return self.patiently(lambda: self.once("GET", path, params=params))
+        with deadline(max(self._timeout_s, self._patience_s)):
+            return self.patiently(lambda: self.once("GET", path, params=params, most=most))
 
     def rows(self, path: str, **params: str | int) -> Iterator[Mapping[str, Any]]:
         """A list's objects, page by page along its ``Link`` headers. Raises: as :meth:`once`."""
@@ -178,55 +164,19 @@ class Transport:
         raise self.service.garbled("a list does not end")
 
     def patiently(self, attempt: Callable[[], T]) -> T:
-        """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
+        """See :func:`holdfast_keys.faults.patiently`. Raises: Passing after ``patience_s``."""
+        return faults.patiently(attempt, patience_s=self._patience_s)
 
-        Raises: Passing, the last one, when the next pause would end after ``patience_s``.
-        """
-        end = time.monotonic() + min(self._patience_s, time_left())
-        pause = _FIRST_PAUSE_S
-        while True:
-            try:
-                return attempt()
-            except faults.Passing as error:
-                wait = pause if error.retry_after_s is None else error.retry_after_s
-                if time.monotonic() + wait >= end:
-                    raise
-                time.sleep(wait)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+    @cached_property
+    def _connections(self) -> Connections:
+        from holdfast_keys.exchange import Connections
+
+        return Connections(origins.of(self.server))
 
     def close(self) -> None:
         """Close the connections. The next request opens new ones."""
-        with self._mutex:
-            client, self._client = self._client, None
-            if client is not None and self._pid == os.getpid():
-                client.close()
-
-    def _connected(self) -> httpx2.Client:
-        """This process's client, because connections are not shared with a fork."""
-        with self._mutex:
-            if self._client is None or self._pid != os.getpid():
-                self._pid = os.getpid()
-                import httpx2
-
-                self._client = httpx2.Client(
-                    headers={"Authorization": f"{self.service.scheme} {self._token}", "Accept": "application/json"},
-                    timeout=self._timeout_s,
-                    **origins.http_options(origins.of(self.server)),
-                )
-            return self._client
-
-    def _read(self, response: httpx2.Response, end: float, most: int) -> bytes:
-        """The whole body. An answer that trickles or never ends is given up."""
-        pieces: list[bytes] = []
-        size = 0
-        for piece in response.iter_bytes():
-            pieces.append(piece)
-            size += len(piece)
-            if time.monotonic() > end:
-                raise self.service.unreachable(self.server, "took too long to send its answer")
-            if size > most:
-                raise faults.TooLong(self.service.title, most, b"".join(pieces)[:_START], *_told(response.headers))
-        return b"".join(pieces)
+        if "_connections" in self.__dict__:
+            self._connections.close()
 
 
 def check_server(server: str, what: str, *, insecure_http: bool = False) -> str:
@@ -259,24 +209,15 @@ def find_token(service: faults.Service, server: str, root: str | os.PathLike[str
     return token
 
 
-def _is_distrust(error: BaseException | None) -> bool:
-    """Whether the cause is an untrusted certificate."""
-    while error is not None and type(error).__name__ != "SSLCertVerificationError":  # without an import of ssl
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def _content(send: Mapping[str, object] | None, *, token: bool = True) -> dict[str, Any]:
-    """The request's body, as UTF-8, and its headers. Raises: Refused for text that no JSON or database holds."""
-    if send is None:
-        return {} if token else {"headers": {"Authorization": ""}}
+def _check_text(send: Mapping[str, object] | None) -> None:
+    """Raises: Refused for text that no JSON or database holds."""
+    text = "".join(value for value in (send or {}).values() if isinstance(value, str))
+    if "\0" in text:
+        raise Refused("The text holds a NUL character.", next_step="Remove it.")
     try:
-        data = json.dumps(send, ensure_ascii=False).encode("utf-8")
+        text.encode()
     except UnicodeEncodeError as error:
         raise Refused("The text holds a lone surrogate.", next_step="Remove it.") from error
-    if b"\\u0000" in data and "\0" in "".join(v for v in send.values() if isinstance(v, str)):
-        raise Refused("The text holds a NUL character.", next_step="Remove it.")
-    return {"content": data, "headers": {"Content-Type": "application/json"}}
 
 
 def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:

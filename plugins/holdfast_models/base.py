@@ -23,7 +23,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
@@ -32,8 +32,10 @@ from attrs.validators import ge, gt
 
 from holdfast.api import hookimpl
 from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed, must_be
+from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_keys import origins, secrets
+from holdfast_memory import extra
 from holdfast_models import recall, retry
 from holdfast_models.retry import Completion
 
@@ -261,21 +263,22 @@ class Endpoint:
         """The server's answer to one request, as JSON data. The key goes to :meth:`url` and nowhere else, because no
         redirect is followed. Raises: ModelFailed."""
         try:
-            import httpx2
+            from holdfast_keys import exchange
         except ImportError as error:
-            raise retry.not_installed(self.provider) from error
-        options = origins.http_options(self._checked_origin())
+            step = f"Install it with `{extra(self.provider)}`."
+            raise ModelFailed(f"The library of {self.provider} is missing.", next_step=step) from error
+        url = self.url().rstrip("/") + path
         try:
-            with httpx2.Client(**options, timeout=timeout_s) as client:
-                answer = client.post(self.url().rstrip("/") + path, json=body, headers=headers)
-        except httpx2.HTTPError as error:
-            raise retry.unreachable(self.provider, timed_out=isinstance(error, httpx2.TimeoutException)) from None
-        if answer.status_code != HTTPStatus.OK:
+            with closing(exchange.Connections(self._checked_origin())) as server:
+                answer = server.ask("POST", url, headers, send=body, wait_s=timeout_s, limit_s=timeout_s)
+        except exchange.NoAnswer as error:
+            raise retry.unreachable(self.provider, timed_out=isinstance(error, exchange.TimedOut)) from None
+        if answer.status != HTTPStatus.OK:
             wait = answer.headers.get("retry-after")
-            raise retry.refused(self.provider, answer.status_code, wait, origin=self.origin)
+            raise retry.refused(self.provider, answer.status, wait, origin=self.origin)
         try:
-            return answer.json()
-        except (ValueError, RecursionError):
+            return untrusted.from_json(answer.body)
+        except ValueError:
             raise self.foreign() from None
 
     @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
@@ -13,17 +12,16 @@ from attrs import frozen
 
 from holdfast.errors import AnswerUnusable, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
+from holdfast.storage import deadline, time_left
 from holdfast.text.lazy import log
-from holdfast_keys.faults import seconds
+from holdfast_keys.faults import PASSING, patiently, seconds
 from holdfast_keys.secrets import command
-from holdfast_memory import extra
 
 logger = log(__name__)
 
 USAGE_FILE: Final = "usage.jsonl"
 #: HTTP statuses worth retrying. Source: RFC 9110 and the providers' error pages.
-RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
+RETRYABLE: Final = PASSING | {409}
 
 
 @frozen(kw_only=True)
@@ -72,36 +70,16 @@ def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
     )
 
 
-def not_installed(provider: str) -> ModelFailed:
-    """The error for a missing library."""
-    return ModelFailed(f"The library of {provider} is missing.", next_step=f"Install it with `{extra(provider)}`.")
-
-
 def persist(
     attempt: Callable[[float], Completion], *, timeout_s: float, max_retries: int, budget_s: float
 ) -> Completion:
     """Call ``attempt`` with its time limit in seconds, and retry temporary failures. ``timeout_s`` bounds one attempt,
     ``budget_s`` all attempts and the pauses between them.
 
-    Pauses double and are jittered, or follow the server's request. If a pause would exceed the budget, there is no
-    further attempt. Raises: ModelFailed, the last one.
+    See :func:`holdfast_keys.faults.patiently`. Raises: ModelFailed, the last one.
     """
-    end = time.monotonic() + budget_s
-    for number in range(max_retries + 1):
-        try:
-            return attempt(max(0.1, min(timeout_s, end - time.monotonic())))
-        except ModelFailed as error:
-            pause = error.retry_after_s
-            if pause is None:
-                import random
-
-                longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
-                pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-            if not error.retryable or number == max_retries or time.monotonic() + pause >= end:
-                raise
-            logger.info("asking again in %.1f s: %s", pause, error.message)
-            time.sleep(pause)
-    raise AssertionError("the loop returns or raises")
+    with deadline(budget_s):
+        return patiently(lambda: attempt(max(0.1, min(timeout_s, time_left()))), tries=max_retries + 1)
 
 
 def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Completion | Exception) -> None:

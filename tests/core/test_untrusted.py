@@ -1,3 +1,4 @@
+import json
 from itertools import product
 
 import pytest
@@ -23,6 +24,13 @@ def test_from_json__nested_in_hundreds_of_levels__not_valid(levels, shape):
     for data in (text, text.encode()):
         with pytest.raises(ValueError, match="nested too deeply"):
             untrusted.from_json(data)
+
+
+def test_from_json__values_without_text__not_valid_unlike_text_of_that_form():
+    dense = "[" + "{}," * 2**20 + "{}]"
+    with pytest.raises(ValueError, match="too many values"):
+        untrusted.from_json(dense)
+    assert untrusted.from_json(json.dumps([dense, '\\"'])) == [dense, '\\"']
 
 
 def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(project, capsys):

@@ -184,7 +184,7 @@ def test_dependencies__have_lower_bounds__and_upper_ones_by_the_policy(root):
     listed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     bounds = [re.split(r"(?=[<>=;])", one, maxsplit=1) for one in listed if not one.startswith("holdfast-memory[")]
     assert [name for name, bound in bounds if not bound.startswith(">=")] == []
-    assert {name for name, bound in bounds if "<" in bound} == {"pluggy", "httpx2", "mcp", "portable-memory"}
+    assert {name for name, bound in bounds if "<" in bound} == {"pluggy", "httpcore2", "mcp", "portable-memory"}
     pinned = {
         line.partition("==")[0]
         for file in ("constraints.txt", "tools.txt")

@@ -19,8 +19,8 @@ from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of, stamp
-from holdfast_keys.faults import Absent, Closed, Passing, Service, TooLong
-from holdfast_keys.transport import MAX_ANSWER_BYTES, Answer, Transport
+from holdfast_keys.faults import MAX_ANSWER_BYTES, Absent, Closed, Passing, Service, TooLong
+from holdfast_keys.transport import Answer, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -338,7 +338,7 @@ class Repo:
 
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
-        return self.transport.patiently(lambda: self._once("GET", path, params=params, most=most))
+        return self.transport.get(f"/repos/{self.name}{path}", most, **params)
 
     def rows(self, path: str, **params: str | int) -> list[Mapping[str, object]]:
         """The objects in a list, of its first page unless ``params`` say otherwise. Raises: as :meth:`get`."""
@@ -362,9 +362,8 @@ class Repo:
         path: str,
         send: Mapping[str, object] | None = None,
         params: Mapping[str, str | int] | None = None,
-        most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        return self.transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, most=most)
+        return self.transport.once(method, f"/repos/{self.name}{path}", params=params, send=send)
 
 
 def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda _: True) -> Comment | None:

@@ -1,9 +1,11 @@
 """Parse untrusted JSON and TOML. Excessive nesting is a ValueError, like any other bad syntax.
 
-So the returned values can be walked by recursion. They can also be written as UTF-8, because lone surrogates, which
-JSON can spell, become U+FFFD.
+So the returned values can be walked by recursion. They take a limited multiple of their text's memory, and can be
+written as UTF-8, because lone surrogates, which JSON can spell, become U+FFFD.
 """
 
+import re
+from itertools import islice
 from typing import Any
 
 _TOO_DEEP = "nested too deeply"
@@ -11,6 +13,10 @@ _TOO_LARGE = "a number has more than 64 bits"
 #: Nesting limits for lists and tables, far below the depth where walking them exceeds Python's recursion limit.
 _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
+#: Values that any JSON may hold. Longer ones have at least 16 characters for each, because six can take 250 bytes.
+_VALUES = 1 << 20
+#: What begins a value other than the first, or a whole string.
+_MARK = r'[\[{,]|"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"?+'
 #: A dotted key with that many parts. The parser's memory grows quadratically with the key's length, to 40 GB at 100,000
 #: parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
@@ -30,13 +36,21 @@ def from_json(data: str | bytes) -> Any:
     import json
 
     text = data if isinstance(data, str) else _decoded(data, json.detect_encoding(data))
+    most = max(_VALUES, len(text) // 16)
+    if sum(map(text.count, "[{,")) > most:
+        values = (token for token in re.finditer(_MARK, text) if text[token.start()] != '"')
+        if next(islice(values, most, None), None):
+            raise ValueError("it has too many values for its length")
     try:
         value = json.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if text.count("[") + text.count("{") > _LEVELS and is_deeper(value):
         raise ValueError(_TOO_DEEP)
-    return _storable(value) if "\\ud" in text or "\\uD" in text else value
+    if "\\ud" in text or "\\uD" in text:
+        value = json.dumps(value, ensure_ascii=False)  # here the first value's memory is free again
+        value = json.loads(_whole(value))
+    return value
 
 
 def _decoded(data: bytes, encoding: str) -> str:
@@ -52,20 +66,8 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _storable(value: Any) -> Any:
-    """A JSON value whose strings, keys included, hold no lone surrogate."""
-    if isinstance(value, str):
-        return _whole(value)
-    if isinstance(value, list):
-        return [_storable(entry) for entry in value]
-    if isinstance(value, dict):
-        return {_whole(key): _storable(entry) for key, entry in value.items()}
-    return value
-
-
 def from_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises: ValueError."""
-    import re
     import tomllib
 
     if text.count(".") >= _TABLES and any(m["key"] for m in re.finditer(f"(?P<key>{_LONG_KEY})|{_TEXT}", text)):
@@ -74,10 +76,8 @@ def from_toml(text: str) -> dict[str, Any]:
         parsed = tomllib.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    except tomllib.TOMLDecodeError:
-        raise
-    except ValueError:  # a number of thousands of digits
-        raise ValueError(_TOO_LARGE) from None
+    except ValueError as error:  # also for a number of thousands of digits
+        raise (error if isinstance(error, tomllib.TOMLDecodeError) else ValueError(_TOO_LARGE)) from None
     if is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
         raise ValueError(_TOO_DEEP)
     if _has_long_number(parsed):  # in hexadecimal: Python reads it and refuses to print it

@@ -1,6 +1,6 @@
 """The plugin ``embeddings``: vectors for the search from a server's OpenAI-compatible ``/embeddings``.
 
-It is off by default, because words alone find most, and needs httpx2. A third-party plugin subclasses
+It is off by default, because words alone find most, and needs httpcore2. A third-party plugin subclasses
 :class:`Embeddings`.
 """
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.api import Corrupt, Document, Holdfast, NotFound, Unavailable
+from holdfast.storage import deadline
 from holdfast.text.humanize import count
 from holdfast_app.brief.resume import Brief
 from holdfast_app.printable import size
@@ -13,7 +14,7 @@ from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
-from holdfast_cli.command import Answer, Call, Command, argument, flag, picked, positive, session_id
+from holdfast_cli.command import SILENT_S, Answer, Call, Command, argument, flag, picked, positive, session_id
 from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term
 
@@ -37,8 +38,9 @@ def load(call: Call) -> Answer:
     memory = call.memory
     try:
         session = call.args.session or ""
-        session = (session and begun(memory, session, printed=True)) or session
-        brief = memory.load(max_chars=call.args.max_chars, session=session)
+        with deadline(SILENT_S):
+            session = (session and begun(memory, session, printed=True)) or session
+            brief = memory.load(max_chars=call.args.max_chars, session=session)
     except Unavailable as error:
         if not memory.services.is_remote:
             raise
@@ -156,11 +158,12 @@ def report(call: Call) -> Answer:
     if args.write and (args.days or 1) > 1:
         raise UsageError("A stored report covers one day.", next_step="Leave out --days, or --write.")
     extra: dict[str, Any] = {}
-    if args.morning:
-        made: Report = (morning := memory.morning())
-        extra = {"since": morning.since.isoformat(), "remarks": morning.remarks}
-    else:
-        made = memory.report(days=args.days or 1)
+    with deadline(SILENT_S):
+        if args.morning:
+            made: Report = (morning := memory.morning())
+            extra = {"since": morning.since.isoformat(), "remarks": morning.remarks}
+        else:
+            made = memory.report(days=args.days or 1)
     text = made.markdown(paths=args.paths)
     if args.write:
         extra["written"] = write(memory.services, made.last_day, text).name

@@ -9,7 +9,7 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast.storage import StorageBackend, delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_keys import transport
+from holdfast_keys import faults
 from holdfast_keys.faults import Absent, Closed
 
 Open = Callable[..., GiteaBackend]
@@ -36,7 +36,7 @@ WRITES: dict[str, Call] = {
 @pytest.fixture
 def opened(machine, monkeypatch) -> Open:
     """``opened(machine, token=, server=)``: the store as that machine opens it."""
-    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(faults, "FIRST_PAUSE_S", 0.01)
     return lambda name="this", **options: machine(name=name, patience_s=0.3, **options)
 
 

@@ -5,43 +5,53 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.support.local_server import Handler, Server
+from tests.support.recorder import Recorder
 
+from holdfast.api import HoldfastError, PluginContext
+from holdfast_app.search.embedders import Embeddings
 from holdfast_gitea.wire.client import Gitea
-from holdfast_keys.faults import Closed, Passing
+from holdfast_keys.faults import Closed
 
 REPO = "agent/memory"
 
 
-def test_get__answer_trickles__given_up():
+OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("ask", ["forge", "model"])
+@pytest.mark.parametrize(
+    ("begins", "piece"),
+    [
+        pytest.param(OK + b"X: ", b"a", id="header"),
+        pytest.param(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", id="interim answers"),
+        pytest.param(OK + b"Content-Length: 100000\r\n\r\n", b" ", id="body"),
+        pytest.param(CHUNKED, b"1\r\n \r\n", id="chunks"),
+        pytest.param(CHUNKED + b"0\r\n", b"X", id="trailer"),
+    ],
+)
+def test_request__answer_trickles__given_up(begins, piece, ask):
     """Each piece comes in time, the whole never."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    stopped = threading.Event()
 
     def trickle() -> None:
         connection, _ = listening.accept()
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        while not stopped.wait(0.05):
-            try:
-                connection.sendall(b" ")
-            except OSError:
-                break
-        connection.close()
+        with connection, suppress(OSError):
+            connection.sendall(begins)
+            while True:
+                connection.sendall(piece)
+                time.sleep(0.05)
 
-    thread = threading.Thread(target=trickle)
-    thread.start()
-    try:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=trickle, daemon=True).start()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with Gitea(address, "t", timeout_s=0.4, patience_s=0.4) as client, pytest.raises(Passing, match="too long"):
-            client.repo(REPO).issues()
-    finally:
-        stopped.set()
-        thread.join()
-        listening.close()
+        model = Embeddings(context=PluginContext("e", {"model": "m", "base_url": address, "timeout_s": 0.4}, "", ""))
+        forge = Gitea(address, "t", timeout_s=0.4, patience_s=0.4)
+        with pytest.raises(HoldfastError, match="took too long"):
+            forge.server_version() if ask == "forge" else model.embed(["x"])
 
 
 @pytest.fixture
@@ -58,30 +68,16 @@ def certificate(tmp_path) -> Path:
 
 
 def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(certificate, monkeypatch):
-    asked: list[str] = []
-
-    class Tells(Handler):
-        def do_GET(self) -> None:
-            asked.append(self.headers["Authorization"])
-            self.give(200, {}, b'{"version": "1.26.3"}')
-
-    server = Server(("127.0.0.1", 0), Tells)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        address = f"https://127.0.0.1:{server.server_port}"
-        with Gitea(address, "t") as client, pytest.raises(Closed, match="not trusted") as caught:
-            client.server_version()
+    with Recorder(body=b'{"version": "1.26.3"}') as server:
+        server._httpd.socket = context.wrap_socket(server._httpd.socket, server_side=True)
+        gitea = Gitea(server.url.replace("http:", "https:"), "t")
+        with pytest.raises(Closed, match="not trusted") as caught:
+            gitea.server_version()
         assert "SSL_CERT_FILE" in caught.value.next_step
-        assert asked == []
+        assert server.requests == []
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with Gitea(address, "t") as client:
-            assert client.server_version() == "1.26.3"
-        assert asked == ["token t"]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        assert gitea.server_version() == "1.26.3"
+        assert server.requests[0].headers["authorization"] == "token t"
+        gitea.close()

@@ -22,7 +22,7 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_keys import transport
+from holdfast_keys import faults
 from holdfast_keys.faults import Passing
 
 #: Shorter than a slow answer, and long enough for every other on a busy machine.
@@ -87,7 +87,7 @@ def proxy(gitea) -> Iterator[FaultProxy]:
 @pytest.fixture
 def opened(gitea, proxy, machine, monkeypatch) -> Callable[..., GiteaBackend]:
     """``opened(machine, direct=False)``: the store on that machine, behind the proxy unless ``direct``."""
-    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(faults, "FIRST_PAUSE_S", 0.01)
 
     def open_store(name: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
         server = gitea.url if direct else proxy.url

@@ -19,8 +19,8 @@ print(json.dumps(sorted(sys.modules)))
 #: Packages that take milliseconds to import and serve no command that only reads or stores local files.
 NEVER = set(
     """
-    anthropic asyncio bz2 concurrent email getpass glob hashlib html httpx httpx2 keyring logging lzma multiprocessing
-    openai random requests shutil ssl
+    anthropic asyncio bz2 concurrent email getpass glob hashlib html httpcore2 httpx httpx2 keyring logging lzma
+    multiprocessing openai random requests shutil ssl
     subprocess tempfile tomli_w unittest xml zipfile
     """.split()  # noqa: SIM905
 )

@@ -1,0 +1,167 @@
+"""HTTP requests that end in time, and whose answers have a limit, whatever the server does.
+
+The library's time limits are for one wait each, so a server that drips would hold a request for ever. Here every wait
+also ends with the caller's :func:`holdfast.storage.deadline`. Imported at the first request, because the library takes
+longer to import than everything else in an agent's event, and many events need no request.
+"""
+
+import json
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpcore2
+
+from holdfast.storage import deadline, time_left
+from holdfast_keys import origins
+from holdfast_keys.faults import MAX_ANSWER_BYTES
+
+#: Bytes that a server may send for one answer, with interim answers, headers and the frames of chunks.
+_MOST_SENT: Final = MAX_ANSWER_BYTES + (1 << 20)
+#: Bytes sent at once.
+_PIECE: Final = 16 << 10
+#: No compressed answers, because a short one may unpack to any length.
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "holdfast"}
+
+
+class NoAnswer(Exception):
+    """There is no whole answer. The message says why, like "took too long"."""
+
+
+class TimedOut(NoAnswer):
+    """There was none in time."""
+
+
+class Distrusted(NoAnswer):
+    """The server's certificate is not trusted."""
+
+
+class Response(NamedTuple):
+    """An answer. The names of its headers are in lower case. A body is not ``whole`` when it is too long."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    whole: bool
+
+
+class Connections:
+    """The connections to one origin. Certificates are checked, and redirects are never followed, because the next
+    address would get the key. The environment's proxies are used for HTTPS to other machines only, where they carry a
+    tunnel and see no key."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+        self._pools: dict[int, httpcore2.ConnectionPool] = {}
+
+    def close(self) -> None:
+        if pool := self._pools.pop(os.getpid(), None):
+            pool.close()
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        params: Mapping[str, str | int] | None = None,
+        send: Mapping[str, object] | None = None,
+        wait_s: float,
+        limit_s: float,
+        most: int = MAX_ANSWER_BYTES,
+    ) -> Response:
+        """Send one request, with ``send`` as JSON. ``wait_s`` bounds connecting and every wait, ``limit_s`` all of it,
+        and ``most`` the bytes of the body. Raises: NoAnswer."""
+        url = quote(url, safe="!\"#$%&'()*+,/:;<=>?@[]^_`{|}~") + (f"?{urlencode(params)}" if params else "")
+        data = None if send is None else json.dumps(send, ensure_ascii=False).encode("utf-8", "replace")
+        kind = {} if data is None else {"Content-Type": "application/json"}
+        fields = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **kind, **headers}.items()]
+        waits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), wait_s)}
+        pid = os.getpid()  # connections are not shared with a fork
+        pool = self._pools.get(pid) or self._pools.setdefault(pid, _pool(self._origin))
+        exchange = pool.stream(method, url, headers=fields, content=data, extensions=waits)
+        try:
+            with deadline(limit_s), exchange as response:
+                body = bytearray()
+                for piece in response.iter_stream():
+                    body += piece
+                    if len(body) > most:
+                        break
+        except httpcore2.TimeoutException as error:
+            raise TimedOut("does not answer, or took too long") from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, OSError) as error:
+            if isinstance(error.__context__, ssl.SSLCertVerificationError):
+                raise Distrusted("is not trusted") from error
+            raise NoAnswer(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
+        names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        return Response(response.status, names, bytes(body), whole=len(body) <= most)
+
+
+class _Network(httpcore2.NetworkBackend):
+    """Connects within the caller's deadline."""
+
+    def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *options: Any, **more: Any
+    ) -> httpcore2.NetworkStream:
+        error: Exception = httpcore2.ConnectError("there is no address")
+        # One by one, because the library grants each address the whole time.
+        for address in dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(host, port)):
+            try:
+                return _Stream(httpcore2.SyncBackend().connect_tcp(address, port, _wait(timeout), *options, **more))
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
+                error = failed
+        raise error
+
+
+class _Stream(httpcore2.NetworkStream):
+    """A connection whose waits end with the caller's deadline, and which takes so many bytes in answer to what was
+    written last."""
+
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream, self._room = stream, _MOST_SENT
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = self._stream.read(max_bytes, _wait(timeout))
+        self._room -= len(data)
+        if self._room < 0:
+            raise httpcore2.ReadError("the answer does not end")
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._room = _MOST_SENT
+        for start in range(0, len(buffer), _PIECE):  # the library grants each packet the whole time
+            self._stream.write(buffer[start : start + _PIECE], _wait(timeout))
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _wait(timeout)))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _wait(timeout: float | None) -> float:
+    """What is left of ``timeout`` seconds. Raises: TimeoutException at the caller's deadline."""
+    left = time_left()
+    if left <= 0:
+        raise httpcore2.ReadTimeout("the time is over")
+    return left if timeout is None else min(timeout, left)
+
+
+def _pool(origin: str) -> httpcore2.ConnectionPool:
+    proxies, proxy = getproxies(), None
+    url = proxies.get("https") or proxies.get("all") or ""
+    if url and origin.startswith("https://") and not origins.is_loopback(origin) and not proxy_bypass(origin[8:]):
+        url = url if "://" in url else f"http://{url}"
+        parts = urlsplit(url)
+        user = (unquote(parts.username).encode(), unquote(parts.password or "").encode()) if parts.username else None
+        proxy = httpcore2.Proxy(url, auth=user)
+    return httpcore2.ConnectionPool(network_backend=_Network(), proxy=proxy)
