@@ -34,7 +34,7 @@ from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import blocks
-from holdfast_app.sentences.relation import Known
+from holdfast_app.sentences.relation import Known, Relation
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
 
@@ -140,8 +140,8 @@ def _text(
         lacks = upkeep.lacks_model(services, brief.memory)
     hints = (f"{lacks} {upkeep.model_step()}" if lacks else "", upkeep.proposed(services))
     first = "\n\n".join(filter(None, (first, *hints)))
-    later, newer = set[str](), Known[str]()
-    condensed = [(name, _condensed(text, shown, later, newer, facts.lines)) for name, text in days[::-1]]
+    past, later = _past(days), set[str]()
+    condensed = [(name, _condensed(text, shown, later, past, facts.lines)) for name, text in days[::-1]]
     said = session or next((one.session for one in (*work, closed) if one), "")
     last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
@@ -332,12 +332,27 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _condensed(text: str, shown: Collection[str], later: set[str], newer: Known[str], facts: Collection[str]) -> str:
+def _past(days: Iterable[tuple[str, str]]) -> set[str]:
+    """The statements and quotations in notes that a newer statement replaces. What one block states holds together."""
+    past, known = set[str](), Known[str]()
+    for block in (block for _, text in days for block in _BLOCKS.split(text)):
+        said = [(match["label"], match["text"]) for line in block.splitlines() if (match := _SAID.match(line))]
+        related = [known.related(text) for label, text in said if label]
+        past |= {old for pairs in related for old, how in pairs if how is not Relation.SAME}
+        past -= {text for label, text in said if label}
+        for _, text in said:
+            known.add(text, text)
+    return past
+
+
+def _condensed(
+    text: str, shown: Collection[str], later: set[str], past: Collection[str], facts: Collection[str]
+) -> str:
     """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section; with one line
     for a block's artifacts. If a block's flush is in ``shown``, the lines that the resume point repeats are left out.
 
-    ``later`` holds the sessions of newer notes, and ``newer`` their statements; both receive this note's. An older
-    block is without its session's former state, and without what a newer one replaced.
+    ``later`` holds the sessions of newer notes, and receives this note's. An older block is without its session's
+    former state, and without the ``past`` statements.
     """
     kept: list[str] = []
     for block in reversed(_BLOCKS.split(text)):
@@ -347,14 +362,13 @@ def _condensed(text: str, shown: Collection[str], later: set[str], newer: Known[
         hidden += [_OF_STATE] if session in later else []
         hidden += [_IN_RESUME] if mark and mark[1] in shown else []
         later |= {session} - {""}
-        said = [(line, found) for line in block.splitlines() if (found := _SAID.match(line))]
-        past = {line for line, one in said if newer.replaced(one["text"])}
-        for line, one in said:
-            if one["label"] and line not in past:
-                newer.add(one["text"], one["text"])
-        past |= {line for line, one in said if one["label"] == "Fact" and duplicate_key(one["text"]) in facts}
-        lines = (line for line in block.splitlines() if line not in past)
-        kept.append("\n".join([*(line for line in lines if not any(one.match(line) for one in hidden)), ""]))
+        lines: list[str] = []
+        for line in block.splitlines():
+            said = _SAID.match(line)
+            is_shown = said and said["label"] == "Fact" and duplicate_key(said["text"]) in facts
+            if not (is_shown or (said and said["text"] in past) or any(form.match(line) for form in hidden)):
+                lines.append(line)
+        kept.append("\n".join([*lines, ""]))
 
     def in_one_line(found: re.Match[str]) -> str:
         return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"

@@ -5,7 +5,7 @@ are not refused.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -20,7 +20,7 @@ from holdfast.text.plain import one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed
 from holdfast_app.records import archive
-from holdfast_app.sentences.relation import Relation, relation
+from holdfast_app.sentences.relation import outdated
 
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
@@ -74,7 +74,7 @@ def _surplus(services: Services, text: str, newest: Sequence[str]) -> list[str]:
     return [items[at] for at in sorted(first[: len(items) - max(1, int(most * FILLED))])]
 
 
-def _out_of_date(new: str, there: Iterable[str]) -> str:
+def _out_of_date(new: str, there: Sequence[str]) -> str:
     """The first line that ``new`` replaces, unless ``new`` is among them."""
-    found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
-    return "" if Relation.SAME in found.values() else next(iter(found), "")
+    old = outdated(new, there)
+    return "" if same_key(new) in map(same_key, old) else next(iter(old), "")

@@ -12,7 +12,6 @@ from holdfast_app.message_formats.reading import SUMMARY, Transcript
 from holdfast_app.offline import asked
 from holdfast_app.offline.cues import Kind
 from holdfast_app.offline.statements import Statements
-from holdfast_app.sentences.relation import Relation, relation
 
 #: Tools that read one file, as the clients name them.
 READERS: Final = frozenset({"read", "read_file", "view", "notebookread"})
@@ -39,7 +38,7 @@ class Repeated(NamedTuple):
         if self.kind != other.kind or self.kind == "file":
             return self.kind == other.kind and self.text == other.text
         if self.kind == "rule":
-            return relation(self.text, other.text) is Relation.SAME
+            return same_key(self.text) == same_key(other.text)
         one, two = set(same_key(self.text).split()), set(same_key(other.text).split())
         return bool(one and two) and len(one & two) >= _ALIKE * len(one | two)
 

@@ -20,8 +20,7 @@ from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
 from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting, withdrawal
-from holdfast_app.sentences.relation import Relation, outdated, relation
-from holdfast_app.sentences.statement import read
+from holdfast_app.sentences.relation import outdated
 
 T = TypeVar("T")
 
@@ -119,7 +118,8 @@ class Statements:
         kind = asked.kind_of_words(text) if user else None
         if kind is asked.Kind.REQUEST:
             self.next_step = ""
-        stating = not (user and len(text) > MAX_STATED_CHARS) and not _is_document(text)
+        is_document = sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text) is not None
+        stating = not (is_document or (user and len(text) > MAX_STATED_CHARS))
         only_labels = user and stating and (kind is asked.Kind.PAUSE or any(map(asked.is_pasted, own_lines(text))))
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         taken = 0
@@ -247,10 +247,8 @@ class Statements:
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
         for one in outdated(text, self._known()):
-            # "The backup port is 7002 now" leaves "The staging port is 9443 now".
-            if relation(text, one) is not Relation.DIFFERENT or not (read(text).changes and read(one).changes):
-                self.kept[Kind.RULE].pop(same_key(one), None)
-                self.facts.pop(same_key(one), None)
+            self.kept[Kind.RULE].pop(same_key(one), None)
+            self.facts.pop(same_key(one), None)
 
 
 def _keep(kept: dict[str, T], text: str, value: T) -> None:
@@ -271,11 +269,6 @@ def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str)
     if hit is None or not before.whole:
         return not before.whole or _GOES_ON.match(sentence) is not None
     return bool(_ORDER.match(sentence)) and not _ORDER.match(text) and len(sentence.split()) <= _SHORT_ORDER
-
-
-def _is_document(text: str) -> bool:
-    """Whether a message is a pasted prompt, a plan, a report or another document rather than conversation."""
-    return sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text) is not None
 
 
 def _as_label(line: str) -> str:

@@ -3,7 +3,7 @@ one of them has, and the words around them. The weights are fitted by benchmarks
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, KeysView
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -11,16 +11,11 @@ from typing import Final, NamedTuple
 from holdfast.text.lazy import Lazy
 from holdfast_app.sentences import lasting, linear
 from holdfast_app.sentences import vocabulary as v
+from holdfast_app.sentences.statement import Token, reports_change, tokens
 
 #: Longer statements say more than one thing, so they end nothing.
 _MAX_CHARS: Final = 400
-#: Words, numbers with their unit, paths and addresses, signs. Scripts without spaces are read by character.
-_TOKEN: Final = Lazy(
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[A-Za-z]+['’](?:t|s|re|ll|ve|d|m)\b|[$€£]?\d[\w.,:%-]*[\w%]|\d"
-    r"|(?:https?://|[/~])\S+|[\w/@.-]*[\w/]\.[\w/.:-]*\w|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[-_.][^\W_]+)*"
-    r"|[^\w\s]"
-)
-#: Kinds of values, in this order. Another token is a word, or with a capital in a sentence a name.
+#: Kinds of values, in this order. Another token is a word or a name.
 _KINDS: Final = (
     ("date", Lazy(r"(?i:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$|[a-z]+day$|\d{4}-\d\d(?:-\d\d)?$)")),
     ("amount", Lazy(r"[$€£]")),
@@ -28,15 +23,12 @@ _KINDS: Final = (
     ("number", Lazy(r"\d[\d.,:]*[a-zA-Z%]{0,3}$")),
     ("code", Lazy(r"[/~]|.*\w[./@:_]\w|.*\d")),
 )
-_NEGATIONS: Final = frozenset(
-    {"not", "no", "never", "without", "cannot", "nicht", "kein", "keine", "nie", "ne", "pas", "nunca", "não"}
-)
 #: Parts of a statement, each of which can hold alone.
 _PARTS: Final = Lazy(r"[,;:，、；。]\s*|\.\s+|\s(?:and|but|or|und|et|y|e)\s")
 #: Least probability that one has ended. An outdated line does less harm than a missing one.
-_LIKELY: Final = 0.5
+_LIKELY: Final = 0.45
 #: Least probability that what ends one lasts, and that a part of the older one states something of its own.
-_LASTS, _STATES = 0.1, 0.3
+_LASTS, _STATES = 0.03, 0.3
 _LENGTHS: Final = (4, 7, 10, 14, 20, 30)
 _STEPS: Final = 4
 
@@ -51,17 +43,16 @@ class _Read(NamedTuple):
 
 @lru_cache(4_096)
 def _read(text: str) -> _Read:
-    tokens = _TOKEN.findall(text)
-    words = tuple(token.lower().replace("’", "'") for token in tokens)
+    found = tokens(text)
+    words = tuple(token.word for token in found)
     places = [n for n, word in enumerate(words) if any(map(str.isalnum, word)) and word not in v.UNSAID]
     stems = {n: v.stem(words[n]) if words[n].isalpha() else words[n] for n in places}
-    return _Read(words, stems, {stem: _kind(tokens[n], is_first=n == 0) for n, stem in stems.items()})
+    return _Read(words, stems, {stem: _kind(found[n]) for n, stem in stems.items()})
 
 
-def _kind(token: str, *, is_first: bool) -> str:
-    kind = next((name for name, form in _KINDS if form.match(token)), "")
-    is_name = token[1:] != token[1:].lower() or (token[0].isupper() and not is_first)
-    return kind or ("name" if is_name else "word")
+def _kind(token: Token) -> str:
+    kind = next((name for name, form in _KINDS if form.match(token.word)), "")
+    return kind or ("name" if token.is_name else "word")
 
 
 def features(new: str, old: str) -> set[str]:
@@ -79,7 +70,7 @@ def features(new: str, old: str) -> set[str]:
         "own": min(3, own.count("word")),
         "missing": min(3, missing.count("word")),
         "values": f"{bool(values[0]):d}{bool(values[1]):d}{bool(values[0] & values[1]):d}",
-        "changes": _changes(new),
+        "changes": reports_change(new),
         "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
     signs = {f"{one} {two}" for one, two in _crossed(counts)}
@@ -98,7 +89,7 @@ def features(new: str, old: str) -> set[str]:
 
 
 def _negates(read: _Read) -> bool:
-    return sum(word in _NEGATIONS or word.endswith("n't") for word in read.words) % 2 == 1
+    return sum(word in v.NEGATIONS for word in read.words) % 2 == 1
 
 
 def _crossed(counts: dict[str, object]) -> Iterator[tuple[str, str]]:
@@ -146,24 +137,21 @@ def likelihood(new: str, old: str) -> float:
 
 def ended(new: str, known: Iterable[str]) -> str:
     """The statement of ``known`` that ``new``, which reports a change, most likely ends. Empty where none is likely to
-    have ended, or more than one may be meant."""
-    if len(new) > _MAX_CHARS or not _changes(new) or lasting.judge(new).lasting < _LASTS:
+    have ended."""
+    if len(new) > _MAX_CHARS or not reports_change(new) or lasting.judge(new).lasting < _LASTS:
         return ""
-    near = [old for old in known if _shares_word(new, old)]
-    is_likely = len(near) == 1 and not _says_more(near[0], new) and likelihood(new, near[0]) >= _LIKELY
-    return near[0] if is_likely else ""
+    near = (old for old in known if not words(new).isdisjoint(words(old)) and not _says_more(old, new))
+    odds, old = max(((likelihood(new, old), old) for old in near), default=(0.0, ""))
+    return old if odds >= _LIKELY else ""
 
 
 def _says_more(old: str, new: str) -> bool:
     """Whether a part of ``old`` states something else."""
     parts = [part for part in _PARTS.split(old) if part != old and _read(part).kinds]
-    others = (part for part in parts if not _shares_word(new, part))
+    others = (part for part in parts if words(new).isdisjoint(words(part)))
     return len(old) > _MAX_CHARS or any(lasting.judge(part).lasting >= _STATES for part in others)
 
 
-def _changes(text: str) -> bool:
-    return v.reports_change(text.lower(), _read(text).words)
-
-
-def _shares_word(one: str, other: str) -> bool:
-    return not _read(one).kinds.keys().isdisjoint(_read(other).kinds)
+def words(text: str) -> KeysView[str]:
+    """The stems of the words with content."""
+    return _read(text).kinds.keys()

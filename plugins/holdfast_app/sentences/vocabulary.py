@@ -2,7 +2,6 @@
 change, negation and grammar."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -13,20 +12,17 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+#: Characters of scripts without spaces are words of their own.
+DENSE: Final = Lazy(r"\d+月\d+日|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 #: In this order.
 CONTRACTED: Final = {
     "’": "'", "，": ", ", "；": "; ", "：": ": ", "、": ", ", "can't": "can not", "cannot": "can not",
     "won't": "will not", "isn't": "is not", "n't ": " not ", " no longer ": " not ", " not used": " gone",
     "no more ": "not ", "No more ": "Not ", " any more": " anymore", "'re ": " are ", "'ve ": " have ",
-    "ない": " not ", "やめ": " gone ", "なく": " gone ",
 }  # fmt: skip
-#: Characters of Chinese and Japanese that are words of their own here, and those between them.
-DENSE: Final = Lazy(r"\d+月\d+日|[\u3400-\u9fff]|[\u30a0-\u30ff]+")
-GRAMMAR: Final = Lazy(r"[\u3041-\u309f]+")
 BE: Final = _set("is are was were be been am being ist sind est es é 是 为 = :")
 MODALS: Final = _set("may can must should shall will could might darfst dürfen puedes pueden peux pouvez pode podem 可")
-NEVER: Final = _set("never nie niemals jamais nunca 别 勿")
-NEGATIONS: Final = NEVER | _set("not nicht kein keine keinen pas não no non не 不")
+NEGATIONS: Final = _set("not nicht kein keine keinen pas não no non не 不 never nie niemals jamais nunca 别 勿")
 QUANTIFIERS: Final = _set("every each all some any most many few")
 ARTICLES: Final = _set("the a an our my your their der die das den dem el la los las le les un una une o os um uma")
 #: Words without which a statement says the same.
@@ -71,20 +67,19 @@ CHANGED: Final = _set(
     " maintenant désormais nouveau remplacé passe passés repoussée"
     " agora novo trocamos adiado aumentamos mudou passou"
 )
-#: Before a value that no longer holds, after it, and what may be between.
-LEFT: Final = _set(
+#: Before a value that no longer holds.
+_LEFT: Final = _set(
     "dropped drop renamed abandoned ditched retired sold removed replaced replace forget than from instead"
     " ersetzt statt anstatt dejamos lugar vez remplacé abandonné lieu deixamos trocamos invece вместо"
 )
-UNSAID: Final = EMPTY | CHANGED | LEFT | LIGHT | PLACES.keys() | MODALS | NEGATIONS | QUANTIFIERS
-GONE: Final = _set("gone dead out shut left stepped retired obsolete raus weg fuera")
-BETWEEN: Final = ARTICLES | LIGHT | PLACES.keys() | _set("de di du out mehr più 用 再 而 是")
+UNSAID: Final = EMPTY | CHANGED | _LEFT | LIGHT | PLACES.keys() | MODALS | NEGATIONS | QUANTIFIERS
 _DAY: Final = "(?:(?:this|last) [a-z]+|yesterday|today|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 #: "At 03:30, not 02:00": the value that no longer holds.
 FORMER: Final = Lazy(_NOT := r", not (?:as |from |in |by )?[\w:./@-]*\w(?=[,;.]|$)")
 #: Signs of a change, and of an end.
 CHANGE: Final = Lazy(
     r"\b(?:from .+ to|from (?:next )?\w+ on|instead of|rather than|no longer|no more|no need|any ?more|after all|now"
+    r"|(?:is|are|was|were|been|got) (?:now )?(?:fixed|resolved|solved|repaired|finished|closed|done)|works again"
     rf"|these days|gone|stepped down|as of|since (?:the|this|{_DAY}))\b|{_NOT}"
     r"|现在|已经|改|推迟|提前|调整|换|不再|不用|以后|[变変]|延期|更|やめ|これから"
 )
@@ -104,10 +99,6 @@ ASIDE: Final = Lazy(
 SAYS: Final = Lazy(
     r".*\d|.*\b[A-Z]\w|(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if"
     r"|when|while|where|which|who|that|it)\b"
-)
-DONE: Final = Lazy(
-    r"\b(?:(?:is|are|was|were|been|got) (?:now )?(?:fixed|resolved|solved|repaired|gone|finished|closed|done)"
-    r"|works? again|no longer (?:fails?|broken|blocked|flaky))\b"
 )
 #: Relations that one person has to a thing.
 ROLES: Final = _set(
@@ -141,7 +132,6 @@ ADJECTIVE: Final = Lazy(
     r".+(?:ed|ing|able|ible|ous|ful|ive|less|ly)|(?:un)?(?:known|clear)|slow|fast|full|empty|down|up|ready|new|old|stale"
     r"|green|red|dead|fine|good|bad|high|low|wrong|long|short"
 )
-SPEAKERS: Final = _set("i we you they wir ich ihr nous on")
 POINTING: Final = _set("it this that there they he she what who these those")
 #: After these words a possible verb is a noun, or belongs to the verb before.
 BEFORE_NOUN: Final = (
@@ -165,14 +155,8 @@ SECONDS: Final = {
     "ms": 0.001, "s": 1, "sec": 1, "second": 1, "min": 60, "minut": 60, "h": 3600, "hour": 3600, "day": 86400,
     "week": 604800,
 }  # fmt: skip
-#: An address, a path, a name in code; or any word that is no plain one.
-EXACT: Final = Lazy(r"\w[./@_]\w")
+#: An address, a path, a name in code, or another word that is no plain one.
 CODE: Final = Lazy(r".*[\d_/.@#+].*|.*-.*-.*|.*[a-z].*[A-Z].*|[A-Z]{2,}.*")
-
-
-def reports_change(text: str, words: Iterable[str]) -> bool:
-    """Whether a statement, in small letters and with these words, says that something changed."""
-    return CHANGE.search(text) is not None or not CHANGED.isdisjoint(words)
 
 
 @lru_cache(maxsize=4_096)

@@ -80,7 +80,7 @@ def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     for newest in reversed(rest):
         if newest not in gone:
             known.remove(newest)
-            old = [fact for fact, what in islice(known.related(newest.content), _COMPARED) if what is Relation.REPLACES]
+            old = [fact for fact, what in islice(known.related(newest.content), _COMPARED) if what is not Relation.SAME]
             if others := [fact for fact in old if not share(newest.source, fact.source)]:
                 others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
                 found.append((newest, *others))
