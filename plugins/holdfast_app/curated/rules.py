@@ -90,8 +90,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]{0,200}”|(?<!\w)'[^']{1,200}
 def prepare(line: str) -> Text:
     """The forms of ``line``."""
     plain = line.replace("**", "").replace("__", "").lstrip("*_~ ")
-    bare = _CODE.sub("`…`", plain) if "`" in plain else plain
-    return Text(plain, _QUOTED.sub("…", bare))
+    return Text(plain, _QUOTED.sub("…", _CODE.sub("`…`", plain)))
 
 
 # --- chronology -----------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ _ADVERBS = r"(?:(?:have|has|had|also|then|just|already|finally|again|now)\s+|['�
 _DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{ACTIONS}|{LOOSE_ACTIONS}))\b"
 _SOMETHING_DID = rf"(?:{_DID}|(?:the|our|my|a|all)\s+(?:\S+\s+){{1,3}}?{_PAST}\b)"
 
-_DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{DAYS},?\s+)?(?:{_DATE}|(?:{MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
+_DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{DAYS},?\s+)?(?:{_DATE}|(?:{MONTHS}) {_YEAR}(?=\s*[:–—-]))[\])]?")
 _STAMP = _re(r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)")
 #: Marks a leading date as part of the fact, not an entry's time.
 _STANDING_DATE = _re(
@@ -128,7 +127,6 @@ _SCHEDULE = _re(
     r"\b(?:daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
     r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?)\b"
 )
-_NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
 _WEEKDAY_FIRST = _re(
     rf"(?:on\s+)?(?:last\s+|this\s+)?{WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
 )
@@ -150,7 +148,7 @@ def chronology(text: Text) -> str:
     line = text.bare
     if first := _DATE_FIRST.match(line):
         rest = line[first.end() :]
-        if first[1] or _STAMP.match(rest) or (":" in first[0] and not _NOT_NARRATED.match(rest)):
+        if ":" in first[0] or _STAMP.match(rest):
             if not _STANDING_DATE.search(rest):
                 return "is stamped with a date like a diary entry"
         elif _NARRATED.match(rest):
@@ -194,9 +192,8 @@ def transcript(text: Text) -> str:
         return "is a raw line of a session"
     if speaker := _SPEAKER.match(line):
         rest = line[speaker.end() :]
-        named = _NAME.fullmatch(rest) and not rest.endswith((".", "!"))
         # "User: prefers tabs" and "Operator: Ada Lovelace" are facts about a person, not quotes.
-        if not named and not _ABOUT_SPEAKER.match(rest):
+        if not _NAME.fullmatch(rest) and not _ABOUT_SPEAKER.match(rest):
             return "is a raw line of a session"
     return ""
 
@@ -289,8 +286,6 @@ _ROUTE = _re(r"(?:\b(?:get|post|put|patch|delete|head|routes?|endpoints?|urls?|p
 
 def machine_path(text: str) -> str:
     """An absolute path in ``text`` that exists on one machine only, or "". Inline code counts, URLs do not."""
-    if "/" not in text and "\\" not in text:
-        return ""
     for found in _UNIX_PATH.finditer(text):
         if not _ROUTE.search(text[max(0, found.start() - 24) : found.start()]):
             return found[0]
@@ -328,15 +323,16 @@ def branch(text: Text) -> str:
     """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
     found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH, _NAMED_BRANCH) for ref in rule.finditer(line))
-    named = not _HABIT.search(line) and any(_is_topic(ref["ref"], ref[0]) for ref in found)
+    named = not _HABIT.search(line) and any(map(_is_topic, found))
     return "names a topic branch" if named else ""
 
 
-def _is_topic(ref: str, said: str) -> bool:
+def _is_topic(match: re.Match[str]) -> bool:
+    ref = match["ref"]
     if _LONG_LIVED.fullmatch(ref) or _FILE.fullmatch(ref):
         return False
     # Not "on branch protection": a topic branch must look like a ref.
-    return any(c in ref for c in "/-_#") or any(c.isdigit() for c in ref) or "`" in said
+    return any(not c.isalpha() for c in ref) or "`" in match[0]
 
 
 # --- open work ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, must_be
 from holdfast.fs import paths
 from holdfast.models import Profile
 from holdfast.text.lazy import Lazy
@@ -59,8 +59,10 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
     """
     if unknown := sorted(set(changes) - set(ANCHORS)):
         raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
+    for name, text in changes.items():
+        must_be(str, text, name)
     # Cleaned first: two lines can be one once their control characters are replaced.
-    lines = {name: "\n".join(_joined("", clean(text))) for name, text in _checked(changes).items()}
+    lines = {name: "\n".join(_joined("", clean(text))) for name, text in changes.items()}
     return _change(services, lambda old: attrs.evolve(old, **lines))
 
 
@@ -69,16 +71,9 @@ def learn(services: Services, new: Profile) -> Profile:
 
     Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
-    _checked({name: getattr(new, name) for name in ANCHORS})
+    for name in ANCHORS:
+        must_be(str, getattr(new, name), name)
     return _change(services, lambda old: _merged(old, new))
-
-
-def _checked(sections: Mapping[str, str]) -> Mapping[str, str]:
-    for name, text in sections.items():
-        if not isinstance(text, str):
-            step = "Use a string. An empty string clears it."
-            raise BadValue(name, f"cannot be of type {type(text).__name__}", next_step=step)
-    return sections
 
 
 def _merged(old: Profile, new: Profile) -> Profile:

@@ -62,6 +62,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     listed = calls.of(said)
     decided = found.of(cues.Kind.DECISION)
     echoed = speech.read_by_tools(decided, said)
+    waiting = [clip(text, MAX_ITEM_CHARS) for text, _ in _open(listed)][1:]  # all but the next one
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
@@ -70,7 +71,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         blockers=found.of(cues.Kind.BLOCKER) or None,
         next_step=found.next_step or None,
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.values()] or None,
-        follow_ups=_follow_ups(found, listed) or None,
+        follow_ups=[*found.of(cues.Kind.FOLLOW_UP), *waiting][:MAX_ITEMS] or None,
     )
     draft = _derived(draft, messages, before)
     summary = _summary(messages, said, draft, done, listed, set(found.told))
@@ -139,12 +140,6 @@ def _next_step(messages: Sequence[Message], end: ending.Ending, before: Payload)
 def _spoke(said: Sequence[Message]) -> bool:
     """Whether the user asked for something, or told the agent to go on."""
     return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)
-
-
-def _follow_ups(found: Statements, listed: Sequence[calls.Task]) -> list[str]:
-    """Promises, and task list entries except the next one."""
-    waiting = [text for text, _ in _open(listed)][1:]
-    return [*found.of(cues.Kind.FOLLOW_UP), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
 def _summary(

@@ -82,7 +82,8 @@ class Queue(DurableQueue[Waiting]):
     """One project's queue. All methods may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
-        super().__init__(os.path.join(state, FILE), Waiting, damaged=_skipped)
+        skipped = f"skipped an unreadable line of state/{FILE}, which stays in the file"
+        super().__init__(os.path.join(state, FILE), Waiting, damaged=lambda _: logger.warning(skipped))
         self._log = durable_queue.Log(os.path.join(state, _LOG), GivenUp, most_bytes=_MAX_LOG_BYTES)
         self._state = state
         #: What this object gave up, oldest first; :meth:`log` has it of all processes.
@@ -172,10 +173,6 @@ class Queue(DurableQueue[Waiting]):
             self.given_up.append(gone)
             note_extracted(self._state, item, item.plugins, {})  # so that it is not queued again
             logger.warning("turns of a piece were given up: %s", why)
-
-
-def _skipped(_: bytes) -> None:
-    logger.warning("skipped an unreadable line of state/%s, which stays in the file", FILE)
 
 
 # extracted pieces

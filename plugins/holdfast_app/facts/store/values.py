@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, must_be
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.plain import same_key
@@ -49,9 +49,8 @@ def check_confidence(value: object) -> float:
 
 def check_source(value: object) -> str:
     """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
-    if not isinstance(value, str):
-        raise BadValue("source", f"cannot be {cut(repr(value), 40)}", next_step="Use a string, which may be empty.")
-    return value.strip()
+    must_be(str, value, "source")
+    return str(value).strip()
 
 
 class Value(NamedTuple):
