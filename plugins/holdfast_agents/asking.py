@@ -29,8 +29,6 @@ DEFAULT_AT, LEAST_AT = 0.6, 0.3
 _GROWN = {events.PROMPT: 0.05, events.TOOL: 0.15, events.STOP: 0.05}
 #: Tokens of Claude Code's context windows. Its transcript does not name the window, see :func:`_claude_code_window`.
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
-#: Suffix of Claude Code's model names with the large window.
-_LARGE_SUFFIX = "[1m]"
 #: Share of the window at which Gemini CLI compacts, unless its settings name a smaller one.
 _GEMINI_AT, _THRESHOLD = 0.5, ("model", "compressionThreshold")
 #: Client -> what only a prompt's row has in its record, an answer's value at a path, and the path to the answer's text.
@@ -225,7 +223,7 @@ def _claude_code_window(root: str, model: str, used: int) -> int:
     tables = (clientfiles.table(os.path.join(root, os.path.expanduser(name))) for name in _SETTINGS)
     set_model = next((name for table in tables if isinstance(name := table.get("model"), str)), "")
     names = (model, os.environ.get("ANTHROPIC_MODEL", ""), set_model)
-    is_large = used > _USUAL_WINDOW or any(name.endswith(_LARGE_SUFFIX) for name in names)
+    is_large = used > _USUAL_WINDOW or any(name.endswith("[1m]") for name in names)
     return _LARGE_WINDOW if is_large else _USUAL_WINDOW
 
 

@@ -54,8 +54,10 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             if client.holds != AGREED:
                 lines += [*_started_here(client, there, plugins), _running(client, beats.get(name), there, root, now)]
             yield from lines
-            elsewhere = client.elsewhere if all(place.in_project for place in (*there, *plugins)) else ""
-            gaps = "; ".join(filter(None, (elsewhere, client.around)))
+            folder = "" if client.reads_parents else "in a subfolder or "
+            elsewhere = f"a start {folder}in a git worktree that lacks these files (`--scope user` covers it)"
+            is_shared = all(place.in_project for place in (*there, *plugins))
+            gaps = "; ".join(filter(None, (elsewhere if is_shared else "", client.around)))
             broken = any(check.outcome is Outcome.FAIL for check in lines)
             label = f"{client.label} once that is repaired" if broken else client.label
             yield _good(name, f"{label}; not covered: {gaps}" if gaps else label)
@@ -70,7 +72,15 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
     name = client.name
     for place in there:
-        yield from _settings(client, place)
+        problems, shown = list(_problems(client, place)), client.needed(place).places[0].shown
+        again = f"Run `holdfast install {name}{'' if place.in_project else ' --scope user'}` again."
+        for problem in problems:
+            bad = _fail if problem.unguarded else _warn
+            yield bad(name, problem.message, problem.next_step or again)
+        if not problems:
+            whose = "this project's" if place.in_project else "the user's own"
+            trusted = " and trusted" if name == "codex" else ""
+            yield _good(name, f"installed{trusted} in {whose} settings ({shown})")
     for place in plugins:
         yield _good(name, f"installed as a plugin ({client.needed(place).places[0].shown})")
     if not there and not plugins:
@@ -106,18 +116,6 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     )
 
 
-def _settings(client: Client, place: Where) -> Iterator[Check]:
-    problems = list(_problems(client, place))
-    again = f"Run `holdfast install {client.name}{'' if place.in_project else ' --scope user'}` again."
-    for problem in problems:
-        bad = _fail if problem.unguarded else _warn
-        yield bad(client.name, problem.message, problem.next_step or again)
-    if not problems:
-        whose = "this project's" if place.in_project else "the user's own"
-        trusted = " and trusted" if client.name == "codex" else ""
-        yield _good(client.name, f"installed{trusted} in {whose} settings ({client.needed(place).places[0].shown})")
-
-
 def _running(client: Client, beat: Beat | None, there: Sequence[Where], root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after the last change of the
     settings with the hooks, which may be older, were unguarded."""
@@ -145,18 +143,13 @@ def _fail(name: str, message: str, next_step: str) -> Check:
     return Check(name=name, outcome=Outcome.FAIL, message=message, next_step=next_step)
 
 
-# the settings' content
-
-
 def _as_plugin(where: Where) -> bool:
     """Whether Claude Code has holdfast's plugin enabled there."""
-    enabled = table(claude_code.CLIENT.needed(where).places[0].path).get("enabledPlugins")
-    names = enabled if isinstance(enabled, dict) else {}
+    names = _object(table(claude_code.CLIENT.needed(where).places[0].path).get("enabledPlugins"))
     return any(name.startswith(f"{claude_code.PLUGIN}@") and on is True for name, on in names.items())
 
 
 def _problems(client: Client, where: Where) -> Iterator[Problem]:
-    """All problems of the client installed there."""
     place = client.needed(where).places[0]
     if isinstance(place.part, Hooks):
         try:
@@ -195,9 +188,6 @@ def _resaved(group: object) -> object:
     return {"hooks": [{name: value for name, value in hook.items() if name != "onFailure"} for hook in hooks]}
 
 
-# modules that compact
-
-
 EVENT: Final = b"session.compact"
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 _LEFT_OUT: Final = frozenset({"node_modules", ".git"})
@@ -210,13 +200,10 @@ def _modules(root: str) -> Iterator[Check]:
     home, project = own_folder("claude-code"), os.path.join(root, ".claude")
     names = ("settings.json", "settings.local.json")
     settings = [table(os.path.join(place, name)) for place in (home, project) for name in names]
-    switches: dict[str, object] = {}
-    for config in settings:  # the project's override the user's, and local ones override both
-        switches |= _object(config.get("enabledPlugins"))
-    enabled: dict[str, bool] = {}
-    for key, on in switches.items():
-        name = key.partition("@")[0]
-        enabled[name] = enabled.get(name, False) or on is True
+    # The project's override the user's, and local ones override both.
+    switches = {key: on for config in settings for key, on in _object(config.get("enabledPlugins")).items()}
+    named = {key.partition("@")[0] for key in switches}
+    on_by_name = {key.partition("@")[0] for key, on in switches.items() if on is True}
     own = [part.body.encode() for words in program.KNOWN for part in (module(words), module(words, SCRIPT))]
     by_name: dict[str, str] = {}
     for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
@@ -226,10 +213,10 @@ def _modules(root: str) -> Iterator[Check]:
                 by_name.setdefault(str(manifest.get("name") or os.path.basename(path)), path)
     for name, path in sorted(by_name.items()):
         finding = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
-        if enabled.get(name) is False:
+        if name in named - on_by_name:
             yield _good("claude-code", f"{finding}, but it is switched off")
         else:
-            so = "" if name in enabled else ", if it is enabled"
+            so = "" if name in named else ", if it is enabled"
             yield _warn("claude-code", f"{finding}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
 
 

@@ -34,7 +34,6 @@ FOLDERS: Final = {
 
 
 def own_folder(client: str) -> str:
-    """The client's own folder."""
     _, variable, default, rest = FOLDERS[client]
     start = os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default)
     return os.path.abspath(os.path.join(start, rest))

@@ -7,7 +7,7 @@ one JSON object. Codex 0.169.0 sends nearly the same payloads. At PreCompact any
 0 with exactly two keys.
 
 opencode, Kilo and pi have no command hooks. A plugin (JavaScript, in this package) runs the command with ``{"event":
-EVENT, "sessionID": ID, "directory": FOLDER, ...}``, see :func:`plugin_event`. ``messages`` is the conversation as
+EVENT, "sessionID": ID, "directory": FOLDER, ...}``, see :func:`parse`. ``messages`` is the conversation as
 opencode's server or pi's session has it, an array or the path to a file with it, and always optional. Unknown keys and
 events are ignored. Exit 0 allows a compaction, and everything else blocks it. The process answers within 50 s, the
 plugin waits for 60 s. Elsewhere stdout is text for the system prompt, stderr the reason or a notice for a toast.
@@ -58,9 +58,7 @@ def is_gated(client: str, raw: bytes) -> bool:
 def event_in(payload: Mapping[str, object], client: str) -> Event:
     """The event in a payload. Never raises: missing fields and those of a wrong type are left empty, and an unknown
     event's kind is OTHER."""
-    if client in SHAPES:
-        return _shaped_event(payload, client)
-    return _plugin_event(payload, client) if client in _PLUGINS else parse(payload, client)
+    return _shaped_event(payload, client) if client in SHAPES else parse(payload, client)
 
 
 def answer_of(client: str, kind: str, reply: Reply) -> Answer:
@@ -69,11 +67,16 @@ def answer_of(client: str, kind: str, reply: Reply) -> Answer:
         return _shaped_answer(client, kind, reply)
     if client in _PLUGINS and kind != events.COMPACTING:  # for the model on stdout, for the user on stderr
         return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
-    return _codex_answer(kind, reply) if client == "codex" else _answer(kind, reply)
+    if client != "codex":
+        return _answer(kind, reply)
+    if kind == events.COMPACTING and reply.block:  # with any other key the compaction would continue
+        return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block}))
+    return Answer() if kind == events.COMPACTING else _spoken(kind, reply)
 
 
 def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
-    """The event in Claude Code's form. Kind ``other`` when it is not part of the conversation."""
+    """The event in Claude Code's form, or that of our plugins. Kind ``other`` when it is not part of the
+    conversation."""
     name = text(payload, "hook_event_name", "event")
     kind = _KINDS.get(name, events.OTHER)
     native, agent = text(payload, "session_id", "sessionID"), text(payload, "agent_id", "agentID")
@@ -82,6 +85,7 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
     prompt = text(payload, "prompt")
     if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
         kind = events.OTHER  # a command for holdfast, not work
+    parts = [part for part in _list(payload.get("parts")) if isinstance(part, dict)]
     event = Event(
         client=client,
         kind=kind,
@@ -102,6 +106,10 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
         answers=payload.get("answers") is True,
+        parts=tuple((text(part, "id"), text(part, "text")) for part in parts if text(part, "text")),
+        messages=tuple(_list(payload.get("messages"))),
+        tokens=_number(payload.get("tokens")),
+        window=_number(payload.get("window")),
     )
     result = background_result(prompt) if kind == events.PROMPT else None
     if result is None:
@@ -112,7 +120,7 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
     """The conversation's transcripts. A sub-agent has its own file, or its rows are in the parent's."""
-    path = text(payload, "transcript_path")
+    path = text(payload, "messages", "transcript_path")
     stem, dot, suffix = path.rpartition(".")
     plain = agent.replace("-", "").replace("_", "").isalnum()
     own = f"{stem}/subagents/agent-{agent}.{suffix}" if agent and dot and plain else ""
@@ -137,29 +145,6 @@ def _spoken(kind: str, reply: Reply) -> Answer:
     if reply.notice and kind in (*_NAMES, events.STOP):
         output["systemMessage"] = reply.notice
     return Answer(stdout=events.json_text(output)) if output else Answer()
-
-
-def _codex_answer(kind: str, reply: Reply) -> Answer:
-    """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
-    if kind != events.COMPACTING:
-        return _spoken(kind, reply)
-    return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block})) if reply.block else Answer()
-
-
-def _plugin_event(payload: Mapping[str, object], client: str) -> Event:
-    event, messages = parse(payload, client), payload.get("messages")
-    parts = tuple(
-        (text(part, "id"), text(part, "text"))
-        for part in _list(payload.get("parts"))
-        if isinstance(part, dict) and text(part, "text")
-    )
-    return event._replace(
-        transcripts=tuple(filter(None, [messages if isinstance(messages, str) else text(payload, "transcript_path")])),
-        parts=parts,
-        messages=tuple(_list(messages)),
-        tokens=_number(payload.get("tokens")),
-        window=_number(payload.get("window")),
-    )
 
 
 class Shape(NamedTuple):

@@ -12,16 +12,29 @@ progress, and covers its messages. An operator's override covers everything.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
-from holdfast.api import CuratedDecision, Holdfast, Message, Payload, Receipt, Session, block_marker
+from holdfast.api import (
+    ConfigError,
+    Corrupt,
+    CuratedDecision,
+    FlushRefused,
+    Holdfast,
+    HoldfastError,
+    Message,
+    Payload,
+    Receipt,
+    Refused,
+    Session,
+    Unavailable,
+    block_marker,
+)
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused, Unavailable
 from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
@@ -31,20 +44,18 @@ from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records import memo
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
+from holdfast_agents.records.memo import Memo
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
-from holdfast_app.message_formats import reading
-from holdfast_app.message_formats.messages import text_of
-from holdfast_app.message_formats.reading import mapping
+from holdfast_app.message_formats.reading import SUMMARY, Reading, mapping, own_summary
 from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
 from holdfast_app.sessions.pastgate import PastGate
-from holdfast_app.transcripts.rows import elements, lines
+from holdfast_app.transcripts import opencode, read
 
 #: Source of an instruction in the client's summary, if no message has it.
 _SOURCE: Final = "the client's summary"
 _MAX_SUMMARY_CHARS: Final = 20_000
-_TAIL_BYTES: Final = 4 * 1024 * 1024
 
 
 def compacting(memory: Holdfast, event: Event) -> Reply:
@@ -71,7 +82,10 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
             durable.remove(turns.gap(memory.services.state, session.id))
         return _brief(memory, event, session, receipt)
     failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
-    _mark(memory.services, session.id, failure)
+    state, at = memory.services.state, stamp(memory.services.now())
+    with suppress(HoldfastError):  # UNSAFE although no flush has started. The compaction is refused anyway.
+        marker = safety.read(state, session.id) or Marker(session=session.id, at=at, reason="compaction")
+        safety.failed(state, marker, error=failure.message, next_step=failure.next_step, target="transcript")
     return _blocked(failure, event, session.id)
 
 
@@ -92,30 +106,23 @@ def _brief(memory: Holdfast, event: Event, session: Session, receipt: Receipt | 
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
-    """Drop the context that the client dropped. Its own summary goes into the note. Raises: HoldfastError."""
+    """Drop the context that the client dropped. Its own summary goes once into the preceding flush's note, marked with
+    the client's name, unless a validator refuses it. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
-    is_ours = restore.is_answered(services, session)
+    is_ours, followed = restore.is_answered(services, session), memo.read(services.state, session.id)
     _drop(services, session, event._replace(unsummarised=event.unsummarised and not is_ours))
     if is_ours and (last := session.last_receipt):
         memo.write(services.state, evolve(memo.read(services.state, session.id), answered="", used=last.flush_id))
-    summary = "" if is_ours else event.text or _last_summary(event)
-    if summary:
-        _keep(services, session, summary, event.client)
-
-
-def _keep(services: Services, session: Session, summary: str, client: str) -> None:
-    """Write the client's own summary once into the preceding flush's note, marked with the client's name. A summary
-    refused by a validator is left out. Raises: HoldfastError."""
-    receipt = session.last_receipt
-    if receipt is None or not receipt.flush_id:
+    receipt, summary = session.last_receipt, "" if is_ours else event.text or next(_summaries(event, followed), "")
+    if not summary or receipt is None or not receipt.flush_id:
         return
-    text = paths.rewrite(reading.own_summary(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
+    text = paths.rewrite(own_summary(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
     text = Witness(services).marked(text, _SOURCE)
     name = services.layout.name(Surface.DAILY, receipt.at.date())
     try:
         text = services.gate.admit(text, surface=Surface.DAILY, name=name)
-        block_id, block = blocks.later(receipt.flush_id, client, text, session=session.id, at=receipt.at)
+        block_id, block = blocks.later(receipt.flush_id, event.client, text, session=session.id, at=receipt.at)
         block = services.gate.admit(block, surface=Surface.DAILY, name=name)
     except Refused:
         return
@@ -137,7 +144,6 @@ def ending(memory: Holdfast, event: Event) -> None:
 
 
 def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
-    """The error that says why the context to be dropped is unknown."""
     problem = followed.problem.rstrip(".")
     why = problem[:1].lower() + problem[1:]
     if not journalled:
@@ -156,14 +162,6 @@ def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
         command = "$memory-update" if event.client == "codex" else "/memory-update"
         step = f"`{command}` states them; then compact again."
     return Reply(block=refusal(event.client, error.message, step, session))
-
-
-def _mark(services: Services, session: str, error: HoldfastError) -> None:
-    """Mark this session UNSAFE although no flush has started."""
-    with suppress(HoldfastError):  # the compaction is refused anyway
-        old = safety.read(services.state, session)
-        marker = old or Marker(session=session, at=stamp(services.now()), reason="compaction")
-        safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
 
 
 # compactions past the gate
@@ -235,36 +233,15 @@ def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
     return event.unsummarised or has_begun
 
 
-# the client's own summary
-
-
-def _last_summary(event: Event) -> str:
-    """The newest summary in ``event`` or its transcript. Empty when there is none."""
-    summary = _newest(event.messages)
-    for path in event.transcripts if not summary else ():
-        try:
-            with open(path, "rb") as stream:
-                document, size = elements(stream), os.fstat(stream.fileno()).st_size
-                rows = lines(stream, max(0, size - _TAIL_BYTES)) if document is None else document
-                summary = _newest(row.value for row in rows)
-        except (OSError, ValueError):
-            continue
-        if summary:
-            return summary
-    return summary
-
-
-def _newest(rows: Iterable[object]) -> str:
-    summaries = [_summary(row) for row in rows if isinstance(row, dict)]
-    return next(filter(None, reversed(summaries)), "")
-
-
-def _summary(row: Mapping[str, Any]) -> str:
-    if row.get("type") == "compacted":  # Codex
-        message = mapping(row.get("payload")).get("message")
-        return message if isinstance(message, str) else ""
-    if mapping(row.get("info")).get("summary") is True:  # opencode
-        return text_of(row.get("parts"))
-    if row.get("isCompactSummary") is True:  # Claude Code
-        return text_of(mapping(row.get("message")).get("content"))
-    return ""
+def _summaries(event: Event, followed: Memo) -> Iterator[str]:
+    """The client's own summaries in ``event`` or, since it was ``followed``, in its transcript; the newest first."""
+    sent = Reading()
+    for position, row in enumerate(map(mapping, event.messages)):
+        opencode.take(row, position, sent)
+    conversations = [sent.kept]
+    for path in event.transcripts:
+        offset = followed.offset if path == followed.transcript else 0
+        with suppress(ConfigError, Corrupt):
+            conversations.append(list(read(path, offset=offset, agent=event.agent).kept))
+    for messages in conversations:
+        yield from (message.text for message in reversed(messages) if message.tool == SUMMARY)

@@ -133,7 +133,6 @@ class _Call:
         self.began = time.monotonic() - time.process_time()  # with the interpreter's start
 
     def late(self) -> Answer:
-        """The watchdog's answer when the hook is late."""
         self._missed()
         reply = self._unforeseen(
             "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
@@ -152,7 +151,11 @@ class _Call:
             self._missed()
             reply = self._failure(error)
         except BaseException as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-            self._log(_place(error))
+            from traceback import extract_tb
+
+            # Without the message, which may quote the conversation.
+            place = extract_tb(error.__traceback__)[-1]
+            self._log(f"{type(error).__name__} at {os.path.basename(place.filename)}:{place.lineno}")
             self._missed()
             reply = self._unforeseen(f"Something unforeseen happened: {type(error).__name__}: {error}.")
         self._beat(reply)
@@ -364,15 +367,6 @@ def _cleaned(reply: Reply) -> Reply:
     from holdfast.text.plain import clean
 
     return Reply(*map(clean, reply))
-
-
-def _place(error: BaseException) -> str:
-    """The error's type and location. Its message is left out because it may quote the conversation."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
-    return f"{type(error).__name__}{where}"
 
 
 def _is_repeated() -> bool:

@@ -20,7 +20,6 @@ ELSEWHERE = {
     "plugins/holdfast_agents/records/follow.py": "a client's recording",
     "plugins/holdfast_agents/asking.py": "a client's recording",
     "plugins/holdfast_agents/records/memo.py": "a client's recording",
-    "plugins/holdfast_agents/gated.py": "a client's recording",
     "plugins/holdfast_agents/setup/program.py": "installed text",
     "plugins/holdfast_agents/watchdog.py": "the null device",
     "plugins/holdfast_authoring/inspection.py": "files of an installed distribution, and a new folder of its own",

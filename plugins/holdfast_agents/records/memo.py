@@ -87,9 +87,6 @@ def _read(path: str) -> Memo | None:
     return None
 
 
-# the client's own recordings
-
-
 #: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
 _NEWEST, _FIRST = 200, 40
 #: Client -> the recordings below its own folder, one per session with its working folder. The others' events contain
@@ -143,7 +140,6 @@ def _is_in(path: str, root: str) -> bool:
 
 
 def _folders(path: str) -> list[str]:
-    """The working folders named in the session's first rows."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [file.readline(1_000_000) for _ in range(_FIRST)]

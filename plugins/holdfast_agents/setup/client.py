@@ -68,8 +68,8 @@ class Needed:
 @frozen(kw_only=True)
 class Client:
     """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
-    cannot act, after :attr:`elsewhere`. ``seen`` is the version whose real program was run. ``reads_parents``: it also
-    reads the settings in the folders above. ``needed`` and ``problems`` are its files and their faults."""
+    cannot act. ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the
+    folders above. ``needed`` and ``problems`` are its files and their faults."""
 
     name: str
     shown: str
@@ -85,12 +85,6 @@ class Client:
     def label(self) -> str:
         """What it holds, for people."""
         return self.holds if self.seen else f"{self.holds}, not run"
-
-    @property
-    def elsewhere(self) -> str:
-        """The starts that the project's files do not reach, and the user's do."""
-        folder = "" if self.reads_parents else "in a subfolder or "
-        return f"a start {folder}in a git worktree that lacks these files (`--scope user` covers it)"
 
     def is_there(self, where: Where) -> bool:
         """Whether holdfast is installed there, even if only in part."""

@@ -94,7 +94,6 @@ def _client(name: str, shown: str, command: str, seen: str, around: str, **facts
 
 
 _SILENT: Final = "words between two tool calls, which no hook reports"
-_VSCODE: Final = ".github/instructions/holdfast.instructions.md"
 _ROWS: Final = (
     _client(
         "deepagents", "deepagents-code", "dcode", "0.1.88", f"hooks that it does not trust; {_SILENT}",
@@ -128,7 +127,8 @@ _ROWS: Final = (
     ),
     _client("cursor", "Cursor", "cursor", "", "", mcp="mcp.json", rules="rules/holdfast.mdc"),
     _client("windsurf", "Windsurf", "windsurf", "", "", mcp="mcp_config.json", rules="rules/holdfast.md"),
-    _client("vscode", "VS Code", "code", "", "", mcp="mcp.json", rules=f"../{_VSCODE}"),
+    _client("vscode", "VS Code", "code", "", "", mcp="mcp.json",
+        rules="../.github/instructions/holdfast.instructions.md"),
     _client("kiro", "Kiro", "kiro-cli", "", "", mcp="settings/mcp.json", rules="steering/holdfast.md"),
     _client("zed", "Zed", "zed", "", "", mcp="settings.json", rules="../AGENTS.md"),
 )  # fmt: skip

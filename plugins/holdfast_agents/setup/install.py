@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Final, cast
@@ -13,14 +12,12 @@ from typing import Any, Final, cast
 from attrs import evolve
 
 from holdfast.fs import ownership_mark
-from holdfast.text import untrusted
 from holdfast_agents import clientfiles
 from holdfast_agents.clientfiles import own_folder
-from holdfast_agents.setup import placing, program
+from holdfast_agents.setup import clients, placing, program
 from holdfast_agents.setup.claude_code import MANIFEST, NAME, PLUGIN, plugin
 from holdfast_agents.setup.client import AGREED, GUARDED, Client, Needed, Where
 from holdfast_agents.setup.clients import CLIENTS, SCOPES
-from holdfast_agents.setup.clients import where as where_in
 from holdfast_agents.setup.placing import Done
 from holdfast_app.config import Config
 from holdfast_app.project_settings import resolved
@@ -70,15 +67,24 @@ _SCOPE = argument(
 )
 def install(call: Call) -> Answer:
     """Put the hooks into a client's settings, or those that the user picks, and set the project up."""
-    _read(call.args)
-    if call.args.client is not None and not call.args.all:
+    args = call.args
+    if args.client is None and args.model in CLIENTS:  # `--model` came before the client's name
+        args.client, args.model = args.model, ""
+    if args.client is not None and args.model == "":
+        args.model = args.client
+    if args.model and args.model not in LOGINS:
+        raise UsageError(
+            f"--model takes {', '.join(LOGINS)}, not {args.model!a}.",
+            next_step='For a model with a key, see docs/facts.md, "Extraction by a model".',
+        )
+    if args.client is not None and not args.all:
         return _install(call)
     answers = []
     for name in _picked(call):
-        call.args.client = name
+        args.client = name
         call.out.say()
         answers.append(_install(call))
-        call.args.no_model = call.args.no_model or name in LOGINS  # asked and told once
+        args.no_model = args.no_model or name in LOGINS  # asked and told once
     return Answer({"clients": [answer.data for answer in answers]})
 
 
@@ -108,7 +114,7 @@ def _picked(call: Call) -> list[str]:
 def _install(call: Call) -> Answer:
     args, client, as_plugin = call.args, CLIENTS[call.args.client], call.args.plugin_dir is not None
     args.model = args.client if args.model == "" and args.client in LOGINS else args.model
-    where = evolve(where_in(call.root, args.scope), server=find_spec("mcp") is not None)
+    where = evolve(clients.where(call.root, args.scope), server=find_spec("mcp") is not None)
     if as_plugin:
         where = evolve(where, root=os.path.realpath(args.plugin_dir))
     wanted = _plugin(call, where) if as_plugin else client.needed(where)
@@ -124,8 +130,13 @@ def _install(call: Call) -> Answer:
         key = f"plugins.{LOGINS[login]}.enabled"
         model = {"key": key, "file": home_short(project.change(call.root, key, True, user=True))}
     made, notices = _set_up(where) if sets_up else ((), ())
-    by_hand = [*wanted.by_hand, *_left_alone(done)]
-    by_hand += [] if where.server else [_NO_SERVER]
+    by_hand = [*wanted.by_hand, *([] if where.server else [_NO_SERVER])]
+    by_hand += [
+        f"`{entry}` in {home_short(file.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        "holdfast's own, then install again."
+        for file in done
+        for entry in file.left_alone
+    ]
     if not as_plugin:
         lost = where.program == program.PLAIN and not program.on_path()
         by_hand = [*([_NO_PROGRAM] if lost else []), *by_hand, *([] if where.in_project else [_OWN_MEMORY])]
@@ -161,8 +172,7 @@ def _install(call: Call) -> Answer:
     notes="A file that only holdfast changed gets its original content back, byte for byte. The memory stays.",
 )
 def uninstall(call: Call) -> Answer:
-    """Take holdfast's hooks out of the client's settings."""
-    where = where_in(call.root, call.args.scope)
+    where = clients.where(call.root, call.args.scope)
     client = CLIENTS[call.args.client]
     others = [other.needed(where) for other in CLIENTS.values() if other is not client and other.is_there(where)]
     shared = {place.path for needed in others for place in needed.places}
@@ -182,7 +192,6 @@ def uninstall(call: Call) -> Answer:
 
 
 def _rows(done: Sequence[Done]) -> list[tuple[str, str, str, str]]:
-    """Each file's name, outcome, content and backup."""
     rows = []
     for file in done:
         content = "; ".join(filter(None, (file.place.what, f"backup: {file.backup}" if file.backup else "")))
@@ -193,7 +202,6 @@ def _rows(done: Sequence[Done]) -> list[tuple[str, str, str, str]]:
 
 
 def _table(call: Call, where: Where, files: Sequence[tuple[str, str, str, str]]) -> dict[str, Any]:
-    """The client, what it can hold, scope, root and files as JSON data."""
     client = CLIENTS[call.args.client]
     rows = [{"path": path, "fate": fate, "backup": backup} for path, fate, _, backup in files]
     return {"client": client.name, "holds": client.label, "scope": where.scope, "root": where.root, "files": rows}
@@ -209,15 +217,6 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 def _state(client: Client) -> str:
     return client.label if client.label == GUARDED else f"set up ({client.label})"
-
-
-def _left_alone(done: Sequence[Done]) -> list[str]:
-    return [
-        f"`{entry}` in {home_short(file.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
-        "holdfast's own, then install again."
-        for file in done
-        for entry in file.left_alone
-    ]
 
 
 _NO_PROGRAM = (
@@ -253,22 +252,15 @@ def _plugin(call: Call, where: Where) -> Needed:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model is not None:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
-    if os.path.isdir(where.root) and os.listdir(where.root):
-        try:
-            manifest = untrusted.from_json(clientfiles.read(os.path.join(where.root, MANIFEST)))
-        except (OSError, ValueError):
-            manifest = None
-        if not isinstance(manifest, dict) or manifest.get("name") != PLUGIN:
-            raise UsageError(f"{args.plugin_dir} contains other files.", next_step="Name a new or an empty folder.")
+    is_full = os.path.isdir(where.root) and os.listdir(where.root)
+    if is_full and clientfiles.table(os.path.join(where.root, MANIFEST)).get("name") != PLUGIN:
+        raise UsageError(f"{args.plugin_dir} contains other files.", next_step="Name a new or an empty folder.")
     shown = shlex.quote(os.path.abspath(args.plugin_dir))
     by_hand = (
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     )
     return Needed(places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)
-
-
-# the model
 
 
 #: Client -> the plugin that runs it with its own login.
@@ -280,27 +272,25 @@ _QUESTION: Final = """\
 Use it in all your projects? [Y/n{others}] """
 
 
-def _read(args: Namespace) -> None:
-    """Put the client's and the login's name in place: ``--model`` alone means the client's own, and it may come
-    before the client's name. Raises: UsageError."""
-    if args.client is None and args.model in CLIENTS:
-        args.client, args.model = args.model, ""
-    if args.client is not None and args.model == "":
-        args.model = args.client
-    if args.model and args.model not in LOGINS:
-        raise UsageError(
-            f"--model takes {', '.join(LOGINS)}, not {args.model!a}.",
-            next_step='For a model with a key, see docs/facts.md, "Extraction by a model".',
-        )
-
-
 def _chosen(call: Call) -> str:
     """The login to switch on, by ``--model``, or as the user answers on a terminal; otherwise empty."""
     if call.args.model is not None:
         return str(call.args.model)
     client = call.args.client
-    asks = client in LOGINS and _is_here(client) and can_ask() and not call.json and _lacks(call)
-    return _asked(client, call.root) if asks else ""
+    if client not in LOGINS or not _is_here(client) or not can_ask() or call.json or not _lacks(call):
+        return ""
+    others = [name for name in LOGINS if name != client and _is_here(name)]
+    most = cast("Config", resolved.load(call.root, lenient=True)).extract.calls_a_day
+    more = f", or type another: {', '.join(others)}" if others else ""
+    question = _QUESTION.format(shown=CLIENTS[client].shown, most=most, others=more)
+    answers = {"": client, "y": client, "yes": client, "n": "", "no": "", **{name: name for name in others}}
+    while True:
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        answer = line.strip().casefold()
+        if not line or answer in answers:
+            return answers[answer] if line else ""
 
 
 def _is_here(client: str) -> bool:
@@ -314,25 +304,9 @@ def _lacks(call: Call) -> bool:
 
 
 def _model_step(client: str) -> str:
-    """The manual step that switches a model on."""
     name = client if client in LOGINS else "claude-code"
     return (
         "No model reads your conversations, so memory keeps only statements. "
         f"`holdfast install {client} --model{'' if name == client else f' {name}'}` uses {CLIENTS[name].shown}'s own "
         "login for it."
     )
-
-
-def _asked(client: str, root: str) -> str:
-    others = [name for name in LOGINS if name != client and _is_here(name)]
-    most = cast("Config", resolved.load(root, lenient=True)).extract.calls_a_day
-    more = f", or type another: {', '.join(others)}" if others else ""
-    question = _QUESTION.format(shown=CLIENTS[client].shown, most=most, others=more)
-    answers = {"": client, "y": client, "yes": client, "n": "", "no": "", **{name: name for name in others}}
-    while True:
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        answer = line.strip().casefold()
-        if not line or answer in answers:
-            return answers[answer] if line else ""

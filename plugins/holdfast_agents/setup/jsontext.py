@@ -7,7 +7,7 @@ Paths are tuples of keys and indexes. Each function takes a document that :func:
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from holdfast.errors import ConfigError
 
@@ -29,9 +29,9 @@ class Item(NamedTuple):
 
 def read(text: str, name: str) -> dict[str, object]:
     """The object in ``text``. Raises: ConfigError with line and column for anything but plain JSON, and for a value
-    that is not an object; ConfigError for a duplicate key."""
+    that is not an object."""
     try:
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         _refuse(text, error.pos, name, f"is not plain JSON without comments and trailing commas: {error.msg}")
     except (ValueError, RecursionError) as error:
@@ -75,18 +75,6 @@ def remove(text: str, path: Path, name: str) -> str:
     return text[: items[0].begin] + text[items[1].begin :]
 
 
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a JSON value")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
-    return members
-
-
 def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     raise ConfigError(
@@ -106,13 +94,11 @@ def _expect(text: str, start: int, opening: str, path: Path, name: str) -> None:
 
 
 def _skip(text: str, at: int) -> int:
-    """The next position without a blank."""
     blanks = _SPACE.match(text, at)
     return blanks.end() if blanks else at
 
 
 def _end(text: str, start: int) -> int:
-    """Where the value at ``start`` ends."""
     return _DECODER.raw_decode(text, start)[1]
 
 
@@ -144,9 +130,6 @@ def _walk(text: str, path: Path, name: str) -> tuple[int, Path]:
     return start, ()
 
 
-# putting in
-
-
 def _insert(text: str, start: int, head: str, value: object) -> str:
     items = _items(text, start)
     line = "\r\n" if "\r\n" in text else "\n"
@@ -169,7 +152,6 @@ def _render(value: object, pad: str, text: str) -> str:
 
 
 def _pad(text: str, at: int) -> str:
-    """Indentation of the line that contains ``at``."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -8,8 +8,6 @@ when the project is trusted, compacts without them, and tries a cancelled compac
 
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -18,7 +16,6 @@ from holdfast_agents.clientfiles import at, own_folder, read_or_empty, table
 from holdfast_agents.setup import program
 from holdfast_agents.setup.client import Client, Files, Needed, Problem, Where, stale, worktrees
 from holdfast_agents.setup.parts import Values, Whole
-from holdfast_file import gitrun
 
 _SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
 #: Path to the setting that disables compaction.
@@ -98,20 +95,8 @@ def _problems(name: str, where: Where) -> Iterator[Problem]:
     *settings, file = _pi(where).places[:1] if name == "pi" else _needed(name, where).places[:2]
     if settings and at(table(settings[0].path), SWITCH) is not True:
         yield Problem(f"{settings[0].shown} does not set {'.'.join(SWITCH)}, so it is unguarded without the plugin.")
-    if name == "opencode" and b"const setup" not in read_or_empty(file.path) and _is_2(where.root):
-        yield Problem("opencode 2 loads no plugin of version 1, so it is unguarded.")
     plugins = [Whole(body=plugin(words, name, lifts=on)) for words in program.KNOWN for on in (True, False)]
     yield from stale(file, plugins, f"so compaction is {'unguarded' if name == 'pi' else 'off'}", client=name)
-
-
-def _is_2(root: str) -> bool:
-    """Whether opencode 2 is installed. No program in the clone is run for it."""
-    path = shutil.which("opencode", path=os.pathsep.join(gitrun.search_path(root)))
-    try:
-        version = subprocess.check_output([path, "--version"], text=True, timeout=5) if path else ""  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return version.startswith("2.")
 
 
 _OFF = "where the plugin does not load (`--pure`, an error in it) nothing is ever compacted"

@@ -144,7 +144,6 @@ def _taking(place: Place) -> Done:
 
 
 def _without_mark(text: str) -> tuple[str, str]:
-    """The text without its byte order mark, and the mark."""
     return text.removeprefix(_BOM), _BOM if text.startswith(_BOM) else ""
 
 
@@ -222,7 +221,6 @@ def _mode(path: str) -> int:
 
 
 def _remove_empty(folder: str, base: str) -> None:
-    """Remove ``folder`` and its parents below ``base`` as far as they are empty."""
     while folder.startswith(base + os.sep):
         try:
             os.rmdir(folder)

@@ -69,7 +69,6 @@ def filled(text: str) -> str:
 
 
 def data(name: str) -> str:
-    """A file of this package's ``data`` folder."""
     return files("holdfast_agents").joinpath("data", name).read_text(encoding="utf-8")
 
 

@@ -213,30 +213,6 @@ def test_checks__settings_were_changed__told(guard, project, name, change, told,
     assert outcome(lines(command, client), told) == result
 
 
-@pytest.mark.req("R184")
-def test_checks__opencode_2_and_a_plugin_for_version_1__is_reported_as_unguarded(guard, project, tmp_path, monkeypatch):
-    command = guard("opencode")
-    tool = tmp_path / "two/opencode"
-    tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\necho 2.2.7\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-    plugin = project / ".opencode/plugins/holdfast.js"
-    plugin.write_text(plugin.read_text().partition("// opencode 2")[0])
-    assert outcome(lines(command, "opencode"), "so it is unguarded") == "fail"
-
-
-def test_checks__an_opencode_in_the_project__is_not_run(guard, project, monkeypatch):
-    command = guard("opencode")
-    tool = project / "node_modules/.bin/opencode"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f"#!/bin/sh\ntouch '{project}/canary'\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-    assert lines(command, "opencode")
-    assert not (project / "canary").exists()
-
-
 @pytest.mark.parametrize(
     ("config", "told", "result"),
     [
