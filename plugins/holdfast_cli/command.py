@@ -25,10 +25,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from io import StringIO
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from holdfast.errors import HoldfastError
-from holdfast_app import progress
+from holdfast_app.progress import watched
 from holdfast_cli.problem import UsageError as UsageError  # noqa: PLC0414 - for other distributions
 from holdfast_cli.problem import as_table, caution, show_error
 from holdfast_cli.stdin import can_ask, confirmed, is_agent
@@ -254,33 +254,25 @@ class _Bar:
             self._out.progress(f"  {drawn if total else f'{done:,}'}  {activity}".rstrip())
 
     def clear(self) -> None:
-        """Take the line away."""
         if self._shown is not None:
             self._out.progress("")
             self._shown = None
 
 
-class Call:
+class Call(ExitStack):
     """A command's call: the parsed arguments, the output, and the project, opened at first use."""
 
     def __init__(self, args: Namespace, *, caution: bool = False, progress: bool = False) -> None:
+        super().__init__()
         self.args = args
         self.json: bool = getattr(args, "json", False)
         self._out = Term(StringIO() if self.json else None)
         self.names: list[str] = getattr(args, "names", [])
         self.bar = _Bar()
         self._caution = caution
-        self._progress = progress
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        self._stack.callback(self.bar.clear)
-        if self._progress and not self.json and sys.stderr.isatty():
-            self._stack.enter_context(progress.watched(self.bar))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
+        self.callback(self.bar.clear)
+        if progress and not self.json and sys.stderr.isatty():
+            self.enter_context(watched(self.bar))
 
     @property
     def out(self) -> Term:
@@ -300,7 +292,7 @@ class Call:
         """The opened project. Raises: ConfigError; PluginError; Unavailable."""
         from holdfast import Holdfast
 
-        memory = self._stack.enter_context(Holdfast.open(self.args.root))
+        memory = self.enter_context(Holdfast.open(self.args.root))
         if self._caution:
             caution(memory.services.notices)
         return memory

@@ -26,8 +26,6 @@ _WHOLE = 2_000
 
 
 class NeedsYes(Refused):
-    """Nothing was imported."""
-
     def __init__(self) -> None:
         super().__init__("Memory of another origin needs your yes.", next_step="Read it, then add --yes.")
 
@@ -111,7 +109,6 @@ def _say_statements(out: Term, statements: Sequence[str]) -> None:
 
 
 def say_listed(out: Term, title: str, lines: Sequence[str]) -> None:
-    """Show the first lines, each after the title."""
     for line in lines[:_LISTED]:
         out.say(f"  {out.dim(title)}  {out.clip(in_one_line(line), out.width - 12)}")
     if len(lines) > _LISTED:

@@ -23,8 +23,6 @@ class UsageError(HoldfastError):
 
 
 class Interrupted(HoldfastError):
-    """The user pressed Ctrl-C."""
-
     exit_code = 130
 
 
@@ -52,23 +50,16 @@ def report(error: BaseException, words: list[str], command: list[str]) -> int:
         what = "Interrupted; work not reported as done may be done in part or not at all."
         error = Interrupted(what, next_step="Run the same command again.")
     elif not isinstance(error, HoldfastError):
-        error = _unforeseen(error, command)
+        from holdfast_cli.table import other_owner
+
+        owner = other_owner(command[0]) if command else ""
+        to = f" to the authors of {owner}" if owner else ""
+        step = "No context was dropped, but other work may be done in part. "
+        step += f"Run it again with `--debug` and report its output{to}."
+        cause, what = error, f"Something unforeseen happened: {type(error).__name__}: {error}"
+        error = HoldfastError(what, next_step=step)
+        error.__cause__ = cause
     return show_error(error, as_json="--json" in words, debug="--debug" in words)
-
-
-def _unforeseen(error: BaseException, command: list[str]) -> HoldfastError:
-    """The error for a bug. For a third-party command it names the distribution."""
-    from holdfast_cli.table import other_owner
-
-    owner = other_owner(command[0]) if command else ""
-    to = f" to the authors of {owner}" if owner else ""
-    fault = HoldfastError(
-        f"Something unforeseen happened: {type(error).__name__}: {error}",
-        next_step="No context was dropped, but other work may be done in part. "
-        f"Run it again with `--debug` and report its output{to}.",
-    )
-    fault.__cause__ = error
-    return fault
 
 
 def not_installed(error: ImportError, name: str) -> Exception:

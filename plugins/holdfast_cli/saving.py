@@ -11,7 +11,7 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import ConfigError, FlushRefused, HoldfastError
+from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
@@ -111,12 +111,8 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     data = parse_json(text, source, '{"objective": "..."}') if text is not None else {}
     if not isinstance(data, dict):
         return payload_from(data, source)  # reports the error
-    try:
-        made = payload_from(_merged(data, flags), source if text is not None else "The payload")
-        return made if text is not None or made.curated else made.evolve(curated="none", derived=["curated"])
-    except ConfigError as error:
-        error.next_step = error.next_step or "The fields and their form: `holdfast flush --help`."
-        raise
+    made = payload_from(_merged(data, flags), source if text is not None else "The payload")
+    return made if text is not None or made.curated else made.evolve(curated="none", derived=["curated"])
 
 
 def _lines(text: str) -> dict[str, Any]:
@@ -168,8 +164,8 @@ def _list(strings: list[str]) -> list[str]:
 
 def _mutation(text: str) -> dict[str, str]:
     match = _MUTATION.fullmatch(text)
-    parts = {name: value.strip() for name, value in match.groupdict().items()} if match else {}
-    if not parts or not all(parts.values()):
+    parts = {name: value.strip() for name, value in match.groupdict("").items()} if match else {"kind": ""}
+    if not all(parts.values()):
         raise UsageError(
             f"--mutation {text!a} is not KIND:TARGET:SUMMARY.",
             next_step='Write it like `--mutation "status:owner/repo#12:in review"`.',
@@ -236,9 +232,6 @@ def flags_for(missing: tuple[str, ...]) -> str:
     return " ".join(f"{_flag(option)} none" for name in missing for option in options.get(name, [name]))
 
 
-DIGEST_CHARS = 12
-
-
 def receipt_table(receipt: Receipt) -> dict[str, Any]:
     """The receipt with ``ok`` first: true when everything is written and read back."""
     from holdfast.config.serde import unstructure
@@ -247,7 +240,6 @@ def receipt_table(receipt: Receipt) -> dict[str, Any]:
 
 
 def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
-    """Print it."""
     session = out.bold(out.plain(receipt.session_id))
     if receipt.overridden:
         out.say(
@@ -264,16 +256,12 @@ def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
         out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
     if receipt.written:
         ok = out.mark_cell("ok")
-        rows = [(ok, w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim")) for w in receipt.written]
+        rows = [(ok, w.surface, w.name, size(w.size), (w.sha256[:12], "dim")) for w in receipt.written]
         out.say()
         out.say(out.table(rows, right=(3,)))
     for item in receipt.evidence:
         if item.pointer:
             out.say(f"  {out.mark('ok')}  {out.plain(item.target)}  {out.plain(item.pointer)}")
-    _remarks(out, receipt)
-
-
-def _remarks(out: Term, receipt: Receipt) -> None:
     remarks = list(receipt.warnings)
     if receipt.spooled:
         remarks.append(

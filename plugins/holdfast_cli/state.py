@@ -26,7 +26,6 @@ def cells(out: Term, session: SessionStatus, name: str) -> tuple[Cell, Cell, Cel
 
 
 def since(session: SessionStatus) -> str:
-    """The messages since the last flush."""
     if not session.unflushed_turns:
         return "nothing new"
     return f"{count(session.unflushed_turns, 'turn')}, {count(session.unflushed_tokens, 'token')}"
@@ -54,7 +53,6 @@ def say_alarms(out: Term, now: Status, sentence: str) -> None:
 
 
 def kept_table(items: Sequence[Waiting]) -> list[dict[str, Any]]:
-    """Flushes kept on this machine, for programs."""
     keys = ("id", "session", "server", "error", "next_step")
     return [{**picked(flush, *keys), "at": flush.at.isoformat(), "damaged": flush.is_damaged} for flush in items]
 

@@ -81,9 +81,8 @@ def _read_descriptor(number: int) -> bytes:
             while chunk := os.read(number, 65536):
                 chunks.append(chunk)
                 begun.set()
-        except OSError:
-            chunks.clear()
-        begun.set()
+        finally:
+            begun.set()
 
     worker = threading.Thread(target=read, name="stdin", daemon=True)
     worker.start()

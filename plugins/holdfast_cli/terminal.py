@@ -23,7 +23,6 @@ Cell = str | tuple[str, str]
 
 #: Longest line in cells, even in a wider window, because longer lines are hard to read.
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
-_MIN_COLUMN = 12
 
 #: Begins our own escape sequences up to the moment when they are written.
 _KEY = f"\x1b{os.urandom(8).hex()}"
@@ -105,8 +104,6 @@ class Term:
         with writing():
             self.stream.write(text.encode(encoding, "replace").decode(encoding))
 
-    # style
-
     def style(self, text: str, *names: str) -> str:
         """``text`` on one line in the named styles, or unstyled without colour."""
         codes = ";".join(_CODES[name] for name in names if name)
@@ -150,8 +147,6 @@ class Term:
             clipped += char
         return clipped.rstrip() + self.ellipsis
 
-    # shapes
-
     def bar(self, value: int, most: int, width: int) -> str:
         """A horizontal bar whose length is the share of ``most``; at least one cell for a positive value."""
         full = "█" if self.unicode else "#"
@@ -194,7 +189,7 @@ class Term:
         widths = [max(cells(row[i][0]) for row in every) for i in range(len(every[0]))]
         if clipped is not None:
             over = visible(indent) + sum(widths) + 2 * (len(widths) - 1) - self.width
-            widths[clipped] = min(widths[clipped], max(widths[clipped] - over, _MIN_COLUMN))
+            widths[clipped] = min(widths[clipped], max(widths[clipped] - over, 12))
             for row in every:
                 row[clipped] = (self.clip(row[clipped][0], widths[clipped]), row[clipped][1])
         widths.pop()

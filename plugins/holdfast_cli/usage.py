@@ -7,17 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from holdfast.errors import PluginError
 from holdfast.text.lazy import Lazy
 from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.table import OTHERS, described, known, load, summary
 from holdfast_cli.terminal import Term
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
-
 
 #: Commands whose exit code 0 is taken for permission to drop context.
 PERMITTING: Final = frozenset(["flush", "end", "override"])
@@ -76,12 +72,11 @@ class Parser(argparse.ArgumentParser):
         )
         self._command = command
 
-    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+    def print_help(self, file: Any = None) -> None:
         """As argparse does, which passes over a failure to write."""
         Term().say(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
-        """Raises: UsageError."""
         step = f"See `holdfast {self._command} --help`."
         if wrong := _CHOICE.match(message):
             name, value, choices = wrong[1], wrong[2].strip("'"), [choice.strip(" '") for choice in wrong[3].split(",")]
@@ -120,8 +115,13 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
 
 def run_command(command: str, arguments: list[str], root: str | None, *, debug: bool = False) -> int:
     """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
+    if command == "--root":
+        raise UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
     if command not in known():
-        raise _unknown(command)
+        does = [f"`holdfast {name} --help`" for name in known() if command in _WORD.findall(summary(name))]
+        step = did_you_mean(command, known(), "holdfast {}", otherwise="See `holdfast --help`.")
+        step = f"See {' or '.join(does)}." if 0 < len(does) < 3 else step  # `redact` is what `scrub` does
+        raise UsageError(f"There is no command {command!r}.", next_step=step)
     try:
         parser = parser_for(command, root)
         # With actions, options may also come before the names.
@@ -139,7 +139,6 @@ def run_command(command: str, arguments: list[str], root: str | None, *, debug: 
 
 
 def overall_help(*, everything: bool) -> int:
-    """``holdfast --help``, or ``holdfast --help all``."""
     out = Term()
     out.say("holdfast preserves an agent's memory. Nothing is dropped until it is durable.")
     out.say()
@@ -161,12 +160,3 @@ def overall_help(*, everything: bool) -> int:
 def _sentence(text: str) -> str:
     """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
     return text[:1].upper() + text[1:]
-
-
-def _unknown(command: str) -> UsageError:
-    if command == "--root":
-        return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
-    does = [f"`holdfast {name} --help`" for name in known() if command in _WORD.findall(summary(name))]  # redact: scrub
-    step = did_you_mean(command, known(), "holdfast {}", otherwise="See `holdfast --help`.")
-    step = f"See {' or '.join(does)}." if 0 < len(does) < 3 else step
-    return UsageError(f"There is no command {command!r}.", next_step=step)

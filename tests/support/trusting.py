@@ -24,7 +24,8 @@ def trusted(project: Path, text: str | None = None) -> Path:
 def seen(project: Path) -> Path:
     """Accept the project's memory as it is now; returns the project."""
     with Holdfast.open(project) as memory:
-        Withheld.of(memory).accept(memory)
+        withheld = Withheld.of(memory)
+        memory.store.provenance.accept(withheld.passages, withheld.facts)
     return project
 
 

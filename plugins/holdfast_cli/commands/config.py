@@ -14,9 +14,7 @@ from holdfast.config import settings
 from holdfast.config.layout import PRESETS
 from holdfast.fs import durable
 from holdfast.text.stored import CATEGORIES
-from holdfast_app.curated.layers import Horizon
-from holdfast_app.curated.layers import layers as all_layers
-from holdfast_app.curated.layers import route as surface_of
+from holdfast_app.curated import layers as curated
 from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
 from holdfast_app.settings.project import Done
@@ -112,7 +110,6 @@ def masked(key: str, value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """A setting's value for people."""
     if value is None:
         return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -130,10 +127,12 @@ def as_text(value: object) -> str:
     notes="Running it again changes nothing, except that files get their missing parts.",
 )
 def init(call: Call) -> Answer:
-    """Make the settings file and the private folder."""
     args = call.args
     done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
-    done = _with_three_files(done, asked=args.three_files)
+    if args.three_files or resolved.load(done.root).layout.preset == "opencode":
+        with Holdfast.open(done.root) as memory:
+            made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
+            done = evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
     if args.git:
         done = _with_git(done)
     out = call.out
@@ -145,15 +144,6 @@ def init(call: Call) -> Answer:
         out.next_step("holdfast doctor")
     notices = [{"message": message, "next_step": step} for message, step in done.notices]
     return Answer({"root": done.root, "made": done.made, "kept": done.kept, "notices": notices})
-
-
-def _with_three_files(done: Done, *, asked: bool) -> Done:
-    """The three files of document 004, if the layout or an option asks for them."""
-    if not asked and resolved.load(done.root).layout.preset != "opencode":
-        return done
-    with Holdfast.open(done.root) as memory:
-        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
-        return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
 
 
 def _with_git(done: Done) -> Done:
@@ -181,8 +171,7 @@ def _with_git(done: Done) -> Done:
     examples=("holdfast layers", "holdfast layers --json"),
 )
 def layers(call: Call) -> Answer:
-    """Every layer of the project's layout."""
-    rows, out = all_layers(resolved.load(call.root).layout), call.out
+    rows, out = curated.layers(resolved.load(call.root).layout), call.out
     for layer in rows:
         out.say(f"{out.style(layer.surface, 'bold', 'cyan')}  {out.plain(layer.name)}")
         out.fill(f"{layer.role}.", "    ")
@@ -193,14 +182,13 @@ def layers(call: Call) -> Answer:
 @Command(
     "Manage",
     "show which layer a fact belongs to",
-    argument("--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"),
+    argument("--horizon", choices=[h.name.lower() for h in curated.Horizon], required=True, help="how long it is true"),
     argument("--category", metavar="NAME", choices=CATEGORIES, default="knowledge", help=", ".join(CATEGORIES)),
     flag("--validated", "the fact was checked; repetition is not a check"),
     examples=("holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"),
 )
 def route(call: Call) -> Answer:
-    """The layer, and its document's name."""
     args, out = call.args, call.out
-    surface = surface_of(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
+    surface = curated.route(curated.Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
     name = resolved.load(call.root).layout.names.get(surface, "").replace("{date}", "YYYY-MM-DD")
     return Answer({"surface": str(surface), "name": name}, f"{out.bold(str(surface))}  {out.plain(name)}")

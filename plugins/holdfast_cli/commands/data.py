@@ -37,7 +37,6 @@ from holdfast_cli.terminal import Term
     progress=True,
 )
 def migrate(call: Call) -> Answer:
-    """Copy the store, or bring the one in use up to date."""
     memory, out = call.memory, call.out
     name = memory.config.storage.backend
     if call.args.to is None:
@@ -69,7 +68,6 @@ def migrate(call: Call) -> Answer:
     progress=True,
 )
 def export(call: Call) -> Answer:
-    """Write the archive."""
     from holdfast_app.transfer.exporting import export
 
     file, out = call.args.file, call.out
@@ -173,7 +171,6 @@ def _day(text: str) -> date:
     progress=True,
 )
 def purge(call: Call) -> Answer:
-    """Forget it. Exit code 1 when something is left."""
     args = call.args
     call.require_person("A purge")
     subject = read_text().strip() if args.subject == "-" else args.subject
@@ -201,7 +198,6 @@ def purge(call: Call) -> Answer:
     progress=True,
 )
 def scrub(call: Call) -> Answer:
-    """Mask secrets and personal data stored before a rule could recognise them."""
     call.require_person("A scrub")
     return _forgotten(
         call,
@@ -209,14 +205,6 @@ def scrub(call: Call) -> Answer:
         lambda report: count(report.secrets, "different secret"),
         "masked",
     )
-
-
-def _say_rules(out: Term, report: ScrubReport) -> None:
-    if report.rules:
-        out.say(out.table([(rule, f"{number:,}") for rule, number in report.rules.items()], head=("rule", "found")))
-    for name in report.allowed:
-        out.say(f"{out.mark('dot')} {out.plain(name)} holds a secret that the policy allows there")
-    out.fill(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}")
 
 
 retention = Command(
@@ -254,7 +242,12 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
             raise UsageError(f"Nothing was {done}.", next_step="Answer `y`, or pass --yes.")
     report, out = act(call.args.dry_run), call.out
     if isinstance(report, ScrubReport):
-        _say_rules(out, report)
+        if report.rules:
+            rules = [(rule, f"{number:,}") for rule, number in report.rules.items()]
+            out.say(out.table(rules, head=("rule", "found")))
+        for name in report.allowed:
+            out.say(f"{out.mark('dot')} {out.plain(name)} holds a secret that the policy allows there")
+        out.fill(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}")
     _say_changed(out, report.changed, would=report.dry_run)
     _say_left(out, report.left)
     for pointer in report.elsewhere:
@@ -266,8 +259,7 @@ def _forgotten(call: Call, act: Callable[[bool], _Report], total: Callable[[_Rep
     summary = f"{done}; {count(report.files, 'file')}, {size(report.size)} searched, {left}"
     summary = f"would be {done}. Nothing was written." if report.dry_run else summary
     out.say(f"{out.mark('ok' if ok else 'fail')} {total(report)} {summary}")
-    table = {**unstructure(report), "clean": report.clean, "counts": report.counts}
-    return Answer(table, ok=ok)
+    return Answer({**unstructure(report), "clean": report.clean, "counts": report.counts}, ok=ok)
 
 
 def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
@@ -280,7 +272,6 @@ def _say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
 
 
 def _say_left(out: Term, left: Sequence[Left]) -> None:
-    """Show the places that could not be cleared, with their next steps."""
     for place in left:
         out.note("fail", f"{place.name}: {place.why}")
         if place.next_step:

@@ -25,7 +25,6 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
     examples=("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json"),
 )
 def doctor(call: Call) -> Answer:
-    """Every check. Exit code 1 when one fails."""
     checks, out = examine(call.root, repair=call.args.repair), call.out
     width = max(len(c.name) for c in checks)
     for check in checks:
@@ -47,7 +46,6 @@ def doctor(call: Call) -> Answer:
     progress=True,
 )
 def verify(call: Call) -> Answer:
-    """Everything that is not as it was written."""
     out = call.out
     with snapshot():  # each receipt reads its documents
         done = verify_all(call.memory.services)
@@ -70,7 +68,6 @@ def verify(call: Call) -> Answer:
     notes="A table `[plugins.NAME]` in holdfast.toml enables a plugin. Installing it is not enough.",
 )
 def plugins(call: Call) -> Answer:
-    """Every installed or enabled plugin and backend."""
     statuses = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
     out, rows = call.out, list[tuple[Cell, ...]]()
     for s, kind in statuses:
@@ -135,7 +132,6 @@ def merge_driver(call: Call) -> int:
     examples=("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix"),
 )
 def validate(call: Call) -> Answer:
-    """The findings in the named documents, or in all."""
     args, memory = call.args, call.memory
     where = memory.store.backend.where
     # Hooks and editors pass a document's path instead of its name.

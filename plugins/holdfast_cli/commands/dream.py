@@ -1,7 +1,6 @@
 """``dream`` distils the notes into MEMORY.md. ``diff`` shows its changes."""
 
 import faulthandler
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Final
 
@@ -37,7 +36,6 @@ _GONE: Final = (
 
 
 def show_run(out: Term, result: DreamResult) -> None:
-    """Show a run's changes, line by line."""
     status = str(result.status) + (f" by {result.plugin}" if result.plugin else "")
     out.note(_MARKS.get(result.status, "dot"), ": ".join(filter(None, (f"dream {status}", counts(result)))))
     if result.reason:
@@ -60,21 +58,6 @@ def show_run(out: Term, result: DreamResult) -> None:
         out.next_step(result.next_step)
 
 
-def show_log(out: Term, runs: Sequence[DreamResult]) -> None:
-    """Show every run on a line, newest last."""
-    rows = [
-        (
-            out.mark_cell(_MARKS.get(run.status, "dot")),
-            f"{run.at:%Y-%m-%d %H:%M}",
-            str(run.status) + (" (trial)" if run.dry_run else ""),
-            run.plugin or "-",
-            " ".join(filter(None, (counts(run), run.reason))),
-        )
-        for run in runs
-    ]
-    out.say(out.table(rows, head=("", "at", "what", "by", "outcome")) or "No dream has run yet.")
-
-
 _RUN = ("lookback_days", "dry_run", "if_due", "force", "undo", "log")
 
 dream = Command(
@@ -94,13 +77,22 @@ dream = Command(
 
 @dream.action("run", *_RUN, default=True)
 def _dream(call: Call) -> Answer:
-    """Dream, or show or undo a dream."""
     args = call.args
     memory = call.memory
     if args.log:
-        runs = memory.dreams()
-        show_log(call.out, runs)
-        return Answer({"runs": [{"ok": run.ok, **unstructure(run)} for run in runs]})
+        runs, out = memory.dreams(), call.out
+        rows = [
+            (
+                out.mark_cell(_MARKS.get(run.status, "dot")),
+                f"{run.at:%Y-%m-%d %H:%M}",
+                str(run.status) + (" (trial)" if run.dry_run else ""),
+                run.plugin or "-",
+                " ".join(filter(None, (counts(run), run.reason))),
+            )
+            for run in runs
+        ]
+        listed = out.table(rows, head=("", "at", "what", "by", "outcome")) or "No dream has run yet."
+        return Answer({"runs": [{"ok": run.ok, **unstructure(run)} for run in runs]}, listed)
     days = ... if args.lookback_days is None else args.lookback_days
     if args.undo:
         result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
@@ -131,7 +123,6 @@ def _answer(out: Term, result: DreamResult, *, diff: bool = False) -> Answer:
 
 @dream.action("review [accept|reject]")
 def _review(call: Call) -> Answer:
-    """Show the waiting dream, or decide on it."""
     services, decided = call.memory.services, {"accept": write.accept, "reject": write.reject}
     if not call.names:
         return _answer(call.out, write.waiting(services).result, diff=True)
@@ -147,7 +138,6 @@ def _review(call: Call) -> Answer:
     notes="`holdfast dream --log` lists every run, and `holdfast dream --undo` undoes the last one.",
 )
 def diff(call: Call) -> Answer:
-    """The last run's changes."""
     memory, out = call.memory, call.out
     done = (run for run in memory.dreams() if not run.dry_run and run.status is Status.DONE)
     changed = [run for run in done if run.diff.strip()]

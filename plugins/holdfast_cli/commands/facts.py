@@ -71,7 +71,6 @@ def _list(call: Call) -> Answer:
 
 
 def _row(fact: Fact) -> dict[str, object]:
-    """A fact for ``--json``, with its origin if recorded."""
     by = origins.of(fact.source)
     return {**fact_out(fact), **({"by": by} if by else {})}
 
@@ -170,7 +169,6 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
 
 @facts.action("import FILE")
 def _import(call: Call) -> Answer:
-    """Store rows from a file. Exit code 1 when rows were skipped."""
     name, out = call.names[0], call.out
     rows = list(read_rows(read_file(name), name))
     report = call.memory.facts.import_(rows)

@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from holdfast.config import settings
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import durable, private
@@ -17,7 +15,6 @@ from holdfast.journal.capture import ROLES
 from holdfast.text.humanize import count
 from holdfast_app import background
 from holdfast_app.capture import capture, stored_id
-from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
@@ -82,7 +79,6 @@ def _whole(root: str, session_id: str) -> str:
 
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
-_CHUNK = 250
 
 
 @Command(
@@ -152,14 +148,8 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
 
 
 def _imported(call: Call) -> Session:
-    """The session with the transcript's messages in it."""
     transcript = call.memory.read_transcript(call.args.transcript)
-    session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
-    total = len(transcript.kept)
-    for start in range(0, max(total, 1), _CHUNK):
-        chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
-        session = call.memory.import_transcript(chunk, session_id)
-        report(min(start + _CHUNK, total), total, "messages journalled")
+    session = call.memory.import_transcript(transcript, call.args.session or "")
     cut = "; the file ends inside a row" if transcript.truncated else ""
     out = Term(sys.stderr) if call.json and cut else call.out
     out.note("ok", f"read {count(len(transcript.messages), 'message')} ({transcript.format}){cut}")
@@ -205,7 +195,6 @@ def end(call: Call) -> Answer:
     notes="The context may go once even though the flush fails. The session stays UNSAFE until a flush succeeds.",
 )
 def override(call: Call) -> Answer:
-    """Record the reason, and let the next compaction pass."""
     reason = call.args.reason
     call.check_words(reason)
     session = call.memory.session(require_session(call.memory, call.session))

@@ -1,7 +1,6 @@
 """``holdfast load``, ``show`` and ``report``: memory as agents and people read it."""
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from holdfast.api import Corrupt, Document, Holdfast, NotFound, Unavailable
@@ -34,7 +33,6 @@ _KEYS = (
     "\nIf the memory's server does not answer, it shows the part on this machine and exits with 3.",
 )
 def load(call: Call) -> Answer:
-    """The brief. Exit code 1 when a document is damaged."""
     memory = call.memory
     try:
         session = call.args.session or ""
@@ -44,7 +42,12 @@ def load(call: Call) -> Answer:
     except Unavailable as error:
         if not memory.services.is_remote:
             raise
-        return _without_store(call, error)
+        # The part on this machine: flushes kept for the server, and the last brief read from it.
+        spool, last, now = memory.services.spool, lastbrief.read(memory.services), memory.services.now()
+        copy = {"at": last.at.isoformat(), "text": last.text} if last is not None else None
+        parts = [spool.sentence, spool.text(), state.copy_age(last, now), last.text if last else ""]
+        call.out.exact("\n\n".join(filter(None, parts)) + "\n")
+        return Answer({"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()}, error=error)
     if not str(brief):
         raise UsageError(
             f"A brief does not fit into {call.args.max_chars} characters.",
@@ -54,18 +57,7 @@ def load(call: Call) -> Answer:
     return Answer(as_table(brief), ok=not brief.damaged)
 
 
-def _without_store(call: Call, error: Unavailable) -> Answer:
-    """The part that is on this machine: flushes kept for the server, and the last brief read from it."""
-    spool = call.memory.services.spool
-    last = lastbrief.read(call.memory.services)
-    copy = {"at": last.at.isoformat(), "text": last.text} if last is not None else None
-    parts = [spool.sentence, spool.text(), state.copy_age(last, call.memory.services.now()), last.text if last else ""]
-    call.out.exact("\n\n".join(filter(None, parts)) + "\n")
-    return Answer({"spooled": state.kept_table(spool.items()), "copy": copy, "text": spool.text()}, error=error)
-
-
 def as_table(brief: Brief) -> dict[str, Any]:
-    """The brief for programs."""
     table = picked(brief, *_KEYS)
     table["unsafe"] = [picked(unsafe, "session", "error", "next_step", "at") for unsafe in brief.unsafe]
     table["damaged"] = [picked(damage, "name", "message", "next_step") for damage in brief.damaged]
@@ -84,35 +76,29 @@ def as_table(brief: Brief) -> dict[str, Any]:
     "\nterminal still gets escapes.",
 )
 def show(call: Call) -> Answer:
-    """The named documents, or a row for each one."""
     memory, raw = call.memory, call.args.raw
     documents = [_read(memory, name) for name in call.args.documents or memory.store.names()]
     rows = [_document_row(memory, document) for document in documents]
     if not call.args.documents:
         names = memory.services.gate.outgoing_all([row["name"] for row in rows], surface="daily")
         rows = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
-        return Answer({"documents": rows}, _listed(call.out, rows))
+        cells = []
+        for row in rows:
+            withheld = f", {count(row['withheld'], 'passage')} withheld from agents" if row["withheld"] else ""
+            cells.append((row["name"], size(row["size"]), (f"{row['surface']}{withheld}", "dim")))
+        nothing = "Nothing is stored yet. `holdfast flush` writes the first documents."
+        return Answer({"documents": rows}, call.out.table(cells, right=(1,)) or nothing)
     if not raw:
         documents = [memory.services.shown(document) for document in documents]
         rows = [_document_row(memory, document) for document in documents]
     err = Term(sys.stderr)
-    if withheld := {row["name"]: row["withheld"] for row in rows if row["withheld"]}:
-        err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
-        err.stream.flush()
+    if cut := {row["name"]: row["withheld"] for row in rows if row["withheld"]}:
+        err.note("warn", f"{sentence(cut, names=True)} {NEXT_STEP}")
     for document in documents:
         if len(documents) > 1 and not call.json:
             err.say(err.dim(f"== {document.name}"))
-            err.stream.flush()
         (call.out.raw if raw else call.out.exact)(document.text)
     return Answer({"documents": [{**row, "text": shown.text} for row, shown in zip(rows, documents, strict=True)]})
-
-
-def _listed(out: Term, rows: Sequence[dict[str, Any]]) -> str:
-    cells = []
-    for row in rows:
-        withheld = f", {count(row['withheld'], 'passage')} withheld from agents" if row["withheld"] else ""
-        cells.append((row["name"], size(row["size"]), (f"{row['surface']}{withheld}", "dim")))
-    return out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents."
 
 
 def _read(memory: Holdfast, name: str) -> Document:
@@ -151,7 +137,6 @@ def _document_row(memory: Holdfast, document: Document) -> dict[str, Any]:
     examples=("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write"),
 )
 def report(call: Call) -> Answer:
-    """The requested days' report."""
     args, memory = call.args, call.memory
     if args.morning and args.days:
         raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")

@@ -80,7 +80,6 @@ def kind(fact: Fact) -> str:
 
 
 def outcome_table(result: AddResult) -> dict[str, object]:
-    """The outcome of storing a fact, as JSON data."""
     table = picked(result, "outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
     return table | {"fact": fact_out(result.fact) if result.fact else None}
 
@@ -93,7 +92,6 @@ def outcome_table(result: AddResult) -> dict[str, object]:
     examples=("holdfast prompt --max-tokens 2000", "holdfast prompt --fenced --json"),
 )
 def prompt(call: Call) -> Answer:
-    """The block."""
     memory = call.memory
     with snapshot():  # one round trip
         text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)

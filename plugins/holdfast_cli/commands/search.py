@@ -13,8 +13,6 @@ from holdfast_app.sessions.lookup import short
 from holdfast_cli.command import Answer, Call, Command, argument, flag, one_of, picked, positive, session_id
 from holdfast_cli.terminal import Term, home_short
 
-#: Maximum places shown for a sentence that occurs in several.
-_ALSO: Final = 3
 _KEYS: Final = (
     "kind", "at", "name", "place", "where", "role", "score", "excerpt", "before", "after", "holds", "replaced_by",
     "project",
@@ -42,7 +40,6 @@ _KEYS: Final = (
     progress=True,
 )
 def search(call: Call) -> Answer:
-    """The hits that hold now, then where it was said."""
     memory, args = call.memory, call.args
     if args.index:
         index.complete(memory)
@@ -108,4 +105,4 @@ def _show_hit(out: Term, hit: SearchHit, now: datetime) -> None:
     if hit.replaced_by:
         out.fill(f"Replaced by: {hit.replaced_by}")
     if hit.also:
-        out.fill(f"Also in {some([place.where for place in hit.also], _ALSO)}.")
+        out.fill(f"Also in {some([place.where for place in hit.also], 3)}.")

@@ -10,11 +10,11 @@ from holdfast.config.serde import moment, unstructure
 from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
+from holdfast.text.plain import is_none
 from holdfast_app import upkeep
 from holdfast_app.project_settings import files
 from holdfast_app.records import lastbrief
-from holdfast_app.report.cost import Cost
-from holdfast_app.report.cost import cost as cost_of
+from holdfast_app.report import cost
 from holdfast_app.sessions.lookup import messages, resolve, short, shorts, titles
 from holdfast_app.sessions.status import Status
 from holdfast_app.sessions.status import status as status_of
@@ -44,10 +44,9 @@ _AROUND = 5
     "\nstored data is missing. `holdfast doctor` checks all stored data.",
 )  # fmt: skip
 def status(call: Call) -> Answer:
-    """Every session's state, and what else is not safe."""
     memory = call.memory
     if call.args.cost:
-        spent = cost_of(memory.services)
+        spent = cost.cost(memory.services)
         _show_cost(call.out, spent)
         refused = [
             {"session": refusal.session, "at": refusal.at.isoformat(), "reason": refusal.reason, "target": refusal.why}
@@ -111,7 +110,7 @@ def _show(out: Term, now: Status, sentences: Mapping[str, str]) -> None:
         out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else safe}")
 
 
-def _show_cost(out: Term, spent: Cost) -> None:
+def _show_cost(out: Term, spent: cost.Cost) -> None:
     rows = [
         (entry.client, entry.event, f"{entry.times:,}", f"{entry.seconds / entry.times:.2f} s", f"{entry.tokens:,}")
         for entry in spent.events
@@ -190,7 +189,6 @@ _DAILY = (
 
 
 def overview(root: str | None) -> int:
-    """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     out = Term()
     folder = files.find_root(root)
     out.say(f"{out.bold('holdfast')}  {out.dim('nothing is dropped until it is durable')}\n")
@@ -223,7 +221,7 @@ def _due(memory: Holdfast, open_work: Sequence[Work]) -> Iterator[tuple[str, str
     """Tasks for the user, each a sentence and the command that settles it."""
     for work in open_work[:_MOST]:
         for needed in work.needs_operator:
-            if needed.strip().casefold() != "none":
+            if not is_none(needed):
                 yield f"needed from you: {needed}", f"holdfast work show {work.session}"
     with suppress(HoldfastError):
         if memory.dream_due():
@@ -231,7 +229,6 @@ def _due(memory: Holdfast, open_work: Sequence[Work]) -> Iterator[tuple[str, str
 
 
 def _say_list(out: Term, title: str, mark: str, items: Sequence[tuple[str, str]]) -> None:
-    """Show the first items, each with its next step."""
     if items:
         out.say(f"\n  {out.bold(title)}")
     for text, step in items[:_MOST]:

@@ -21,7 +21,7 @@ from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
-from holdfast_app.project_settings.resolved import Resolved, described
+from holdfast_app.project_settings.resolved import described
 from holdfast_app.records import ownlines
 from holdfast_app.search.answer import bare
 from holdfast_app.trust import statefolders, trusting
@@ -42,7 +42,6 @@ _STAMP: Final = re.compile(r"<!-- (?:holdfast:block )?(?:\w+=\S* ?)+-->")
 
 
 def _meaning(key: str) -> str:
-    """A setting's meaning, for display."""
     head, _, rest = key.partition(".")
     name, _, option = rest.partition(".")
     if head == "plugins":
@@ -86,10 +85,6 @@ class Withheld:
             if name not in dated or ((name, place) not in story and same_key(bare(text)) not in undated)
         ]
         return cls(passages, facts, rows, tuple(obeyed))
-
-    def accept(self, memory: Holdfast) -> None:
-        """Record all of it as seen. Raises: Unavailable."""
-        memory.store.provenance.accept(self.passages, self.facts)
 
     def say(self, out: Term) -> None:
         """Show how much it is, then what agents obey, made safe for the terminal."""
@@ -197,16 +192,22 @@ def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
     "\nExit code 1 when trust is needed and was not given.",
 )
 def trust_command(call: Call) -> Answer:
-    """Give, take back or show the user's trust."""
     args = call.args
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
             "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
         )
     if args.list:
-        return _list(call)
-    if args.revoke is not None:  # a removed project can be named too
-        return _revoke(os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root)
+        records = trust.records().values()
+        rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in records]
+        text = call.out.table(rows, head=("project", "since", "settings")) or "No project is trusted."
+        return Answer({"projects": [record._asdict() for record in records]}, text)
+    if args.revoke is not None:
+        # A removed project can be named too.
+        root = os.path.realpath(os.path.expanduser(args.revoke)) if args.revoke else call.root
+        was = any([trusting.revoke(root), Seen(root).forget_trust()])
+        what = "is no longer trusted" if was else "was not trusted"
+        return Answer({"root": root, "revoked": was}, f"{home_short(root)} {what}")
     if args.digest:
         digest = trust.digest(resolved.portable(call.root))
         return Answer({"root": call.root, "digest": digest}, digest)
@@ -225,7 +226,12 @@ def _trust(call: Call) -> Answer:
         raise error.for_people() from None
     rows = {**loaded.withheld, **loaded.trusted}
     has_asked = bool(loaded.withheld) or loaded.foreign.startswith(os.path.join(root, ""))
-    _say_settings(out, loaded, rows)
+    if loaded.foreign:
+        out.note("warn", f"{home_short(loaded.foreign)} belongs to another user")
+    if rows:
+        state = "not in force without your trust" if loaded.withheld or loaded.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(loaded.source)}, {state}:")
+    out.say(out.table((key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()))
     is_given = not has_asked or call.agrees(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
         preset = rows.get("layout.preset", "") if loaded.former else ""
@@ -240,7 +246,7 @@ def _trust(call: Call) -> Answer:
         withheld.say(out)
         is_seen = call.agrees("Give this memory to your agents?")
         if is_seen:
-            withheld.accept(call.memory)
+            call.memory.store.provenance.accept(withheld.passages, withheld.facts)
     table = {
         "root": root,
         "trusted": is_seen,
@@ -254,25 +260,3 @@ def _trust(call: Call) -> Answer:
         return Answer(table, f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
     problem = Refused(f"{home_short(root)} is not trusted.", next_step="Read them, then run `holdfast trust --yes`.")
     return Answer(table, error=problem)
-
-
-def _say_settings(out: Term, loaded: Resolved, rows: Mapping[str, object]) -> None:
-    if loaded.foreign:
-        out.note("warn", f"{home_short(loaded.foreign)} belongs to another user")
-    if rows:
-        state = "not in force without your trust" if loaded.withheld or loaded.foreign else "in force"
-        out.say(f"{count(len(rows), 'setting')} in {out.plain(loaded.source)}, {state}:")
-    out.say(out.table((key, as_text(masked(key, value)), _meaning(key)) for key, value in rows.items()))
-
-
-def _list(call: Call) -> Answer:
-    records = trust.records().values()
-    rows = [(home_short(r.root), r.at[:10], ", ".join(r.settings)) for r in records]
-    text = call.out.table(rows, head=("project", "since", "settings")) or "No project is trusted."
-    return Answer({"projects": [record._asdict() for record in records]}, text)
-
-
-def _revoke(root: str) -> Answer:
-    was = any([trusting.revoke(root), Seen(root).forget_trust()])
-    what = "is no longer trusted" if was else "was not trusted"
-    return Answer({"root": root, "revoked": was}, f"{home_short(root)} {what}")

@@ -2,7 +2,6 @@
 ``audit``: what compactions cost before holdfast."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -14,13 +13,12 @@ from holdfast_app.history.sessions import Past, found
 from holdfast_app.message_formats.reading import SUMMARY
 from holdfast_app.printable import in_one_line
 from holdfast_app.progress import each
-from holdfast_app.view.origins import NOTES_SEARCHED, Source, Trace, find
-from holdfast_app.view.project import COUNTS, Interruption, Project, history, interruptions, totals
+from holdfast_app.view.origins import NOTES_SEARCHED, Trace, find
+from holdfast_app.view.project import COUNTS, Project, history, interruptions, totals
 from holdfast_cli.command import Answer, Call, Command, UsageError, argument, picked, positive
 from holdfast_cli.terminal import Term
 
 _DAYS: Final = 60
-_MOST_DAYS: Final = 3_660
 #: Columns of the timeline: attribute, label.
 _COLUMNS: Final = (
     ("sessions", "sessions"), ("flushes", "flushes"), ("blocked", "blocked"), ("compactions", "compacted"),
@@ -39,9 +37,8 @@ _LISTED: Final = 5
     "\na compaction. Days without events are left out.",
 )
 def timeline(call: Call) -> Answer:
-    """The days, and the newest refused flushes."""
     project, out = Project(call.memory), call.out
-    days = history(project, min(call.args.days or _DAYS, _MOST_DAYS))
+    days = history(project, min(call.args.days or _DAYS, 3_660))
     stopped = interruptions(project, project.status(), days[0].day)
     whole = totals(days)
     rows = [
@@ -49,17 +46,7 @@ def timeline(call: Call) -> Answer:
         for name, day in (*((f"{day.day}", day) for day in days if not day.is_quiet), ("in all", whole))
     ]
     out.say(out.table(rows, head=("", *(label for _, label in _COLUMNS)), right=range(1, len(_COLUMNS))))
-    _say_stopped(out, stopped, project.titles({stop.session for stop in stopped[:_LISTED]}))
-    if whole.failed:
-        out.note("warn", f"{count(whole.failed, 'dream')} failed: `holdfast dream --log`")
-    if project.facts_withheld:
-        out.note("warn", "Facts are withheld, because they came with a clone: `holdfast trust`")
-    table = [{"day": str(day.day), **picked(day, *COUNTS, "note")} for day in days]
-    return Answer({"days": table, "interruptions": [{**stop._asdict(), "day": str(stop.day)} for stop in stopped]})
-
-
-def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
-    """List the newest refused flushes and overrides, one per day and session."""
+    titles = project.titles({stop.session for stop in stopped[:_LISTED]})
     if stopped:
         out.say()
     for stop in stopped[:_LISTED]:
@@ -71,6 +58,12 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         out.say(f"  {out.dim(out.clip('  '.join((stop.session, titles.get(stop.session, ''))), out.width - 2))}")
     if len(stopped) > _LISTED:
         out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
+    if whole.failed:
+        out.note("warn", f"{count(whole.failed, 'dream')} failed: `holdfast dream --log`")
+    if project.facts_withheld:
+        out.note("warn", "Facts are withheld, because they came with a clone: `holdfast trust`")
+    table = [{"day": str(day.day), **picked(day, *COUNTS, "note")} for day in days]
+    return Answer({"days": table, "interruptions": [{**stop._asdict(), "day": str(stop.day)} for stop in stopped]})
 
 
 @Command(
@@ -81,7 +74,6 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
     notes="If the words match several lines, it lists them. Turns are shown while the journals keep them.",
 )
 def why(call: Call) -> Answer:
-    """The traces of all lines that match."""
     what = " ".join(call.args.what).strip()
     if not what:
         raise UsageError("`holdfast why` needs a line, a fact or words.", next_step="Write it like `MEMORY.md:12`.")
@@ -105,7 +97,17 @@ def _show(out: Term, trace: Trace, zone: tzinfo | None) -> None:
         often = f", last {last}, on {count(trace.days, 'day')}" if trace.days else ""  # of a fact, unknown
         out.say(f"\n  first said {first}{often}{'; written by a dream' if trace.dream else ''}")
     for source in trace.sources:
-        _source(out, source, zone)
+        when = f", {source.at.astimezone(zone):%Y-%m-%d %H:%M}" if source.at else ""
+        parts = [f"session {source.session}{when}"] if source.session else []
+        parts += [f"by {out.plain(source.by)}"] if source.by else []
+        out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(parts))}".rstrip())
+        if source.text:
+            out.fill(source.text, "    ")
+        for turn in source.turns:
+            at = f"{turn.at.astimezone(zone):%Y-%m-%d %H:%M}"
+            out.fill(turn.text, f"    {out.dim(f'{at} {turn.role}:')} ", "      ")
+        for turn in source.turns[:1]:
+            out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")
     for event in trace.history:
         what = f"replaced {event.id}" if event.by == trace.place else f"{event.event}"
         because = f": {event.why}" if event.why else ""
@@ -114,20 +116,6 @@ def _show(out: Term, trace: Trace, zone: tzinfo | None) -> None:
     if not trace.sources and not trace.history:
         why = f"None of the newest {NOTES_SEARCHED} notes says it." if ":" in trace.place else "It was stored directly."
         out.say(f"\n  {out.mark('dot')} {why}")
-
-
-def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
-    when = f", {source.at.astimezone(zone):%Y-%m-%d %H:%M}" if source.at else ""
-    parts = [f"session {source.session}{when}"] if source.session else []
-    parts += [f"by {out.plain(source.by)}"] if source.by else []
-    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(parts))}".rstrip())
-    if source.text:
-        out.fill(source.text, "    ")
-    for turn in source.turns:
-        out.fill(turn.text, f"    {out.dim(f'{turn.at.astimezone(zone):%Y-%m-%d %H:%M} {turn.role}:')} ", "      ")
-    if source.turns:
-        turn = source.turns[0]
-        out.say(f"    {out.dim(f'holdfast sessions show {out.plain(turn.session)} --around {out.plain(turn.id)}')}")
 
 
 _NEWEST: Final = 12
@@ -144,7 +132,6 @@ _REPEATED: Final = {"file": "files read again", "request": "requests repeated", 
     progress=True,
 )
 def audit(call: Call) -> Answer:
-    """The repetitions after compactions, of all projects."""
     must_be_whole(call.args.days, "--days", 1, 36_525)
     since = call.memory.services.now() - timedelta(days=call.args.days)
     sessions = [past for past in found() if past.at >= since]

@@ -9,6 +9,7 @@ from holdfast.config.serde import unstructure
 from holdfast.flush import handoff
 from holdfast.flush.handoff import Work
 from holdfast.text.humanize import ago, count
+from holdfast.text.plain import is_none
 from holdfast_app.facts.restated import RULE
 from holdfast_app.outbox.outbox import Item
 from holdfast_app.sessions.lookup import shorts
@@ -16,7 +17,6 @@ from holdfast_app.spool import Kept
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.terminal import Term
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
@@ -68,8 +68,37 @@ def _flushed(memory: Holdfast, entry: Work) -> str:
 
 @work.action("show ID")
 def _show(call: Call) -> Answer:
-    entry = call.memory.work.get(call.names[0])
-    _print(call.out, entry, _flushed(call.memory, entry))
+    entry, out = call.memory.work.get(call.names[0]), call.out
+    out.say(f"{out.mark(_MARKS[entry.status])} {out.bold(out.plain(entry.title))}")
+    for label, value in (
+        ("session", entry.session),
+        ("state", entry.status),
+        ("because", entry.because),
+        ("flushed", _flushed(call.memory, entry)),
+        ("next action", entry.next_action),
+        ("objective", entry.objective),
+        ("branch", entry.branch),
+        ("blocker", entry.blocker),
+        ("handed to", entry.agent),
+        ("whole story", f"{entry.note}, block {entry.flush}"),
+    ):
+        if not is_none(value):
+            out.fill(value, f"  {label + ':':<13} ")
+    for label, values in (
+        ("facts", entry.facts),
+        ("blockers", entry.blockers if len(entry.blockers) > 1 else ()),
+        ("promised", entry.follow_ups),
+        ("needed from the operator", entry.needs_operator),
+        ("given up", entry.rejected),
+        ("rules of the user", entry.rules),
+        ("artifacts", entry.artifacts),
+    ):
+        if values:
+            out.say(f"  {label}:")
+        for value in values:
+            out.fill(value, "    - ")
+    if entry.short:
+        out.say(f"  {out.dim(f'shortened; `holdfast show {entry.note}` has the rest')}")
     return Answer({"work": _table(entry)})
 
 
@@ -104,42 +133,6 @@ def _title_and_step(entry: Work) -> str:
     end = "" if entry.title.endswith((".", "!", "?", "…", ")", "。")) else "."
     return f"{entry.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
-
-def _print(out: Term, entry: Work, flushed: str) -> None:
-    out.say(f"{out.mark(_MARKS[entry.status])} {out.bold(out.plain(entry.title))}")
-    for label, value in (
-        ("session", entry.session),
-        ("state", entry.status),
-        ("because", entry.because),
-        ("flushed", flushed),
-        ("next action", entry.next_action),
-        ("objective", entry.objective),
-        ("branch", entry.branch),
-        ("blocker", entry.blocker),
-        ("handed to", entry.agent),
-        ("whole story", f"{entry.note}, block {entry.flush}"),
-    ):
-        if value and value.casefold() != "none":
-            out.fill(value, f"  {label + ':':<13} ")
-    for label, values in (
-        ("facts", entry.facts),
-        ("blockers", entry.blockers if len(entry.blockers) > 1 else ()),
-        ("promised", entry.follow_ups),
-        ("needed from the operator", entry.needs_operator),
-        ("given up", entry.rejected),
-        ("rules of the user", entry.rules),
-        ("artifacts", entry.artifacts),
-    ):
-        if values:
-            out.say(f"  {label}:")
-        for value in values:
-            out.fill(value, "    - ")
-    if entry.short:
-        out.say(f"  {out.dim(f'shortened; `holdfast show {entry.note}` has the rest')}")
-
-
-#: Characters of an id to show.
-_ID_CHARS = 16
 
 outbox = Command(
     "Manage",
@@ -191,12 +184,11 @@ def _retarget(call: Call) -> Answer:
 
 def _show_items(call: Call, items: Sequence[Item], end: str) -> None:
     for item in items:
-        _show_one(call, item, f"{item.target or '?'}  {item.id[:_ID_CHARS]}")
+        _show_one(call, item, f"{item.target or '?'}  {item.id[:16]}")
     call.out.note("warn" if items else "ok", f"{count(len(items), 'item')} {end}")
 
 
 def _show_one(call: Call, item: Item | Kept, what: str) -> None:
-    """What waits, the last try's outcome, and the next step."""
     out = call.out
     since = "" if item.is_damaged else f"  {ago(item.at, call.memory.services.now())}"
     out.say(f"{out.mark('warn')} {out.bold(out.plain(what))}{out.dim(since)}")

@@ -105,7 +105,6 @@ def _add(data: dict[str, Any], key: str, more: list[Any]) -> None:
 
 
 def _show_update(out: Term, done: Updated, what: str) -> None:
-    """Report per file."""
     outcome = "everything was read back" if any(change.written for change in done.files) else "nothing was changed"
     out.say(f"{out.mark('ok')} {what}; {outcome}")
     for change in done.files:
@@ -182,7 +181,6 @@ def _status(call: Call) -> Answer:
     "\nWaiting entries are kept and written with the next update.",
 )
 def capture(call: Call) -> Answer:
-    """Record an issue or a pattern noticed during work."""
     args = call.args
     call.check_words(args.text)
     done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
@@ -211,7 +209,6 @@ def capture(call: Call) -> Answer:
     caution=True,
 )
 def update(call: Call) -> Answer | int:
-    """Update the files. Raises: NotFound; UsageError."""
     if call.args.print_command:
         call.out.exact(files("holdfast_app.workflow").joinpath("memory-update.md").read_text(encoding="utf-8"))
         return 0

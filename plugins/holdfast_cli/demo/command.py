@@ -35,8 +35,13 @@ KEEP = 4
     json=False,
 )
 def demo(call: Call) -> int:
-    """Play all acts; 0 when the promise held in each."""
-    out, folder = call.out, _folder(call.args.dir)
+    out, wanted = call.out, call.args.dir
+    folder = Path(wanted).resolve() if wanted else Path(tempfile.mkdtemp(), "holdfast-demo")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        step = "Name a folder that does not exist."
+        raise ConfigError(f"{wanted!r} cannot be made: {error.strerror}.", next_step=step) from error
     data = resources.files("holdfast_cli.demo")
     with resources.as_file(data / "session.jsonl") as path:
         messages = read(path).messages
@@ -53,16 +58,6 @@ def demo(call: Call) -> int:
     for step in steps:
         out.next_step(step)
     return 0 if held else 1
-
-
-def _folder(wanted: str | None) -> Path:
-    folder = Path(wanted).resolve() if wanted else Path(tempfile.mkdtemp(), "holdfast-demo")
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        step = "Name a folder that does not exist."
-        raise ConfigError(f"{wanted!r} cannot be made: {error.strerror}.", next_step=step) from error
-    return folder
 
 
 def _kept(out: Term, session: Session, messages: Sequence[Message]) -> bool:
@@ -116,7 +111,6 @@ def _resumed(out: Term, memory: Holdfast) -> bool:
 
 
 def _capture(out: Term, session: Session, messages: Sequence[Message]) -> None:
-    """Journal the messages one by one."""
     for message in messages:
         text, at = message.text, message.at
         session.add(message.role, text, message_id=message.id, at=at, tool=message.tool, failed=message.failed)
