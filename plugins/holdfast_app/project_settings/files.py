@@ -33,8 +33,7 @@ def find_root(start: str | None = None) -> str:
     if named := start or os.environ.get("HOLDFAST_ROOT"):
         root = os.path.realpath(os.path.expanduser(named))
         if not os.path.isdir(root):
-            what = "is a file" if os.path.exists(root) else "does not exist"
-            raise ConfigError(f"The project folder {named!r} {what}.", next_step="Name a folder that exists.")
+            raise ConfigError(f"There is no folder {named!r}.", next_step="Name a folder that exists.")
         return root
     try:
         here, home = os.path.realpath(os.getcwd()), os.path.realpath(os.path.expanduser("~"))
@@ -51,29 +50,24 @@ def find_root(start: str | None = None) -> str:
 
 
 def _in_main_checkout(folder: str) -> str:
-    """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``."""
+    """The same folder in the main checkout, for one in a git worktree and a project there; otherwise ``folder``.
+
+    Both checkouts must name each other, as git does, because an unpacked archive could name an unrelated repository,
+    also by a link to another work tree's file.
+    """
     top = next(filter(_is_repository, paths.upwards(folder)), "")
-    if not top or os.path.isdir(os.path.join(top, ".git")):
+    git = os.path.join(top, ".git")
+    if not top or os.path.isdir(git) or os.path.islink(git):
         return folder
     if any(os.path.isdir(os.path.join(folder, *name.split("/"))) for name in STATE_FOLDERS.values()):
         return folder
-    main = _main_checkout(top)
-    same = os.path.normpath(os.path.join(main, os.path.relpath(folder, top))) if main else folder
-    return same if is_marked(same) else folder
-
-
-def _main_checkout(work_tree: str) -> str:
-    """The main checkout of a linked work tree; empty for any other folder, including a submodule.
-
-    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository, also
-    by a link to another work tree's file.
-    """
     from holdfast.fs import checkout  # here, because few projects are in a work tree
 
-    own, common = checkout.git_folders(work_tree)
-    is_link = os.path.islink(os.path.join(work_tree, ".git"))
-    has_main = not is_link and checkout.is_linked(work_tree, own, common) and os.path.basename(common) == ".git"
-    return os.path.dirname(common) if has_main else ""
+    own, common = checkout.git_folders(top)
+    if not checkout.is_linked(top, own, common) or os.path.basename(common) != ".git":  # a submodule, say
+        return folder
+    same = os.path.normpath(os.path.join(os.path.dirname(common), os.path.relpath(folder, top)))
+    return same if is_marked(same) else folder
 
 
 def foreign_file(root: str) -> str:
@@ -86,9 +80,8 @@ def foreign_file(root: str) -> str:
     for folder in paths.upwards(root):
         marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
         for path in (os.path.join(folder, mark) for mark in marks):
-            if os.path.lexists(path) and not _obeyed(path, folder):
-                if path.endswith("pyproject.toml") and not _has_table(root):
-                    continue
+            counts = not path.endswith("pyproject.toml") or _has_table(root)
+            if counts and os.path.lexists(path) and not _obeyed(path, folder):
                 return path
         if _is_repository(folder) or is_marked(folder):
             break  # parent folders do not count
@@ -179,8 +172,12 @@ def raw(root: str, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
     try:
         table = parsed(data, name)
     except ConfigError as error:
+        import re
+
         code = "not-utf-8" if isinstance(error.__cause__, UnicodeDecodeError) else "bad-toml"
-        raise mistake(name, code, error.message, line=_line_in(error.message, data)) from None
+        at = re.search(r"\(at line (\d+), column \d+\)\.$", error.message)
+        end = data.count(b"\n") + 1 if "(at end of document)" in error.message else 0
+        raise mistake(name, code, error.message, line=int(at[1]) if at else end) from None
     if name == "pyproject.toml":
         tool = table.get("tool")
         table = tool.get("holdfast", {}) if isinstance(tool, dict) else {}
@@ -196,34 +193,6 @@ def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigErro
     return ConfigError(
         f"There is a mistake in {where} ({code}).", next_step="Run `holdfast config` to see it.", detail=detail
     )
-
-
-def _line_in(message: str, data: bytes) -> int:
-    """The line number in a parser's message. The last line when the file ends too early."""
-    import re
-
-    match = re.search(r"\(at line (\d+), column \d+\)\.$", message)
-    return int(match[1]) if match else data.count(b"\n") + 1 if "(at end of document)" in message else 0
-
-
-def line_of(root: str, key: str) -> int:
-    """The line in the project's settings file that sets ``key``, a dotted path. 0 when it is not found."""
-    path, (*tables, last) = config_file(root), key.split(".")
-    try:
-        text = _content(root, os.path.relpath(path, root).replace(os.sep, "/"))[0].decode() if path else ""
-    except (OSError, UnicodeDecodeError):
-        return 0
-    header = f"[{'.'.join(tables)}]"
-    inside = not tables
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.strip().replace(" ", "").replace('"', "")
-        if line.startswith("["):
-            if line == f"[{key}]":
-                return number
-            inside = line.endswith((header, f".{header[1:]}"))
-        elif inside and line.startswith(f"{last}="):
-            return number
-    return 0
 
 
 def user_file_shown() -> str:

@@ -136,11 +136,7 @@ def structured(merged: Resolved, *, lenient: bool = False) -> Config:
                         discovery.check_storage(discovery.import_object(entry), made.storage.options, own)
         return config_from(merged.data, " with ".join([merged.source, *variables]))
     except ConfigError as error:
-        if not merged.written:
-            raise
-        key = str(error).rpartition(" is not valid: ")[2].partition(": ")[0]
-        line = files.line_of(merged.root, key)
-        raise files.mistake(merged.source, "bad-value", str(error), line=line) from None
+        raise files.mistake(merged.source, "bad-value", str(error)) from None
 
 
 def portable(root: str) -> dict[str, object]:
@@ -218,9 +214,6 @@ def misspelt() -> Iterator[tuple[str, str]]:
         near = nearest(name, known, 0.9) if name.startswith("HOLDFAST_") and "__" not in name else ""
         if near not in ("", name):
             yield f"The variable {name} is not known, so it is ignored.", f"Did you mean {near}?"
-
-
-# assembly
 
 
 class Parted(NamedTuple):
