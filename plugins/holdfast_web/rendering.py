@@ -178,14 +178,13 @@ class Renderer:
             "title": title or dict(MENU)[here],
             "project_name": project.name,
             "root": project.root,
-            "menu": [entry for entry in MENU if entry[0] != "outbox" or here == "outbox" or project.publishes()],
+            "menu": MENU,
             "alarms": project.alarms(),
             "version": "" if here in ("search", "error") else self.version,
         }
         return self._environment.get_template(f"{name}.html").render(**values)
 
     def part(self, template: str, **values: Any) -> Markup:
-        """A part of a page."""
         return Markup(self._environment.get_template(template).render(**values))  # noqa: S704 - escaped by the template
 
     def error(self, status: HTTPStatus, message: str, next_step: str, *, home: str = "") -> str:

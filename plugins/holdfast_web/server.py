@@ -15,8 +15,6 @@ logger = logging.getLogger(__name__)
 _HOST: Final = "127.0.0.1"
 #: Seconds that a connection may take to send its request, or to take the answer.
 _PATIENCE_S: Final = 15.0
-#: Seconds between two checks whether the server is idle.
-_CHECK_S: Final = 0.1
 
 
 class Server(ThreadingHTTPServer):
@@ -33,11 +31,9 @@ class Server(ThreadingHTTPServer):
         self._last = time.monotonic()
         try:
             super().__init__((_HOST, port), _Handler)
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise Unavailable(
-                f"Port {port} cannot be used: {why}.", next_step="Leave out --port to use a free port."
-            ) from error
+        except OSError as error:
+            step = "Leave out --port to use a free port."
+            raise Unavailable(f"Port {port} cannot be used: {error.strerror}.", next_step=step) from error
         self.site = Site(memory, port=self.server_port)
 
     def server_bind(self) -> None:
@@ -47,9 +43,8 @@ class Server(ThreadingHTTPServer):
         self.server_name, self.server_port = _HOST, int(self.server_address[1])
 
     def run(self) -> None:
-        """Serve until stopped or idle."""
         self._last = time.monotonic()
-        self.serve_forever(poll_interval=_CHECK_S)
+        self.serve_forever(poll_interval=0.1)
 
     def service_actions(self) -> None:
         """Called between requests by the serving thread, which must not wait for itself."""
@@ -58,7 +53,6 @@ class Server(ThreadingHTTPServer):
             self._last = float("inf")
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for the request."""
         self._last = max(self._last, time.monotonic())
         super().process_request(request, client_address)
 
@@ -85,8 +79,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(self.server.site.refusal(405 if code == 501 else code))
 
     def _send(self, response: Response) -> None:
-        if self.request_version == "HTTP/0.9":
-            return
         self.send_response_only(response.status)
         for name, value in response.headers:
             self.send_header(name, value)

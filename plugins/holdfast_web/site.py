@@ -18,9 +18,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from attrs import frozen
 
-from holdfast.api import BadValue, ConfigError, Holdfast, HoldfastError, NotFound, Refused
+from holdfast.api import Holdfast, HoldfastError, NotFound, Refused
 from holdfast_app.view.project import Project
-from holdfast_web import pages
+from holdfast_web.pages import documents, overview, sessions, start
+from holdfast_web.pages.request import Request
 from holdfast_web.rendering import Renderer
 
 #: Names that a browser on this machine uses for loopback. Any other Host header means DNS rebinding.
@@ -41,7 +42,6 @@ class Access:
         self.prefix = f"/{secrets.token_urlsafe(9)}/"
 
     def link(self) -> str:
-        """The address to open, with the token."""
         return f"http://{_HOSTS[0]}:{self._port}{self.prefix}?token={self._token}"
 
     def link_once(self) -> str:
@@ -66,8 +66,6 @@ class Access:
 
     def is_known(self, header: str) -> bool:
         """Whether the Cookie header has the cookie; compared in constant time."""
-        if len(header) > _LONGEST:
-            return False
         try:
             morsel = SimpleCookie(header).get(_COOKIE)
         except CookieError:
@@ -128,7 +126,9 @@ class Site:
             return self._answer(target, host=host, cookie=cookie)
         except HoldfastError as error:
             masked = self._project.masked(error.message, error.next_step)
-            return self.refusal(_status_of(error), masked, home=self.access.prefix)
+            is_missing = isinstance(error, NotFound | Refused)
+            status = HTTPStatus.NOT_FOUND if is_missing else HTTPStatus.SERVICE_UNAVAILABLE
+            return self.refusal(status, masked, home=self.access.prefix)
         except Exception:  # the browser gets a page, never a traceback
             logger.exception("a page could not be made")
             return self.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, home=self.access.prefix)
@@ -167,11 +167,11 @@ class Site:
         if not self.access.is_known(cookie):
             return self.refusal(HTTPStatus.FORBIDDEN)
         name, slash, argument = parts.path.removeprefix(prefix).partition("/")
-        view: View | None = (pages.DETAILS if argument else pages.LISTS).get(name)
+        view: View | None = (DETAILS if argument else LISTS).get(name)
         if view is None or bool(slash) is not bool(argument):
             return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
         with self._lock:
-            request = pages.Request(argument=unquote(argument), query=query)
+            request = Request(argument=unquote(argument), query=query)
             self._renderer.version = self._project.version()
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
@@ -181,15 +181,30 @@ def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str],
     return Response(status=int(status), headers=(("Content-Type", kind), *_HEADERS, *extra), body=body)
 
 
-View = Callable[[Project, Renderer, "pages.Request"], str]
-
-
-def _status_of(error: HoldfastError) -> HTTPStatus:
-    if isinstance(error, NotFound):
-        return HTTPStatus.NOT_FOUND
-    if isinstance(error, Refused | BadValue) and not isinstance(error, ConfigError):
-        return HTTPStatus.BAD_REQUEST
-    return HTTPStatus.SERVICE_UNAVAILABLE
+View = Callable[[Project, Renderer, Request], str]
+#: The views without an argument, by path, and those that take the path's remainder as argument.
+LISTS: Final = {
+    "": overview.show,
+    "dreams": documents.dreams,
+    "facts": documents.facts,
+    "departures": documents.departures,
+    "memory": documents.memory,
+    "notes": documents.notes,
+    "outbox": sessions.outbox,
+    "search": start.search,
+    "sessions": sessions.listed,
+    "start": start.show,
+    "timeline": overview.timeline,
+    "version": lambda project, renderer, request: renderer.version,
+    "work": sessions.work,
+}
+DETAILS: Final = {
+    "documents": documents.show,
+    "dreams": documents.dream,
+    "facts": documents.fact,
+    "sessions": sessions.show,
+    "why": documents.why,
+}
 
 
 _REFUSALS: Final = {

@@ -224,13 +224,12 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
 
 
 def test_an_address_of_the_page__of_any_kind__is_answered_without_a_fault(made):
-    from holdfast_web import pages
-    from holdfast_web.site import Site
+    from holdfast_web.site import DETAILS, LISTS, Site
 
     with Holdfast.open(made.root) as memory:
         site = Site(memory, port=8000)
         cookie = site.access.set_cookie().partition(";")[0]
-        views = [*pages.LISTS, *(f"{name}/" for name in pages.DETAILS)]
+        views = [*LISTS, *(f"{name}/" for name in DETAILS)]
         names = ("q", "kind", "page", "day", "from", "to", "session", "line", "sort", "n")
         value = st.one_of(
             st.text(max_size=30), st.sampled_from(["-1", "0", "9" * 400, "2026-11-21", "%00", "../../x", "fuzz"])

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from holdfast.api import HoldfastError, Message, NotFound, Payload, Receipt
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
-from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import verify
-from holdfast.models import Message, Payload, Receipt
 from holdfast_app.authorship import sources
 from holdfast_app.base import Services
 from holdfast_app.journal.journal import Journal

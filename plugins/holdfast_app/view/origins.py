@@ -9,9 +9,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from holdfast import Fact
+from holdfast.api import Fact, HoldfastError, NotFound
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, NotFound
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship import sources
 from holdfast_app.dream import confirmed
@@ -128,8 +127,6 @@ _FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
 #: The hex digits of a fact's id alone. Fewer digits are more often a word or a number.
 _DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
 _IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
-_MOST_TURNS: Final = 3
-_EXCERPT: Final = 160
 _CANDIDATES: Final = 20
 #: Traces of the same words, for example as a line of memory and as a fact.
 _SAME: Final = 3
@@ -187,25 +184,32 @@ def find(project: Project, wanted: str) -> list[Trace]:
     """
     wanted = wanted.strip()
     if place := _PLACE.fullmatch(wanted):
-        return [_line(project, *_named(project, place["name"], int(place["line"])))]
+        return [_line(project, place["name"], int(place["line"]))]
     if _FACT.fullmatch(wanted):
-        return _facts(project, wanted)
+        if traces := _known(project, wanted):
+            return traces
+        if any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
+            why = f"The fact {wanted} is withheld, because this machine did not write it."
+            raise NotFound(why, next_step=provenance.NEXT_STEP)
+        raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
     if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
         return known
     matches = list(_matches(project, wanted))
     matches = [match for match in matches if plain(match[1]) == plain(wanted)] or matches
     if not matches:
-        raise _missing(project, wanted)
+        store = project.services.store
+        if sentence := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
+            why = f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {sentence}"
+            raise NotFound(why, next_step=provenance.NEXT_STEP)
+        step = f"Try `holdfast search {' '.join(wanted.split()[:6])}`."
+        raise NotFound(f"No line of memory, fact or recent note contains {wanted[:80]!a}.", next_step=step)
     if len({plain(text) for _, text in matches}) == 1:
         return [trace for place, _ in matches[:_SAME] for trace in find(project, place)[:1]]
     return [Trace(place=place, text=text) for place, text in matches[:_CANDIDATES]]
 
 
-# lines of documents
-
-
-def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
-    """The document, the line's number and its text. Raises: NotFound."""
+def _line(project: Project, name: str, number: int) -> Trace:
+    """Raises: NotFound."""
     path = f"/{name}".replace("\\", "/")  # people may write a document's path below the project
     names = project.services.store.names()
     shown = project.document(next((known for known in names if path.endswith(f"/{known}")), name))
@@ -216,12 +220,8 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
         raise NotFound(why, next_step=provenance.NEXT_STEP)
     if not text.strip():
         raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
-    return shown.name, number, text
-
-
-def _line(project: Project, name: str, number: int, text: str) -> Trace:
-    place = f"{name}:{number}"
-    if project.services.layout.day_of(Surface.DAILY, name):
+    place = f"{shown.name}:{number}"
+    if project.services.layout.day_of(Surface.DAILY, shown.name):
         return Trace(place=place, text=unlabelled(text), sources=(_source(project, place),))
     origins = Origins(project)
     line = next((origins.dated(line) for line in lines_of(text)), Line(number=number, kind="text", text=text.strip()))
@@ -259,22 +259,9 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
         if before is None or message.at <= before
         if (sources.short_id(message.id) in ids if ids else key and key in plain(message.text))
     )
-    messages = list(islice(fitting, _MOST_TURNS))
+    messages = list(islice(fitting, 3))
     for message, text in zip(messages, project.masked(*(message.text for message in messages)), strict=True):
-        yield Turn(session=session, id=message.id, role=message.role, at=message.at, text=cut(text, _EXCERPT))
-
-
-# --- facts -----------------------------------------------------------------------------------------------------
-
-
-def _facts(project: Project, wanted: str) -> list[Trace]:
-    """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
-    if traces := _known(project, wanted):
-        return traces
-    if any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
-        why = f"The fact {wanted} is withheld, because this machine did not write it."
-        raise NotFound(why, next_step=provenance.NEXT_STEP)
-    raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
+        yield Turn(session=session, id=message.id, role=message.role, at=message.at, text=cut(text, 160))
 
 
 def _known(project: Project, wanted: str) -> list[Trace]:
@@ -316,9 +303,6 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
         yield Source(place=place, text="", session=said_in if turns else "", turns=turns, by=by)
 
 
-# --- words -----------------------------------------------------------------------------------------------------
-
-
 def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
     """Lines of curated memory, then facts, then the newest notes that contain the words, as (place, text)."""
     words = plain(wanted).split()
@@ -340,16 +324,6 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
             if text.startswith("- ") and fits(text) and (key := plain(unlabelled(text))) not in seen:
                 seen.add(key)
                 yield f"{name}:{number}", unlabelled(text)
-
-
-def _missing(project: Project, wanted: str) -> NotFound:
-    """The error for words found nowhere."""
-    store = project.services.store
-    if sentence := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
-        why = f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {sentence}"
-        return NotFound(why, next_step=provenance.NEXT_STEP)
-    step = f"Try `holdfast search {' '.join(wanted.split()[:6])}`."
-    return NotFound(f"No line of memory, fact or recent note contains {wanted[:80]!a}.", next_step=step)
 
 
 def _key(line: str) -> str:

@@ -8,16 +8,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from attrs import define, evolve, frozen
 
-from holdfast import Fact, Holdfast
+from holdfast.api import Fact, Holdfast, HoldfastError, NotFound
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, NotFound
-from holdfast.fs import private
 from holdfast.journal import safety
-from holdfast_app.dream.dreamlog import DreamResult
-from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.dream import dreamlog
 from holdfast_app.facts.rejected import Departure
 from holdfast_app.journal.journal import Journal
-from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import journals
 from holdfast_app.records.blocks import Block, blocks
@@ -55,7 +51,6 @@ class Project:
         self.is_remote = memory.services.is_remote
 
     def day(self, at: datetime) -> date:
-        """The day of a time, in the project's zone."""
         return at.astimezone(self.zone).date()
 
     def status(self) -> Status:
@@ -82,12 +77,6 @@ class Project:
                 files += sorted((entry.path, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in entries)
         return f"{hash((tuple(files), int(self.services.now().timestamp() // 60))):x}"
 
-    def publishes(self) -> bool:
-        """Whether a forge that takes comments is enabled, or comments wait for one."""
-        with suppress(HoldfastError):
-            return self.services.waits(private.OUTBOX) or bool(forges_of(self.services, publishing=True))
-        return False
-
     def titles(self, sessions: Iterable[str]) -> dict[str, str]:
         """The first words of each session's user, masked, in one line. Sessions without any are left out."""
         try:
@@ -103,7 +92,6 @@ class Project:
         return ["(not shown, because a validator is broken)"] * len(strings)
 
     def masked_trail(self, entries: Iterable[Departure]) -> list[Departure]:
-        """Facts that left or changed, as they may leave the store."""
         cleaned = self.cleaned(list(entries), "content", "why", "source")
         return [evolve(entry, content=entry.content or None) for entry in cleaned]
 
@@ -112,14 +100,11 @@ class Project:
         masked = iter(self.masked(*(getattr(record, name) or "" for record in items for name in names)))
         return [evolve(record, **{name: next(masked) for name in names}) for record in items]  # type: ignore[misc]
 
-    def masked_run(self, run: DreamResult) -> DreamResult:
-        """A dream as it may leave the store."""
+    def masked_run(self, run: dreamlog.DreamResult) -> dreamlog.DreamResult:
         cleaned: dict[str, Any] = {name: tuple(self.cleaned(getattr(run, name), "text", "reason")) for name in _GONE}
         cleaned |= {name: self.masked(*getattr(run, name)) for name in ("added", "warnings")}
         diff, reason = self.masked(run.diff, run.reason)
         return evolve(run, diff=diff, reason=reason, lines=self.cleaned(run.lines, "text"), **cleaned)
-
-    # documents
 
     def document(self, name: str) -> Shown:
         """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
@@ -161,8 +146,6 @@ class Project:
         dated = (block for block in blocks(text) if block.at)
         return [block for block in dated if block.id.startswith("flush_") and block.reason != "summary"]
 
-    # facts
-
     @property
     def facts_withheld(self) -> int:
         """The number of stored facts that are withheld from agents. Raises: Corrupt; Unavailable."""
@@ -172,9 +155,7 @@ class Project:
         """All facts that are not withheld, newest first; mask those shown. Raises: Corrupt; Unavailable."""
         return self.services.store.known_facts(self.memory.facts.list()[::-1])
 
-    # dreams
-
-    def dreams(self) -> list[DreamResult]:
+    def dreams(self) -> list[dreamlog.DreamResult]:
         """Every run, newest first, without dry runs, with its text as stored. Raises: Unavailable."""
         return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
 
@@ -183,8 +164,6 @@ class Project:
 COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
 #: Events of a fact's trail after which it is no longer stored.
 _LEFT: Final = frozenset({"evicted", "deleted", "replaced"})
-#: The reason of flushes made for a compaction.
-_COMPACTION: Final = "compaction"
 
 
 @define(kw_only=True)
@@ -254,7 +233,7 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
         for flush in project.flushes(name):
             if day := day_of(flush.at):
                 day.flushes += 1
-                day.compactions += flush.reason == _COMPACTION
+                day.compactions += flush.reason == "compaction"
                 day.note = name
                 sessions[day.day].add(flush.session)
     for incident in incidents(project, now, first):
@@ -263,8 +242,8 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
             day.blocked += not incident.overridden
     for run in project.dreams():
         if day := day_of(run.at):
-            day.dreams += run.status in (DreamStatus.DONE, DreamStatus.PROPOSED)
-            day.failed += run.status is DreamStatus.FAILED
+            day.dreams += run.status in (dreamlog.Status.DONE, dreamlog.Status.PROPOSED)
+            day.failed += run.status is dreamlog.Status.FAILED
     for at, ids in sessions.items():
         by_day[at].sessions = len(ids)
     return by_day

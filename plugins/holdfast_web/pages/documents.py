@@ -19,9 +19,6 @@ from holdfast_web.rendering import Renderer
 
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
 _MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
-#: Lines of a block for fields without content, and headings that have only such lines.
-_NONE: Final = re.compile(r"^(?:- [^:\n]{1,40}|curated memory changes): none\.?$", re.MULTILINE | re.IGNORECASE)
-_EMPTY: Final = re.compile(r"^#{3,6} .+$(?=\s*(?:^#|^curated memory changes:|^[*_][A-Z]|\Z))", re.MULTILINE)
 _NOTES: Final = 31
 _LINES: Final = 100
 _RENDERED: Final = (".md", ".markdown")
@@ -60,15 +57,12 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
     surface = project.services.layout.surface_of(document.name)
     as_stored = request.text("as") == "stored"
-    text = _MARK.sub("", document.text)
-    filled = _EMPTY.sub("", _NONE.sub("", text)) if surface is Surface.DAILY else text
     return renderer.page(
         "document",
         here="memory" if surface in (Surface.MEMORY, Surface.USER) else "notes",
         title=document.name,
         document=document,
-        text=document.text if as_stored else filled,
-        is_shorter=filled != text,
+        text=document.text if as_stored else _MARK.sub("", document.text),
         as_stored=as_stored,
         stamps=_stamps(renderer, document.text),
         rendered=not as_stored and document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
@@ -130,7 +124,6 @@ def facts(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def fact(project: Project, renderer: Renderer, request: Request) -> str:
-    """One fact, stored or gone, with its history. Raises: NotFound."""
     wanted = request.argument
     history = [entry for entry in project.memory.facts.trail.entries() if wanted in (entry.id, entry.by)]
     fact = next((fact for fact in project.facts() if fact.id == wanted), None)
@@ -151,7 +144,6 @@ def fact(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def departures(project: Project, renderer: Renderer, request: Request) -> str:
-    """The audit log: facts that left or changed, and why."""
     event = request.choice("event", _EVENTS)
     entries = [entry for entry in project.memory.facts.trail.entries() if event in ("", entry.event)][::-1]
     shown = page(entries, request.text("page"))
@@ -192,7 +184,6 @@ def dreams(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def dream(project: Project, renderer: Renderer, request: Request) -> str:
-    """One run. Raises: NotFound."""
     runs = project.dreams()
     at = next((number for number, run in enumerate(runs) if run.id == request.argument), -1)
     if at < 0:

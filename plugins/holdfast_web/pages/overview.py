@@ -8,8 +8,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
 from holdfast.journal.safety import State
 from holdfast.text.plain import is_none
-from holdfast_app.dream.dreamlog import DreamResult
-from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.dream import dreamlog
 from holdfast_app.records import lastbrief
 from holdfast_app.sessions.status import Status
 from holdfast_app.trust import provenance
@@ -25,15 +24,12 @@ LANES: Final = (
     ("sessions", "Sessions"),
     ("dreams", "Dreams"),
 )
-_WIDTH: Final = 960
-_NARROW: Final = 340
 _LANE_H: Final = 40
 _BAR_H: Final = 24
 _FOOT: Final = 22
 #: The smallest bar that can be seen.
 _LEAST: Final = 3
-#: Most bars of the narrow picture, and the most days shown one by one, and week by week.
-_NARROW_BARS: Final = 10
+#: Most days shown one by one, and week by week.
 _BY_DAY: Final = 60
 _BY_WEEK: Final = 400
 #: Width of the labels left of the picture, and of a label below it.
@@ -68,7 +64,7 @@ class Picture(NamedTuple):
 def pictures(shown: Sequence[Day]) -> tuple[Picture, Picture]:
     """The picture for a wide window and for a narrow one."""
     span = 1 if len(shown) <= _BY_DAY else 7 if len(shown) <= _BY_WEEK else 28
-    return _picture(shown, span, _WIDTH), _picture(shown, -(-len(shown) // _NARROW_BARS), _NARROW)
+    return _picture(shown, span, 960), _picture(shown, -(-len(shown) // 10), 340)
 
 
 def _picture(daily: Sequence[Day], span: int, width: int) -> Picture:
@@ -100,7 +96,6 @@ _FEWEST: Final = 21
 _SPANS: Final = ("90", "30", "180", "365", "730")
 _LATEST: Final = 6
 _UNSAFE: Final = 5
-_INTERRUPTIONS: Final = 30
 
 
 class Due(NamedTuple):
@@ -124,7 +119,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
             problems.append(error)
             return otherwise
 
-    runs: list[DreamResult] = read(project.dreams, [])
+    runs: list[dreamlog.DreamResult] = read(project.dreams, [])
     by_day = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
     shown = since_first(list(by_day.values()), least=_FEWEST)
     work: tuple[Work, ...] = read(memory.work.list, ())
@@ -146,7 +141,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         due=list(_due(project, now, work, titles)),
         work=work,
         last_flush=last_flush,
-        last_dream=next((run for run in runs if run.status is DreamStatus.DONE), None),
+        last_dream=next((run for run in runs if run.status is dreamlog.Status.DONE), None),
         facts=facts,
         notes=len(names),
         latest=latest[:_LATEST],
@@ -164,7 +159,7 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     span = request.choice("days", _SPANS)
     now = project.status()
     shown = list(events(project, now, int(span)).values())
-    stopped = page(interruptions(project, now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
+    stopped = page(interruptions(project, now, shown[0].day), request.text("page"), size=30)
     return renderer.page(
         "timeline",
         days=shown,

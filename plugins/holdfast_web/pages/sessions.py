@@ -1,7 +1,7 @@
 """Pages for the list of sessions, one session with its turns and compactions, open work, ended work, and the outbox."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from attrs import evolve
@@ -17,7 +17,6 @@ from holdfast_web.rendering import Renderer
 
 #: Turns on one page, and compactions.
 _TURNS: Final = 20
-_PASSAGES: Final = 5
 #: Dropped messages shown in full for one compaction, and characters of a message.
 _DROPPED: Final = 60
 _CHARS: Final = 6_000
@@ -45,7 +44,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     session = request.argument
     story = journals.story(project.services, session)
     status = next((status for status in project.status().sessions if status.id == session), None)
-    passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
+    passages = page(story.passages[::-1], request.text("flush"), size=5)
     turns = [turn.messages for turn in turns_of(order.as_said(story.messages))]
     wanted = request.text("turn")
     at = (number for number, turn in enumerate(turns) if any(message.id == wanted for message in turn))
@@ -82,9 +81,12 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
     now, problem = journals.check(project.services, passage, is_last=passage.number == len(story.passages))
     shown = _masked(project, dropped[:_DROPPED])
+    # A retry keeps the first attempt's time.
+    begin, later = passage.receipt.at, (other.receipt.at for other in story.passages if other.number > passage.number)
+    end = next(later, datetime.max.replace(tzinfo=UTC))
     return {
         "passage": passage,
-        "refused": _refused(story, passage),
+        "refused": sum(not incident.overridden and begin <= incident.at < end for incident in story.incidents),
         "receipt": passage.receipt,
         "saved": saved,
         "summary": "" if saved else project.masked(passage.receipt.summary)[0],
@@ -100,15 +102,6 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
         "published": project.masked(*(f"{record.target}: {record.pointer}" for record in passage.receipt.evidence)),
         "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
     }
-
-
-def _refused(story: Story, passage: Passage) -> int:
-    """How often the passage's flush was refused before it succeeded. A retry keeps the first attempt's time."""
-    later = next((other.receipt.at for other in story.passages if other.number > passage.number), None)
-    return sum(
-        not incident.overridden and passage.receipt.at <= incident.at and (later is None or incident.at < later)
-        for incident in story.incidents
-    )
 
 
 def _masked(project: Project, messages: Sequence[Message]) -> list[Message]:

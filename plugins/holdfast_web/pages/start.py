@@ -8,7 +8,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from holdfast.config.layout import Surface
-from holdfast.errors import BadValue, PluginNotFound, Unavailable
+from holdfast.errors import Unavailable
 from holdfast_agents import explain
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import lastbrief
@@ -47,7 +47,6 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> str:
-    """The part that is on this machine, because the server does not answer."""
     spool = project.memory.spool
     message, step, sentence = project.masked(error.message, error.next_step, spool.sentence)
     return renderer.page(
@@ -62,7 +61,6 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
 
 
 _KINDS: Final = ("", *KINDS)
-_HITS: Final = 30
 #: Shortest word to mark in a hit, in characters.
 _WORD: Final = 3
 
@@ -70,12 +68,8 @@ _WORD: Final = 3
 def search(project: Project, renderer: Renderer, request: Request) -> str:
     question, kind = request.text("q", 500), request.choice("kind", _KINDS)
     hits: Sequence[SearchHit] = ()
-    problem = ""
     if question:
-        try:
-            hits = project.memory.search(question, limit=_HITS, kinds=(kind,) if kind else ())
-        except (BadValue, PluginNotFound) as error:
-            problem = f"{error.message} {error.next_step}"
+        hits = project.memory.search(question, limit=30, kinds=(kind,) if kind else ())
     words = [word.casefold() for word in re.findall(r"\w+", question) if len(word) >= _WORD]
     return renderer.page(
         "search",
@@ -83,7 +77,6 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
         question=question,
         kind=kind,
         kinds=_KINDS,
-        problem=problem,
         hits=[
             (hit, marked(hit.excerpt.removeprefix("- ").replace("**", ""), words), _places(renderer, hit))
             for hit in hits
@@ -92,7 +85,6 @@ def search(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
-    """Each place of the hit and its address."""
     places = (hit.at_place, *hit.also)
     return [
         (f"turn in {name}" if kind == "turn" else where, _address(renderer, kind, name, place))

@@ -53,7 +53,6 @@ def test_session__that_is_unsafe__is_due_in_words_for_people(serve, opened, proj
     assert missing.status == 404
     assert ">Overview</a>" in missing.text
     assert ">1 UNSAFE</a>" in missing.text
-    assert ">Outbox</a>" not in missing.text
 
 
 def test_next_start__of_weeks__has_a_source_a_date_and_no_markdown_for_each_stored_line(weeks):
