@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused, must_be
+from holdfast.errors import Conflict, HoldfastError, NotFound, Refused, must_be
 from holdfast.fs import durable, private
 from holdfast.storage import ABSENT, check_name
 
@@ -133,8 +133,6 @@ class MemoryTool:
         with durable.lock(self._services.private("memorytool.lock")):
             return carry_out(command)
 
-    # the commands
-
     def _view(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
         name = self._name(path)
@@ -236,8 +234,6 @@ class MemoryTool:
             self._store.delete(name)
         return f"Successfully renamed {old_path} to {new_path}"
 
-    # documents
-
     def _name(self, path: str) -> str:
         """The document name, or prefix of document names, for a path. Raises: MemoryToolError."""
         if path != ROOT and not path.startswith(f"{ROOT}/"):
@@ -292,10 +288,7 @@ class MemoryTool:
         return True
 
     def _size(self, name: str) -> int:
-        try:
-            document = self._store.read(name)
-        except Corrupt:
-            return 0  # viewing it reports the error, and the others must be listed
+        document = self._store.read(name)
         return len(document.text.encode("utf-8")) if document else 0
 
     def _changed(self, path: str, missing: str, change: Callable[[str], str]) -> str:

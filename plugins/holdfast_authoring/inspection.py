@@ -17,8 +17,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, Final, NamedTuple
 
-from holdfast.api import Holdfast, StorageConfig, ValidationRequest
-from holdfast.errors import ConfigError, HoldfastError, PluginError, PluginNotFound
+from holdfast.api import (
+    ConfigError,
+    Holdfast,
+    HoldfastError,
+    PluginError,
+    PluginNotFound,
+    StorageConfig,
+    ValidationRequest,
+)
 from holdfast.plugin import discovery
 from holdfast.plugin.calls import OF_PLUGINS
 from holdfast.plugin.discovery import Found

@@ -4,7 +4,6 @@ import importlib.util
 import keyword
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
@@ -34,12 +33,21 @@ class Made(NamedTuple):
 def create(name: str, kind: str, folder: str = "") -> Made:
     """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist.
 
-    By default the folder is ``holdfast-NAME`` in the working directory. Nothing outside of it is written, and it is
-    removed again when a file cannot be written. Raises: UsageError for an unusable name; Refused when the name is taken
-    or the folder exists; OSError.
+    By default the folder is ``holdfast-NAME`` in the working directory. Nothing outside of it is written. Raises:
+    UsageError for an unusable name; Refused when the name is taken or the folder exists; OSError.
     """
     short = _short_name(name)
-    values = _values(short, kind)
+    plugin = short.replace("-", "_")
+    values = {
+        "distribution": f"holdfast-{short}",
+        "module": f"holdfast_{plugin}",
+        "plugin": plugin,
+        "command": short,
+        "variable": plugin.upper(),
+        "prefix": "".join(part.capitalize() for part in short.split("-")),
+        "requirement": f"{DISTRIBUTION}{'[forges]' if kind == 'forge' else ''}>=0.1,<1",
+        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind in ("backend", "forge") else "pytest>=8.3",
+    }
     _check_free(values, kind)
     target = os.path.abspath(folder or values["distribution"])
     try:
@@ -50,15 +58,11 @@ def create(name: str, kind: str, folder: str = "") -> Made:
             next_step="Choose another folder with `--dir`.",
         ) from error
     written: list[str] = []
-    try:
-        for path, text in _rendered(kind, values):
-            full = Path(target, path)
-            full.parent.mkdir(parents=True, exist_ok=True)
-            full.write_text(text, encoding="utf-8", newline="\n")
-            written.append(path)
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+    for path, text in _rendered(kind, values):
+        full = Path(target, path)
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text, encoding="utf-8", newline="\n")
+        written.append(path)
     return Made(target, values["distribution"], tuple(sorted(written)))
 
 
@@ -71,20 +75,6 @@ def _short_name(name: str) -> str:
             next_step=f"Use lower-case letters, digits and single hyphens, at most {_MAX_NAME}, like `acme-rules`.",
         )
     return short.replace("_", "-")
-
-
-def _values(short: str, kind: str) -> dict[str, str]:
-    plugin = short.replace("-", "_")
-    return {
-        "distribution": f"holdfast-{short}",
-        "module": f"holdfast_{plugin}",
-        "plugin": plugin,
-        "command": short,
-        "variable": plugin.upper(),
-        "prefix": "".join(part.capitalize() for part in short.split("-")),
-        "requirement": f"{DISTRIBUTION}{'[forges]' if kind == 'forge' else ''}>=0.1,<1",
-        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind in ("backend", "forge") else "pytest>=8.3",
-    }
 
 
 def _check_free(values: Mapping[str, str], kind: str) -> None:
@@ -100,7 +90,6 @@ def _check_free(values: Mapping[str, str], kind: str) -> None:
 
 
 def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Path and content of each file of the distribution."""
     own = _TEMPLATES / kind
     parts = {
         "summary": (own / "summary.txt").read_text("utf-8").strip(),

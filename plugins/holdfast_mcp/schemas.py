@@ -122,18 +122,13 @@ def check(arguments: Mapping[str, object], schema: Schema, tool: str) -> None:
     for name, value in arguments.items():
         if name not in properties:
             raise BadValue(f"`{name[:60]}`", f"is not an argument of `{tool}`", next_step=f"It takes {known}.")
-        _check_value(name, value, properties[name])
-
-
-def _check_value(name: str, value: object, schema: Schema) -> None:
-    kind = schema.get("type")
-    if kind is None:
-        return
-    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=f"Give it as {kind}.")
-    if "enum" in schema and value not in schema["enum"]:
-        raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(schema['enum'])}.")
-    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        least, most = schema.get("minimum"), schema.get("maximum")
-        span = f"from {least} to {most}" if most is not None else f"of {least} or more"
-        raise BadValue(f"`{name}`", "is out of range", next_step=f"Give a number {span}.")
+        own = properties[name]
+        kind = own.get("type")
+        if kind and (not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean")):
+            raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=f"Give it as {kind}.")
+        if kind and "enum" in own and value not in own["enum"]:
+            raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(own['enum'])}.")
+        least, most = own.get("minimum"), own.get("maximum")
+        if isinstance(value, int | float) and not own.get("minimum", value) <= value <= own.get("maximum", value):
+            span = f"from {least} to {most}" if most is not None else f"of {least} or more"
+            raise BadValue(f"`{name}`", "is out of range", next_step=f"Give a number {span}.")

@@ -21,8 +21,8 @@ _AROUND: Final = 3
 #: Maximum characters of the opened message or line, and of each one around it.
 _WHOLE: Final = 60_000
 _LONG: Final = 6_000
-#: Begins the opened message or line.
-_OPENED: Final = ">"
+#: Begin a message or line, and the opened one.
+_MARKS: Final = (" ", ">")
 #: Digits of the largest line number.
 _DIGITS: Final = 12
 
@@ -61,7 +61,7 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
 
 def _joined(memory: Holdfast, strings: list[str], *, surface: str) -> str:
     masked = memory.services.gate.outgoing_all(strings, surface=surface)  # before a cut can go through a secret
-    return "\n".join(cut(text, _WHOLE if text.startswith(_OPENED) else _LONG) for text in masked)
+    return "\n".join(cut(text, _WHOLE if text.startswith(_MARKS[True]) else _LONG) for text in masked)
 
 
 def cut(text: str, most: int) -> str:
@@ -81,7 +81,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
     first, last = max(at - around, 1), min(at + around, len(lines))
     return [
         f"{name}, lines {first} to {last} of {len(lines)}",
-        *(f"{_mark(number == at)} {number}: {lines[number - 1]}" for number in range(first, last + 1)),
+        *(f"{_MARKS[number == at]} {number}: {lines[number - 1]}" for number in range(first, last + 1)),
     ]
 
 
@@ -97,15 +97,11 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
     return [
         f"session {session}",
         *(
-            f"{_mark(row['id'] == opened)} {short(row['id'])} {row['role']} "
+            f"{_MARKS[row['id'] == opened]} {short(row['id'])} {row['role']} "
             f"{datetime.fromisoformat(row['at']).astimezone(zone):%Y-%m-%d %H:%M}: {row['text']}"
             for row in rows
         ),
     ]
-
-
-def _mark(opened: bool) -> str:
-    return _OPENED if opened else " "
 
 
 PREFIX: Final = "holdfast://documents/"

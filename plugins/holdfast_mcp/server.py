@@ -74,17 +74,30 @@ class Desk:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
 
     async def _aside(self, work: Callable[[], R]) -> R:
         return await anyio.to_thread.run_sync(work, limiter=self._limit)
 
-    # tools
-
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in tools.TOOLS.values()])
+        listed = [
+            types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=" ".join((tool.run.__doc__ or "").split()),
+                input_schema=dict(tool.schema),
+                annotations=types.ToolAnnotations(
+                    title=tool.title,
+                    read_only_hint=tool.read_only,
+                    destructive_hint=tool.destructive,
+                    idempotent_hint=not tool.destructive,
+                    open_world_hint=False,
+                ),
+            )
+            for tool in tools.TOOLS.values()
+        ]
+        return types.ListToolsResult(tools=listed)
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in tools.TOOLS:
@@ -122,8 +135,6 @@ class Desk:
             return False
         return tools.latest(settings.state_folder(self._root, layout), caller.client, caller.started) is not None
 
-    # resources
-
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
@@ -133,18 +144,6 @@ class Desk:
                 types.Resource(uri=searching.PREFIX + quote(n), name=n, mime_type=searching.MIME_TYPE) for n in names
             ]
         )
-
-    async def _list_templates(
-        self, context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=searching.PREFIX + "{+name}",
-            name="document",
-            title="A stored document",
-            description="One document of the memory as stored, fenced as data.",
-            mime_type=searching.MIME_TYPE,
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -162,19 +161,3 @@ class Desk:
             raise MCPError(types.INVALID_PARAMS, clean(str(error))) from error
         except HoldfastError as error:
             raise MCPError(types.INTERNAL_ERROR, clean(str(error))) from error
-
-
-def _described(tool: tools.Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=dict(tool.schema),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=not tool.destructive,
-            open_world_hint=False,
-        ),
-    )

@@ -13,12 +13,13 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.api import AddOutcome, AddResult, BadValue, Fact, Holdfast, NotFound, Payload, Receipt
+from holdfast.api import AddOutcome, AddResult, BadValue, Holdfast, NotFound, Payload, Receipt
 from holdfast.config.serde import payload_from
 from holdfast.flush import contract
 from holdfast.text.plain import clean
 from holdfast_agents.records.heartbeat import Beat, beats
 from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.printable import cut
 from holdfast_app.sessions.lookup import has_begun
 from holdfast_app.sessions.status import status
 from holdfast_app.trust import provenance
@@ -34,7 +35,6 @@ _ACTIVE: Final = timedelta(hours=12)
 #: A client starts this server when a session begins. Its hooks may have run shortly before.
 _BEFORE: Final = timedelta(hours=1)
 _SHOWN: Final = 5
-_CLIP: Final = 80
 
 
 def choose(memory: Holdfast, *, requested: str, configured: str, client: str, beat: Beat | None) -> str:
@@ -49,7 +49,10 @@ def choose(memory: Holdfast, *, requested: str, configured: str, client: str, be
         if clean(requested) != requested:
             raise BadValue("`session`", "has control characters", next_step="Leave it out, or give a plain id.")
         if requested not in (own, configured) and not has_begun(memory, requested):
-            raise BadValue("`session`", "names no session of this project", next_step=_known(memory))
+            step = "Leave it out, or start the server with `--session`"
+            if active := _active(memory):
+                step += f", or give the one whose last request is this conversation's: {_listed(memory, active)}"
+            raise BadValue("`session`", "names no session of this project", next_step=f"{step}.")
         return requested
     if configured:
         return configured
@@ -58,18 +61,8 @@ def choose(memory: Holdfast, *, requested: str, configured: str, client: str, be
     others = _active(memory) - {beat.session}
     if not others:
         return beat.session
-    shown = "; ".join(_described(memory, session_id) for session_id in sorted({beat.session, *others})[:_SHOWN])
-    raise BadValue(
-        "`session`",
-        "is needed: several sessions are active in this project",
-        next_step=f"Give the one whose last request is this conversation's: {shown}.",
-    )
-
-
-def _known(memory: Holdfast) -> str:
-    shown = "; ".join(_described(memory, session_id) for session_id in sorted(_active(memory))[:_SHOWN])
-    leave = "Leave it out, or start the server with `--session`"
-    return f"{leave}, or give the one whose last request is this conversation's: {shown}." if shown else f"{leave}."
+    step = f"Give the one whose last request is this conversation's: {_listed(memory, {beat.session, *others})}."
+    raise BadValue("`session`", "is needed: several sessions are active in this project", next_step=step)
 
 
 def _active(memory: Holdfast) -> set[str]:
@@ -79,10 +72,12 @@ def _active(memory: Holdfast) -> set[str]:
     }
 
 
-def _described(memory: Holdfast, session_id: str) -> str:
-    requests = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
-    last = " ".join(defuse(requests[-1]).split()) if requests else "nothing yet"
-    return f"{session_id!r} ({last if len(last) <= _CLIP else last[: _CLIP - 1] + '…'})"
+def _listed(memory: Holdfast, session_ids: set[str]) -> str:
+    described = []
+    for session_id in sorted(session_ids)[:_SHOWN]:
+        requests = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
+        described.append(f"{session_id!r} ({cut(defuse(requests[-1]), 80) if requests else 'nothing yet'})")
+    return "; ".join(described)
 
 
 def hook_client(name: str) -> str:
@@ -97,7 +92,6 @@ def latest(state: str, client: str, started: datetime) -> Beat | None:
 
 
 def unguarded(client: str) -> str:
-    """The notice for a client without a heartbeat."""
     ours = hook_client(client)
     how = "holdfast has no hooks for this client, so nothing can enforce it."
     if ours:
@@ -135,11 +129,6 @@ class Tool(NamedTuple):
     read_only: bool = False
     destructive: bool = False
 
-    @property
-    def description(self) -> str:
-        """For clients."""
-        return " ".join((self.run.__doc__ or "").split())
-
 
 #: All tools by name, in listed order.
 TOOLS: Final[dict[str, Tool]] = {}
@@ -164,9 +153,6 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
         return tool.run(memory, arguments, caller)
 
 
-# load
-
-
 @_tool("load", "Load the memory", schemas.LOAD, read_only=True)
 def _load(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Open work, standing knowledge and the newest notes. Call it first in a new, resumed or compacted session. The
@@ -174,9 +160,6 @@ def _load(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     beat = _beat(memory, caller)
     session = caller.session or (beat.session if beat else "")
     return str(memory.load(max_chars=arguments.get("max_chars", schemas.LOAD_CHARS), session=session))
-
-
-# flush
 
 
 @_tool("flush", "Flush the session", schemas.FLUSH)
@@ -218,9 +201,6 @@ def _receipt(receipt: Receipt) -> str:
     return "\n".join([*lines, *(f"Note: {w}" for w in receipt.warnings)])
 
 
-# work
-
-
 @_tool("work", "Work of all sessions", schemas.WORK)
 def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """List the open work of all sessions, show, close or reopen one. Close it only when it is done or the user gave it
@@ -239,9 +219,6 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     decide = memory.work.close if action == "close" else memory.work.reopen
     work = decide(work_id, arguments.get("because", ""))
     return f"Session {work.session!r}'s work is {'open' if work.is_open else 'closed'}, as noted in the daily note."
-
-
-# facts
 
 
 @_tool("remember", "Remember a fact", schemas.REMEMBER)
@@ -277,16 +254,9 @@ def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str
     if not shown:
         return (f"No fact matches ({len(facts)} searched)." if facts else "No such fact is stored.") + warning
     head = f"{len(shown)} of {len(matches)} facts, most confident first. `forget` takes the id.{warning}"
-    masked = memory.services.gate.outgoing_all([_line(f) for f in shown], surface="fact")
-    return f"{head}\n" + recall.fence("\n".join(masked))
-
-
-def _line(fact: Fact) -> str:
-    content = searching.cut(" ".join(fact.content.split()), _LINE_CHARS)
-    return f"{fact.id} [{fact.category} | {fact.confidence:.2f}] {content}"
-
-
-# search
+    contents = [searching.cut(" ".join(fact.content.split()), _LINE_CHARS) for fact in shown]
+    lines = [f"{f.id} [{f.category} | {f.confidence:.2f}] {text}" for f, text in zip(shown, contents, strict=True)]
+    return f"{head}\n" + recall.fence("\n".join(memory.services.gate.outgoing_all(lines, surface="fact")))
 
 
 @_tool("search", "Search the memory", schemas.SEARCH, read_only=True)
@@ -310,9 +280,6 @@ def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     except NotFound as error:
         raise NotFound(error.message, next_step="`search_facts` shows ids.") from None
     return f"Forgotten: {fact.id}. To remove its text from notes and journals too, use `holdfast purge`."
-
-
-# status
 
 
 @_tool("status", "Status of the memory", schemas.STATUS, read_only=True)

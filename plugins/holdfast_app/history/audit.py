@@ -34,7 +34,6 @@ class Repeated(NamedTuple):
     tokens: int
 
     def repeats(self, other: Self) -> bool:
-        """Whether both are the same file, or say the same."""
         if self.kind != other.kind or self.kind == "file":
             return self.kind == other.kind and self.text == other.text
         if self.kind == "rule":
@@ -59,7 +58,6 @@ def repeated(transcript: Transcript) -> list[Repeated]:
 
 
 def _marks(message: Message, answer: Message | None) -> list[Repeated]:
-    """The files, requests and rules of a message."""
     if message.role == "assistant" and message.tool:
         words = message.text.partition("\n")[0].partition(": ")[2].strip()
         shown = _SHOWN.search(words)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
-from holdfast.errors import HoldfastError
-from holdfast.models import Payload
+from holdfast.api import HoldfastError, Payload
 from holdfast.text.humanize import count
 from holdfast_app import progress
 from holdfast_app.authorship.witness import REASON, Witness
@@ -37,7 +36,6 @@ def take_all(memory: Holdfast, *, dry_run: bool) -> Iterator[Taken]:
 
 
 def take_each(memory: Holdfast, sessions: Sequence[Past], *, dry_run: bool) -> Iterator[Taken]:
-    """Import the given sessions, in order."""
     witness = Witness(memory.services)
     for number, past in enumerate(sessions, 1):
         progress.report(number, len(sessions), "past sessions read")

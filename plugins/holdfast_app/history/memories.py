@@ -159,14 +159,12 @@ def is_claude_mem(path: str) -> bool:
 
 def claude_mem(path: str, project: str) -> Iterator[Statement]:
     """The observations and summaries in claude-mem's database, which holds all projects of a user: those of ``project``
-    if there are any, otherwise all. Raises: ValueError for another database; sqlite3.Error."""
-    if not is_claude_mem(path):
-        raise ValueError("it is not a database of claude-mem")
+    if there are any, otherwise all. Raises: sqlite3.Error, also for another database; ValueError."""
     with closing(opened(path)) as database:
         some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
         chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
         for row in map(dict, database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1])):  # noqa: S608
-            at, facts = moment_of(row["created_at_epoch"]), [f for f in _listed(row.get("facts")) if isinstance(f, str)]
+            at, facts = moment_of(row["created_at_epoch"]), [*map(str, json.loads(clean(row.get("facts")) or "[]"))]
             texts = (clean(row.get(name)) for name in ("title", "subtitle", "narrative", "text"))
             yield Statement("\n".join(filter(None, texts)), at, not facts)
             yield from (Statement(fact, at) for fact in facts)
@@ -187,14 +185,6 @@ def opened(path: str) -> sqlite3.Connection:
 
 
 _SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-
-
-def _listed(text: object) -> list[object]:
-    try:
-        value = json.loads(clean(text) or "[]")
-    except (ValueError, RecursionError):
-        return [text]
-    return value if isinstance(value, list) else [value]
 
 
 # --- Markdown

@@ -40,7 +40,6 @@ class Past(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its id or its file."""
         return self.id or self.path
 
     def read(self) -> Transcript:
@@ -76,9 +75,6 @@ def _files(environ: Mapping[str, str]) -> Iterator[Past]:
 
 
 def _folder(path: str) -> str:
-    """The working directory that a file's first rows name."""
-    if not os.path.isfile(path):
-        return ""
     with open(path, "rb") as stream:
         for row in islice(lines(stream), _HEAD):
             value = mapping(row.value)

@@ -12,13 +12,9 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from holdfast import Session
-from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.models import Message
+from holdfast.api import FlushRefused, HoldfastError, Message, Session
 from holdfast_app.loops.hold import Hold, finished, like, parse
 
-#: LangGraph's id for the removal of all messages.
-_EVERY: Final = "__remove_all__"
 #: All items of a session of the OpenAI Agents SDK.
 _ALL: Final = 2**31 - 1
 
@@ -90,7 +86,7 @@ def _checked(hold: Hold, session: Session, messages: list[Message], state: Any, 
     new = (update or {}).get("messages") or []
     new = new if isinstance(new, list) else [new]
     gone = {row.id for row in new if getattr(row, "type", "") == "remove"}
-    kept = [] if _EVERY in gone else [row for row in state["messages"] if row.id not in gone]
+    kept = [] if "__remove_all__" in gone else [row for row in state["messages"] if row.id not in gone]
     return update if hold.allows(session, messages, [*kept, *new]) else None
 
 

@@ -13,8 +13,7 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from attrs import frozen
 
-from holdfast.errors import FlushRefused
-from holdfast.models import Message
+from holdfast.api import FlushRefused, Message
 from holdfast.text.lazy import log
 from holdfast_app.loops import frameworks, servers
 from holdfast_app.loops.hold import ROUNDS, Hold, finished, parse, restless
@@ -25,7 +24,6 @@ R = TypeVar("R")
 
 logger = log(__name__)
 
-_NAMES = ("role", "type", "kind", "author")
 #: Guards for compactors, by package and class.
 _COMPACTORS: Final = {
     ("langchain", "AgentMiddleware"): frameworks.langchain,
@@ -113,7 +111,8 @@ class Guard(Hold):
         if not lists and any(isinstance(value, Iterator) and not isinstance(value, IOBase) for value in values):
             why = "The messages come as an iterator, which can be read only once, so they cannot be saved first."
             raise FlushRefused(why, next_step="Pass a list, or give the guard `messages=`.", target="journal")
-        return min(filter(None, lists), key=_likeness, default=None)  # the first of equals
+        spoken = (rows for rows in lists if any(map(_has_role, rows or ())))  # a list of tools has none
+        return next(spoken, next(filter(None, lists), None))
 
     def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
         """The messages in context after the compaction; None when unknown."""
@@ -151,12 +150,5 @@ def _may_speak(row: object) -> bool:
     return says(row) if is_text else not (callable(row) or isinstance(row, int | float | PurePath | None))
 
 
-def _has(row: object, name: str) -> bool:
-    return isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str)
-
-
-def _likeness(rows: Sequence[object]) -> int:
-    """Sort key for how much a list looks like messages, best first. A list of tools has types but no roles."""
-    if any(_has(row, "role") for row in rows):
-        return 0
-    return 1 if all(any(_has(row, name) for name in _NAMES) for row in rows) else 2
+def _has_role(row: object) -> bool:
+    return isinstance(row.get("role") if isinstance(row, Mapping) else getattr(row, "role", None), str)

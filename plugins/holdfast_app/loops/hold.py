@@ -15,10 +15,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from attrs import frozen
 
-from holdfast import Holdfast, Session
-from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.api import FlushRefused, Holdfast, HoldfastError, Message, Session
 from holdfast.journal import capture
-from holdfast.models import Message
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
@@ -59,12 +57,8 @@ def parse(rows: Iterable[object] | None) -> list[Message]:
                 if not plain.take(table, position, reading):
                     raise _refused(number, "has an unknown form")
                 position += 1
-        except RecursionError as error:
-            raise _refused(number, "is nested too deeply, or holds itself") from error
-        except TypeError as error:
-            raise _refused(number, f"holds a value that JSON cannot represent ({error})") from error
-        except (AttributeError, KeyError) as error:
-            raise _refused(number, f"has a member of an unknown form ({error})") from error
+        except (AttributeError, KeyError, RecursionError, TypeError) as error:
+            raise _refused(number, f"holds a value that JSON cannot represent ({error!r})") from error
     if position and reading.unread == position:
         raise _refused(0, "is of a type that no interface or framework has, as are the others")
     return reading.kept
@@ -258,7 +252,6 @@ class Hold:
         return True
 
     def vetoed(self, session: Session, refused: HoldfastError) -> bool:
-        """False, and a warning with the reason."""
         logger.warning("session %s is not compacted: %s", session.id, refused)
         return False
 
@@ -297,7 +290,6 @@ def _refusing(what: str) -> Iterator[None]:
 
 
 def restless() -> FlushRefused:
-    """The refusal when messages keep arriving."""
     return FlushRefused(
         f"Messages arrived during each of {ROUNDS} flushes, so the context is not fully saved. Nothing was dropped.",
         next_step="Compact between two turns, when no messages are being added.",

@@ -140,7 +140,6 @@ def _pydantic_ai(row: Row) -> Iterator[Row]:
 
 
 def _blocks(content: object) -> object:
-    """A prompt's contents, whose kinds become types."""
     if not isinstance(content, list):
         return content
     return [

@@ -15,9 +15,7 @@ from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from holdfast import Session
-from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.models import Message
+from holdfast.api import FlushRefused, HoldfastError, Message, Session
 from holdfast_app.loops.hold import Hold, finished, like, logger, parse
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.reading import SUMMARY
@@ -30,6 +28,7 @@ _ROWS: Final = {
     "/responses/compact": "input",
 }
 _DEFAULT_TOKENS: Final = {"compact_20260112": 150_000, "clear_tool_uses_20250919": 100_000}
+_USED: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 #: Tokens that a server adds itself, such as its prompt for tools.
 _SLACK: Final = 2_000
 
@@ -126,8 +125,6 @@ class _Wire:
         fetched = fetched or any("input_schema" not in t and "function" not in str(t) for t in body.get("tools") or ())
         return fetched or reach >= min(map(_threshold, edits))
 
-    # answers
-
     def watched(self, sent: _Sent, answer: Any) -> Any:
         """``answer``, journalled. A stream is journalled while it is read."""
         if hasattr(type(answer), "__aiter__"):
@@ -167,9 +164,12 @@ class _Wire:
         block = getattr(answer, "content_block", None)
         table: Any = plain(answer, model=True)
         rows = [] if block else _answer_rows(table)
-        compactions = [table["content_block"]] if block else [r for r in _blocks(rows) if r.get("type") == "compaction"]
+        blocks = [table["content_block"]] if block else [b for row in rows for b in (row, *(row.get("content") or ()))]
+        compactions = [b for b in blocks if isinstance(b, dict) and b.get("type") == "compaction"]
         compactions = [{**row, "id": row.get("id") or table.get("id")} for row in compactions]
-        tokens = _tokens(table.get("usage") or {})
+        usage = table.get("usage") or {}
+        spent = sum(usage.get(name) or 0 for name in _USED) if usage.get("input_tokens") else 0
+        tokens = int(usage.get("total_tokens") or spent)  # the conversation's, 0 if the usage lacks its input
         last, _ = self.measured.get(sent.session.id, (None, 0))
         if compactions:  # the server measured less than what the next request may hold
             self.measured[sent.session.id] = (evolve(sent, whole=False), 0)
@@ -224,15 +224,3 @@ def _answer_rows(answer: Row) -> list[Any]:
         repeats = answer.get("object") == "response.compaction"  # it has the request's prompts, and the summary
         return [row for row in answer["output"] if not repeats or row.get("type") == "compaction"]
     return [{"role": "assistant", "content": answer["content"]}] if answer.get("content") else []
-
-
-def _blocks(rows: list[Any]) -> list[Row]:
-    return [b for row in rows for b in (row, *(row.get("content") or ())) if isinstance(b, dict)]
-
-
-def _tokens(usage: Row) -> int:
-    """The conversation's tokens, 0 if the usage lacks its input."""
-    if not usage.get("input_tokens") and not usage.get("total_tokens"):
-        return 0
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return int(usage.get("total_tokens") or sum(usage.get(name) or 0 for name in names))

@@ -178,7 +178,6 @@ _LABELS: Final = {
 #: Output members of a tool's structured response.
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})
-_BASE64_MARK: Final = ";base64,"
 _PICTURES: Final = ("image/", "audio/", "video/", "application/pdf")
 
 
@@ -226,7 +225,7 @@ def leaf_text(leaf: object, change: Change = str) -> str:
     """The stored form of a string, number or boolean."""
     if isinstance(leaf, str):
         text = clean(change(leaf))
-        if text.startswith("data:") and _BASE64_MARK in text[:200]:
+        if text.startswith("data:") and ";base64," in text[:200]:
             return _base64(text, text[5:200].partition(";")[0])
         return clip(text)
     return str(leaf).lower() if isinstance(leaf, bool) else str(leaf)

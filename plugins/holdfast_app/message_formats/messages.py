@@ -131,22 +131,11 @@ def parsed(arguments: object) -> object:
 
 def _result(output: object) -> tuple[object, bool]:
     """A tool's output, without the client's preamble, and whether it failed."""
-    failed = False
-    if isinstance(output, dict) and ("content" in output or "output" in output):
-        success = output.get("success")
-        failed = success is False
-        name = "content" if "content" in output else "output"
-        rest = {key: value for key, value in output.items() if key != name and (key != "success" or says(success))}
-        output = [*([rest] if has_words(rest) else []), output[name]]
-        if len(output) == 1:
-            output = output[0]
     if not isinstance(output, str):
-        return output, failed
+        return output, isinstance(output, dict) and output.get("success") is False
     preamble, marker, printed = output.partition("Output:\n")
     code = _EXIT_CODE.search(preamble) if marker and len(preamble) < _MAX_PREAMBLE_CHARS else None
-    if code is None:
-        return output, failed
-    return printed, failed or code.group(1) != "0"
+    return (output, False) if code is None else (printed, code.group(1) != "0")
 
 
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function", "system", "developer"})
@@ -163,7 +152,6 @@ _MADE: Final = frozenset(
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether this is a message."""
     role = row.get("role")
     return isinstance(role, str) and role in _ROLES and ("content" in row or "tool_calls" in row)
 

@@ -172,7 +172,6 @@ class Reading:
         self._add("system", clip(clean(text).strip(), MAX_SAID_CHARS), key, SUMMARY, aside=True)
 
     def finish(self, name: str, *, next_offset: int, truncated: bool) -> Transcript:
-        """The result."""
         return Transcript(
             format=name,
             session_id=self.session_id,
@@ -188,12 +187,10 @@ class Reading:
         self, role: str, text: str, key: str, tool: str = "", *, failed: bool = False, aside: bool = False
     ) -> bool:
         content_hash = hash((role, text))
-        if not text or self._ids.get(key) == content_hash:
-            return False
-        if key in self._ids:  # other words under the same id
+        if self._ids.get(key, content_hash) != content_hash:  # other words under the same id
             key = row_key("", 0, key, text)
-            if key in self._ids:
-                return False
+        if not text or key in self._ids:
+            return False
         self._ids[key] = content_hash
         message = Message(role=role, text=text, at=self.clock, id=key, tool=tool, failed=failed)
         self.kept.append(message)

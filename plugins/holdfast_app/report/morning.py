@@ -10,9 +10,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from holdfast.api import HoldfastError, Severity
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
-from holdfast.models import Severity
 from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
+from itertools import filterfalse
 from typing import Any, Final, NamedTuple
 
 from attrs import frozen
@@ -18,7 +19,7 @@ from holdfast.flush import handoff, notes
 from holdfast.journal import safety
 from holdfast.models import Written
 from holdfast.text import untrusted
-from holdfast.text.plain import one_line, same_key
+from holdfast.text.plain import is_none, one_line, same_key
 from holdfast_app.base import Services
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, read_line
 from holdfast_app.markdown.marks import without_boxes
@@ -61,7 +62,6 @@ class Report:
 
     @property
     def head(self) -> tuple[str, ...]:
-        """What stands above the sections."""
         first, last = self.first_day.isoformat(), self.last_day.isoformat()
         return (f"# Report: {last if first == last else f'{first} to {last}'}",)
 
@@ -156,7 +156,6 @@ class _Making:
         self.add(PROOF, [f"Daily note of {self._services.layout.day_of(Surface.DAILY, name)}"], where)
 
     def add_trail(self, name: str) -> list[str]:
-        """Add a day's summary of state changes, and return them."""
         document = self._services.recalled(name)
         lines = document.text.splitlines() if document is not None else []
         changes = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
@@ -181,7 +180,6 @@ class _Making:
                     self.add(NEEDED, [f"Check the {surface}: {log[-1].text}"], self._where(name))
 
     def add_outbox(self) -> None:
-        """Add items waiting to be published, and their errors."""
         if items := Outbox(self._services.state).items():
             why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
             where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
@@ -189,7 +187,6 @@ class _Making:
             self.add(NEEDED, [message + (f": {why}" if why else ".")], "holdfast outbox")
 
     def add_handoff(self) -> None:
-        """Add the open work: its blockers, promises and needs."""
         name = self._services.layout.name(Surface.HANDOFF)
         document = self._services.recalled(name)
         if document is None:
@@ -198,9 +195,9 @@ class _Making:
         for work in handoff.parse(document.text, name):
             if not work.is_open:
                 continue
-            self.add(BLOCKED, dict.fromkeys(filter(_is_said, (work.blocker, *work.blockers))), where)
-            self.add(NEEDED, (f"Promised: {text}" for text in filter(_is_said, work.follow_ups)), where)
-            needs = [*filter(_is_said, work.needs_operator)]
+            self.add(BLOCKED, dict.fromkeys(filterfalse(is_none, (work.blocker, *work.blockers))), where)
+            self.add(NEEDED, (f"Promised: {text}" for text in filterfalse(is_none, work.follow_ups)), where)
+            needs = [*filterfalse(is_none, work.needs_operator)]
             if work.derived and _ASKS.search(work.next_action):
                 needs.append(f"Asked: {work.next_action}")
             elif work.derived and _STOPPED.search(work.next_action):
@@ -221,13 +218,8 @@ _STOPPED: Final = re.compile(
 )
 
 
-def _is_said(text: str) -> bool:
-    return text.casefold() not in ("", "none")
-
-
 # what automation wrote: heartbeats and briefings
 
-_ENTRY_CHARS: Final = 300
 _BAD: Final = re.compile(
     r"\b(?:fail(?:s|ed|ing|ures?)?|errors?|critical|fatal|panic|down|dead|unreachable|crash(?:ed)?|refused"
     r"|timed?[ -]?out|broken|unhealthy|alert|emergency)\b"
@@ -254,7 +246,7 @@ class Entry(NamedTuple):
 def entries(name: str, text: str) -> list[Entry]:
     """Entries from the document ``name``, in its order."""
     shown = _of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text)
-    return [Entry(cut(one_line(line), _ENTRY_CHARS), _is_bad(line)) for line in shown]
+    return [Entry(cut(one_line(line), 300), _is_bad(line)) for line in shown]
 
 
 def summary(log: Sequence[Entry]) -> list[str]:
@@ -269,7 +261,6 @@ def summary(log: Sequence[Entry]) -> list[str]:
 
 
 def _of_json(text: str) -> Iterator[str]:
-    """Values from a JSON document, or from each line."""
     try:
         yield from _of_value(untrusted.from_json(text))
     except (ValueError, RecursionError):

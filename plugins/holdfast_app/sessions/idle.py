@@ -14,7 +14,6 @@ logger = log(__name__)
 
 
 def send_waiting(services: Services, limit_s: float) -> None:
-    """See :meth:`holdfast.Holdfast.send_waiting`."""
     try:
         if services.waits(private.SPOOL):
             services.spool.send(limit_s=limit_s)
@@ -25,7 +24,6 @@ def send_waiting(services: Services, limit_s: float) -> None:
 
 
 def end_idle(services: Services, kind: type[Session], open_ids: set[str], limit_s: float) -> list[str]:
-    """See :meth:`holdfast.Holdfast.end_idle`; not those with ``open_ids``."""
     must_be(int | float, limit_s, "limit_s")
     now = services.now().timestamp()
     before = now - services.config.session.idle_minutes * 60

@@ -28,7 +28,6 @@ class PastGate(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What happened, and the next step."""
         dropped = "The messages that left the context had been saved before."
         if self.unsaved:
             dropped = f"Messages that left the context unsaved: {self.unsaved:,}. holdfast saves them from its journal"
@@ -39,15 +38,12 @@ class PastGate(NamedTuple):
         )
 
 
-def note(state: str, compaction: PastGate) -> bool:
-    """Record a compaction once; whether it is new. Raises: Unavailable."""
+def note(state: str, compaction: PastGate) -> None:
+    """Record a compaction once. Raises: Unavailable."""
     path = os.path.join(private.make(state), FILE)
     with private.lock(path):
-        if any((old.session, old.position) == (compaction.session, compaction.position) for old in all_of(state)):
-            return False
-        row = compaction._asdict() | {"at": stamp(compaction.at)}
-        durable.append(path, records.encode(row))
-    return True
+        if (compaction.session, compaction.position) not in {(old.session, old.position) for old in all_of(state)}:
+            durable.append(path, records.encode(compaction._asdict() | {"at": stamp(compaction.at)}))
 
 
 def all_of(state: str) -> Iterator[PastGate]:

@@ -71,9 +71,6 @@ def _replace(journal: Journal, data: bytes) -> None:
     chain.note(os.path.dirname(journal.folder), journal.stem, last.start if last else 0, last.record if last else None)
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
 def whole_lines(data: bytes, session_id: str, change: Change = lambda record: record) -> tuple[bytes, int]:
     """A journal's intact lines with ``change`` applied to each record, and the number of bytes left out."""
     lines, _, lost = _changed(data, session_id, change, lambda line: False)

@@ -77,7 +77,6 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """True when no session is unsafe and nothing is known to be missing."""
         return not self.unsafe and not self.lost
 
 
@@ -209,8 +208,6 @@ def owner(path: str) -> str:
     belongs in another file, because this file's contents would then go unnoticed."""
     stem = os.path.basename(path).removesuffix(".jsonl")
     shown = paths.ending(path, 4)
-    if os.path.isdir(path):
-        raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
         session_id = next((name for name in (stem, *_named(path)) if file_stem(name) == stem), None)

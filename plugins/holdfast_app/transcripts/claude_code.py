@@ -49,7 +49,6 @@ def recognises(row: Mapping[str, object]) -> bool:
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the row's content; False when its type is unknown."""
     kind = clean(row.get("type"))
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
     if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):

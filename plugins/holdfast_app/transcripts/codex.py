@@ -22,12 +22,10 @@ _MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_m
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether only Codex writes such a row."""
     return clean(row.get("type")) in _TYPES and "payload" in row
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the row's content; False when its type is unknown."""
     kind, payload = clean(row.get("type")), mapping(row.get("payload"))
     reading.at(row.get("timestamp"))
     if kind == "session_meta":

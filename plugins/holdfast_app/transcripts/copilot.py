@@ -14,12 +14,10 @@ _GROUPS: Final = frozenset({"session", "user", "assistant", "tool", "hook", "per
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether only Copilot CLI writes such a row."""
     return isinstance(row.get("data"), dict) and clean(row.get("type")) in ("session.start", "user.message")
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the row's content; False when its type is unknown."""
     kind, data = clean(row.get("type")), mapping(row.get("data"))
     key, call_id = row_key(row.get("id"), position, kind), data.get("toolCallId")
     reading.at(row.get("timestamp"))

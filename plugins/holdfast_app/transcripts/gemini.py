@@ -12,13 +12,11 @@ from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether only Gemini CLI writes such a row."""
     is_message = row.get("type") in ("user", "gemini") and {"id", "timestamp", "content"} <= row.keys()
     return "projectHash" in row or (is_message and "role" not in row)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the row's content; False when its type is unknown."""
     kind, key = clean(row.get("type")), row_key(row.get("id"), position)
     reading.place(session_id=row.get("sessionId"))
     if "$set" in row or "projectHash" in row:
@@ -35,16 +33,14 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         reading.say("assistant", text, key=key)
         calls = row.get("toolCalls")
         for call in map(mapping, calls if isinstance(calls, list) else []):
-            _take_call(call, row_key(call.get("id"), position, key), reading)
+            own, results = row_key(call.get("id"), position, key), call.get("result")
+            reading.call(call.get("name"), call.get("args"), key=own, call_id=own)
+            parts = map(mapping, results if isinstance(results, list) else [])
+            output = [body.get("response") for part in parts if (body := mapping(part.get("functionResponse")))]
+            if results:
+                failed = call.get("status") not in ("success", None)
+                name = call.get("name")
+                reading.answer(output or results, key=f"{own}#result", call_id=own, failed=failed, tool=name)
     else:  # the client's notices
         reading.say("system", text, key=key, aside=True)
     return bool(kind)
-
-
-def _take_call(call: Mapping[str, object], key: str, reading: Reading) -> None:
-    reading.call(call.get("name"), call.get("args"), key=key, call_id=key)
-    if results := call.get("result"):
-        parts = map(mapping, results if isinstance(results, list) else [])
-        output = [body.get("response") for part in parts if (body := mapping(part.get("functionResponse")))] or results
-        failed = call.get("status") not in ("success", None)
-        reading.answer(output, key=f"{key}#result", call_id=key, failed=failed, tool=call.get("name"))

@@ -20,12 +20,10 @@ _STATE: Final = frozenset({"status", "input", "title", "metadata", "time", "raw"
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether only opencode writes such a row."""
     return isinstance(row.get("info"), dict) and isinstance(row.get("parts"), list)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the message's content; False when it is not a message."""
     info = mapping(row.get("info"))
     role, parts = clean(info.get("role")), row.get("parts")
     if role not in {"user", "assistant"} or not isinstance(parts, list):

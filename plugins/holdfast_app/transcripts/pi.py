@@ -19,13 +19,11 @@ _ROLES: Final = frozenset({"user", "assistant"})
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Whether only pi writes such a row."""
     kind = clean(row.get("type"))
     return (kind == "session" and "cwd" in row) or (kind == "message" and "parentId" in row)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add the row's content; False when its type is unknown."""
     kind = clean(row.get("type"))
     reading.at(row.get("timestamp"))
     if kind == "session":

@@ -21,8 +21,14 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     """One line for each enabled model's program, and one for each model plugin's calls."""
     config = memory.config
     for plugin, program in PROGRAMS.items():
-        if config.plugin(plugin).enabled:
-            yield _program(plugin, program, memory.services.root)
+        if not config.plugin(plugin).enabled:
+            continue
+        try:
+            path = find(program, plugin, memory.services.root)
+        except (ModelFailed, ConfigError) as error:
+            yield Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
+        else:
+            yield Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {path}")
     used: dict[str, list[dict[str, object]]] = {}
     record = private.read(os.path.join(memory.services.state, USAGE_FILE)) or b""
     for row in rows(record[-_MAX_BYTES:].decode("utf-8", "replace")):
@@ -30,14 +36,6 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             used.setdefault(str(row["plugin"]), []).append(row)
     for plugin, its in sorted(used.items()):
         yield _calls(plugin, its, memory.services.now())
-
-
-def _program(plugin: str, program: str, root: str) -> Check:
-    try:
-        path = find(program, plugin, root)
-    except (ModelFailed, ConfigError) as error:
-        return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
-    return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {path}")
 
 
 def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:

@@ -18,8 +18,6 @@ _ARGUMENTS = (
 
 
 class ClaudeCli(CliModel):
-    """The plugin ``claude_cli``."""
-
     program: ClassVar[str] = "claude"
     session_variables: ClassVar[tuple[str, ...]] = (
         "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD_SESSION"

@@ -39,8 +39,6 @@ _SETTINGS = (
 
 
 class CodexCli(CliModel):
-    """The plugin ``codex_cli``."""
-
     program: ClassVar[str] = "codex"
     session_variables: ClassVar[tuple[str, ...]] = (
         "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"
@@ -81,5 +79,4 @@ def _servers(env: Mapping[str, str]) -> list[str]:
 
 
 def _key(name: str) -> str:
-    """``name`` as one key of a dotted path."""
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else json.dumps(name)

@@ -32,12 +32,9 @@ _DENY_ALL = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _ARGUMENTS = (
     "--output-format", "json", "--extensions", "none", "--allowed-mcp-server-names", _NONE, "--admin-policy", _POLICY
 )  # fmt: skip
-_LOGIN_NEEDED = 41
 
 
 class GeminiCli(CliModel):
-    """The plugin ``gemini_cli``."""
-
     program: ClassVar[str] = "gemini"
     session_variables: ClassVar[tuple[str, ...]] = (
         "GEMINI_CLI", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD"
@@ -60,7 +57,7 @@ class GeminiCli(CliModel):
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):
             error = answer or whole(ended.stderr) or {}
             report = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
-            raise self.failed(report, 401 if ended.code == _LOGIN_NEEDED else None, code=ended.code)
+            raise self.failed(report, 401 if ended.code == 41 else None, code=ended.code)
         models = part(answer, "stats", "models")
         used = list(models.values()) if isinstance(models, dict) else []
         return self.completion(

@@ -70,7 +70,12 @@ class CliModel(ModelPlugin):
         # Letters and digits only, because programs name folders of their own after it.
         folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
         os.mkdir(folder, 0o700)
-        env = self._environment(folder)
+        # The user's environment without a client's session and holdfast's own settings. Temporary files go into the
+        # folder, because some programs write the conversation into their error reports.
+        left_out = (*_SESSION_OF, *self.session_variables)
+        env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
+        env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
+        env |= {"PATH": programs.safe_path(self._root), nested.MARK: "1"}
         try:
             with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
                 file.write(system)
@@ -86,7 +91,7 @@ class CliModel(ModelPlugin):
             self.clean(folder, env)
             shutil.rmtree(folder, ignore_errors=True)
         if ended.late:
-            raise programs.killed(self.program, timeout_s, ended)
+            raise programs.killed(self.program, timeout_s)
         return self.parse(ended)
 
     def failed(self, report: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
@@ -108,7 +113,9 @@ class CliModel(ModelPlugin):
         own = userdir.path("models")
         if not programs.inside(own, self._root):
             durable.make_private_dir(own)
-            _remove_stale(own)
+            for old in (entry for entry in os.scandir(own) if entry.is_dir(follow_symlinks=False)):
+                if time.time() - old.stat(follow_symlinks=False).st_mtime > _STALE_S:  # its process was killed
+                    shutil.rmtree(old.path, ignore_errors=True)
             return own
         if programs.inside(tempfile.gettempdir(), self._root):
             raise ModelFailed(
@@ -116,18 +123,3 @@ class CliModel(ModelPlugin):
                 next_step="Set TMPDIR to a folder outside of it.",
             )
         return tempfile.gettempdir()
-
-    def _environment(self, folder: str) -> dict[str, str]:
-        """The user's environment without a client's session and holdfast's own settings. Temporary files go into
-        ``folder``, because some programs write the conversation into their error reports."""
-        left_out = (*_SESSION_OF, *self.session_variables)
-        env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
-        env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
-        return env | {"PATH": programs.safe_path(self._root), nested.MARK: "1"}
-
-
-def _remove_stale(folder: str) -> None:
-    """Remove folders left by killed processes of earlier calls."""
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_S:
-            shutil.rmtree(entry.path, ignore_errors=True)

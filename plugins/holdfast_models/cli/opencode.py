@@ -28,8 +28,6 @@ _LIST_LIMIT_S = 20.0
 
 
 class OpencodeCli(CliModel):
-    """The plugin ``opencode_cli``."""
-
     program: ClassVar[str] = "opencode"
     session_variables: ClassVar[tuple[str, ...]] = ("OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "OPENCODE_RUN_ID")
 
@@ -67,7 +65,7 @@ class OpencodeCli(CliModel):
             (program, "debug", "config"), "", folder=folder, env={**env, **_ENV}, timeout_s=_LIST_LIMIT_S
         )
         if listed.late:
-            raise programs.killed(self.program, _LIST_LIMIT_S, listed)
+            raise programs.killed(self.program, _LIST_LIMIT_S)
         settings = whole(listed.stdout)
         if listed.code or settings is None:
             raise self.failed(listed.stderr, code=listed.code)

@@ -25,8 +25,6 @@ _MAX_ERROR_BYTES: Final = 64_000
 _POLL_S: Final = 0.02
 #: Seconds for a killed program to end.
 _REAP_S: Final = 5.0
-#: Start of a failed program's output, searched for the cause.
-_SAID_CHARS = 500
 
 _running: set[subprocess.Popen[bytes]] = set()
 _QUOTA = re.compile(
@@ -118,9 +116,6 @@ def inside(path: str, root: str) -> bool:
     return False
 
 
-# running it
-
-
 class Ended(NamedTuple):
     """``code`` is the exit status. ``late`` is true when the program was killed at its time limit."""
 
@@ -132,7 +127,7 @@ class Ended(NamedTuple):
     @property
     def said(self) -> str:
         """A failed program's own words: from stderr, otherwise plain text from stdout."""
-        return self.stderr.strip() or (self.stdout[:_SAID_CHARS] if self.code else "")
+        return self.stderr.strip() or (self.stdout[:500] if self.code else "")
 
 
 def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], timeout_s: float) -> Ended:
@@ -185,7 +180,6 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program's process group and reap the program."""
     if sys.platform == "win32":
         tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
         subprocess.run(tree, capture_output=True, check=False)  # noqa: S603
@@ -201,9 +195,6 @@ def _kill_all() -> None:
     """Kill a call abandoned at its deadline, so that it does not outlive holdfast."""
     for process in tuple(_running):
         _kill(process)
-
-
-# reading its answer
 
 
 def rows(text: str) -> list[dict[str, object]]:
@@ -236,18 +227,13 @@ def part(value: object, *keys: str) -> object:
 
 
 def number(value: object, *keys: str) -> int:
-    """The number at ``keys``, 0 when there is none."""
     field = part(value, *keys)
     return field if isinstance(field, int) and not isinstance(field, bool) else 0
 
 
 def string(value: object, *keys: str) -> str:
-    """The string at ``keys``, empty when there is none."""
     field = part(value, *keys)
     return field if isinstance(field, str) else ""
-
-
-# explaining its failure
 
 
 def failed(program: str, plugin: str, report: str, status: int | None = None, *, code: int = 0) -> ModelFailed:
@@ -268,10 +254,8 @@ def failed(program: str, plugin: str, report: str, status: int | None = None, *,
     )
 
 
-def killed(program: str, timeout_s: float, ended: Ended) -> ModelFailed:
-    """The error for a program killed at its time limit. Its words show whether it waited for its quota."""
-    if _QUOTA.search(ended.stderr):
-        return failed(program, "", ended.stderr, 429)
+def killed(program: str, timeout_s: float) -> ModelFailed:
+    """The error for a program killed at its time limit."""
     return ModelFailed(
         f"`{program}` did not answer within {timeout_s:.0f} seconds and was ended.",
         next_step="It will be retried; `timeout_s` sets the limit.",
