@@ -24,7 +24,7 @@ from holdfast_app.printable import cut
 from holdfast_app.sentences import endings
 
 #: Limits in characters: of a next step, of an end that says little alone (in bytes, because scripts differ), of a
-#: request that only answers or picks, and of a tool call.
+#: request that only answers or picks and was taken up, and of a tool call.
 MAX_NEXT: Final = 300
 _FEW: Final = 60
 _PICK: Final = 16
@@ -133,10 +133,10 @@ def _spoke(messages: Iterable[Message]) -> Iterable[str]:
 
 
 def _asked(said: Sequence[Message], request: Message, own: str) -> str:
-    """The request. A short one, which answers or picks, is followed by the last words of its question."""
+    """The request. A short one, which may answer or pick, is followed by the agent's last words before it."""
     step = asked.headline(own, MAX_NEXT)
     before = takewhile(lambda m: m is not request, said)
-    if len(step) > _PICK or not (answered := tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)):
+    if len(step) > (_FEW if request is said[-1] else _PICK) or not (answered := tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)):
         return step
     return f"{step}{asked.AFTER}{answered})"
 
