@@ -12,9 +12,9 @@ With ``--onto N``, not for ``planted``, the table's weights move only as far as 
 ``MORE`` ask for, and the other texts of ``MORE`` keep the table's judgement. What is common in English keeps its
 weights, unless some of the N are in English. All were last fitted this way: to 562 plain facts and orders in
 statements.tsv and then to the 1,690 rows after them, in other languages, and 660 labelled ones of public users; in
-endings.tsv to the last 85 answers, which are short, on 7,421 other answers; to 138 messages of users, which withdraw,
-wait or report, on 5,590 others, and then to the last 362, which name what is next, on the messages before them and
-every fourth sentence of statements.tsv.
+endings.tsv to 85 answers, which are short, on 7,421 others, and then to the last 552, which tell in detail what is done
+and what is not, on those before them; to 138 messages of users, which withdraw, wait or report, on 5,590 others, and
+then to the last 362, which name what is next, on those before them and every fourth sentence of statements.tsv.
 """
 
 from __future__ import annotations

@@ -133,7 +133,8 @@ _TASK: Final = Lazy(
 #: "Keep it under 100 lines" is about what was asked for just before.
 _OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
 _FROM_NOW_ON: Final = Lazy(
-    _LEAD + r"(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b|以后|今后|从现在起)",
+    rf"{_LEAD}(?:(?:from now on|ab (?:jetzt|sofort)|désormais|dorénavant|de ahora en adelante)\b"
+    r"|以后(?!再)|今后|从现在起)",
     re.IGNORECASE,
 )
 
@@ -165,12 +166,14 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
     for cue, form in _BEGINS:
         if hit := form.match(sentence):
             return cue, hit.end()
+    if _FROM_NOW_ON.match(sentence):
+        return RULE, 0
     judged = lasting.judge(sentence)
     if judged.lasting < (_LASTING if judged.asks < _ASKS else _LASTING_REQUEST):
         return None
     if judged.label == "rule" and _OF_A_TASK.match(sentence):
         return None
-    if judged.label == "rule" or (judged.label == "decision" and _FROM_NOW_ON.match(sentence)):
+    if judged.label == "rule":
         return (RULE if judged.lasting >= _RULES else STATED_FACT._replace(category=Category.BEHAVIOR)), 0
     if judged.label == "fact" and _TASK.match(sentence):
         return None

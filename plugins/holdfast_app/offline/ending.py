@@ -136,9 +136,10 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
     """The request. A short one, which may answer or pick, is followed by the agent's last words before it."""
     step = asked.headline(own, MAX_NEXT)
     before = takewhile(lambda m: m is not request, said)
-    if len(step) > (_FEW if request is said[-1] else _PICK) or not (answered := tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)):
+    if len(step) > (_FEW if request is said[-1] else _PICK):
         return step
-    return f"{step}{asked.AFTER}{answered})"
+    answered = tail(_spoke(reversed(list(before))), MAX_NEXT - len(step) - 10)
+    return f"{step}{asked.AFTER}{answered})" if answered else step
 
 
 def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:

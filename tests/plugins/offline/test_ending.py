@@ -104,7 +104,7 @@ def test_objective__short_request_with_a_long_answer__still_names_its_task():
     assert "(after: Add a --dry-run flag to the import)" in asked.objective(messages(*told, answer), 120)
 
 
-@pytest.mark.parametrize("text", ["yes, go on", "3"])
+@pytest.mark.parametrize("text", ["yes, go on", "3", "the third, but without the comments"])
 def test_ending__go_on_or_a_pick__means_what_the_agent_proposed(text):
     said = (ASK, ("assistant", "The fixture is stale. 3. I can regenerate it if you like."), ("user", text))
     state, step = end(*said)

@@ -201,9 +201,13 @@ def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_i
     assert brief.rules == ()
     assert not [said for said in (*WITHDRAWN, *WITHDRAWN.values(), "No longer a rule") if said in brief.memory]
     assert not [said for said in WITHDRAWN.values() if said not in memory.store.read(receipt.written[0].name).text]
-    session.add("user", "From now on always answer me in German.")
+    rules = {
+        "From now on always answer me in German.",
+        "From now on put every deadline in dates.md, two days before as a warning line",
+    }
+    session.add("user", "\n".join(rules))
     session.flush()
-    assert memory.load().rules == ("From now on always answer me in German.",)
+    assert set(memory.load().rules) == rules
 
 
 @pytest.mark.parametrize(
