@@ -3,8 +3,6 @@
 Documents are Markdown files. A reader needs no lock and never sees half of a write.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator

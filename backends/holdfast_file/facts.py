@@ -5,29 +5,23 @@ appended by other processes, and starts again when the file was replaced. Reader
 incomplete last line.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, BinaryIO, Final
-from zlib import crc32
+from typing import BinaryIO, Final
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.fs.safeopen import SIZE, TIME, identity_of
+from holdfast.fs.safeopen import SIZE, TIME, Identity, identity_of
+from holdfast.models import AddResult, Fact
 from holdfast.storage import FactOrder, Remove, Update, leaving, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.lines import BEGINNINGS, FactIndex, Operation, decode, encode
 from holdfast_file.mark import Mark
 from holdfast_file.place import Place, is_shared, read_bytes
-
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import Identity
-    from holdfast.models import AddResult, Fact
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
@@ -121,7 +115,7 @@ class FactFile:
     def lost(self) -> int:
         """How many facts were acknowledged and are missing."""
         mark, now = marks.read(self._mark), self._identity()
-        if marks.goes_on(mark, self._place) and (now is None or now[SIZE]):
+        if marks.after(mark, self._path, private=False) is not None and (now is None or now[SIZE]):
             return mark.short
         with self._call(), self._place.lock:
             self._follow()
@@ -252,7 +246,7 @@ class FactFile:
 
     def _note(self) -> None:
         """Write the mark for the durable lines. The caller holds the lock."""
-        marks.note(self._mark, Mark(self._size, crc32(self._last), len(self._index), self._short))
+        marks.note(self._mark, Mark(self._size, marks.last_line(self._last), len(self._index), self._short))
 
     def _missing(self) -> int:
         """How many facts are missing. The lock is held."""
@@ -337,7 +331,7 @@ class FactFile:
             self._size += sum(map(len, lines)) + len(lines) - (not self._ended)
         now = self._identity() if torn else None  # the mark may be that of a file that replaced this one meanwhile
         if self._size < mark.size and now is not None and now[:2] == key[:2]:
-            raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts")
+            raise self._corrupt(f"the file was cut off, it had {mark.items:,} facts")
 
     def _bound(self, size: int, mark: Mark) -> None:
         """Raises: Corrupt for a file of ``size`` bytes that this store did not write."""

@@ -11,8 +11,6 @@ the tombstones of facts whose lines a rewrite dropped, because in a git merge ab
 ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,8 @@
-"""How much of ``facts.jsonl`` was acknowledged: ``state/facts.mark``, one line. By it a cut or missing file is noticed.
+"""How much of a list, a file with one line for each item, was acknowledged: its mark, by which a cut or missing list is
+noticed. ``state/facts.mark`` is that of ``facts.jsonl``.
 
 It is written after a change is durable and not flushed itself. So it can show less than was acknowledged, never more:
-before the file becomes shorter, the mark is lowered durably.
+before the list becomes shorter, the mark is lowered durably.
 """
 
 import os
@@ -14,20 +15,24 @@ from holdfast.storage import tombstone
 from holdfast_file.place import Place
 
 FILE = "facts.mark"
-_LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
+_LONGEST = 1 << 16  # bytes of the list's end that count
 _VERSIONS = 64  # the newest versions in git to check
 _GIT_S = 5.0
-_LINE = b"%012d %08x %08d %08d"
+_LINE = b"%012d %08x %012d %012d"
 
 
 class Mark(NamedTuple):
-    """``size`` bytes of the file, the CRC-32 of the line that ends there, and how many facts it had then. ``short`` is
-    the number of facts that were missing before."""
+    """``size`` bytes of the list, the CRC-32 of the line that ends there, and how many items it had then. ``short`` is
+    the number of items that were missing before."""
 
     size: int = 0
     last: int = 0
-    facts: int = 0
+    items: int = 0
     short: int = 0
+
+    def fits(self, body: bytes) -> bool:
+        """Whether ``body`` still has the marked line at its offset."""
+        return len(body) >= self.size and last_line(body[: self.size]) == self.last
 
 
 def read(path: str) -> Mark:
@@ -40,24 +45,33 @@ def note(path: str, mark: Mark) -> None:
     durable.write_sealed(path, _LINE % mark)
 
 
+def put(path: str, mark: Mark) -> None:
+    """Write the mark, durably. Raises: Unavailable."""
+    durable.replace(path, durable.sealed(_LINE % mark))
+
+
 def lower(path: str, short: int) -> None:
-    """Say durably that nothing but ``short`` is known, because the file becomes another one. Raises: Unavailable."""
+    """Say durably that nothing but ``short`` is known, because the list becomes another one. Raises: Unavailable."""
     if os.path.exists(path):
-        durable.replace(path, durable.sealed(_LINE % Mark(short=short)))
+        put(path, Mark(short=short))
 
 
-def goes_on(mark: Mark, place: Place) -> bool:
-    """Whether the facts file still has the marked line at its offset. Reads only a few bytes."""
-    if not mark.size:
-        return not (mark.facts or mark.short)
+def after(mark: Mark, path: str, *, private: bool = True) -> bytes | None:
+    """The bytes after the marked line if the list still has it at its offset, otherwise None. Reads only a few."""
     start = max(0, mark.size - _LONGEST)
     try:
-        with safeopen.reader(place.inside(place.facts), private=False) as file:
+        with safeopen.reader(path, private=private) as file:
             file.seek(start)
-            tail = file.read(mark.size - start)
+            before, rest = file.read(mark.size - start), file.read()
     except OSError:
-        return False
-    return len(tail) == mark.size - start and _ends(tail, mark)
+        return None if mark.size else b""
+    return rest if len(before) == mark.size - start and last_line(before) == mark.last else None
+
+
+def last_line(data: bytes) -> int:
+    """The CRC-32 of the last line, or of its part within the bytes that count."""
+    data = data[-_LONGEST:]
+    return crc32(data[data.rfind(b"\n", 0, max(len(data) - 1, 0)) + 1 :])
 
 
 def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
@@ -67,18 +81,10 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
     many facts as then, no further facts are missing. Otherwise git's history has the facts, and the file has tombstones
     for those that a teammate removed.
     """
-
-    def goes_on_in(text: bytes) -> bool:
-        return mark.size <= len(text) and _ends(text[: mark.size], mark)
-
-    if goes_on_in(body) or facts >= mark.facts:
+    if mark.fits(body) or facts >= mark.items:
         return mark.short
-    lost = _missing_from_git(place, body, lambda text: text[: mark.size] if goes_on_in(text) else None)
-    return mark.short + (mark.facts - facts if lost is None else lost)
-
-
-def _ends(body: bytes, mark: Mark) -> bool:
-    return crc32(body[body.rfind(b"\n", 0, max(len(body) - 1, 0)) + 1 :]) == mark.last
+    lost = _missing_from_git(place, body, lambda text: text[: mark.size] if mark.fits(text) else None)
+    return mark.short + (mark.items - facts if lost is None else lost)
 
 
 def _missing_from_git(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | None]) -> int | None:

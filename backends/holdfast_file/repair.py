@@ -40,7 +40,7 @@ def damage(place: Place) -> Damage | None:
 
 def lost(place: Place) -> int:
     """How many facts of a damaged file are in none of its whole lines."""
-    return max(0, marks.read(os.path.join(place.state, marks.FILE)).facts - len(index(_whole(place))))
+    return max(0, marks.read(os.path.join(place.state, marks.FILE)).items - len(index(_whole(place))))
 
 
 def repair(place: Place) -> None:

@@ -12,8 +12,6 @@ its id.
 Logins can change hands. An invitation names an account by its id, and this machine remembers each name's id.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.api import hookimpl
+from holdfast.api import StorageBackend, StorageConfig, hookimpl
 
 if TYPE_CHECKING:
-    import os
-
-    from holdfast.api import StorageConfig
-    from holdfast.storage import StorageBackend
     from holdfast_sqlite.backend import ForeignStore
 
 #: The keys of ``[storage]`` that this backend reads.
@@ -18,7 +15,7 @@ known_options = ("file", "lock_timeout_s")
 
 
 @hookimpl
-def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> StorageBackend | None:
+def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
     """The SQLite store when the configuration names it.
 
     Options in ``[storage]``: ``file`` (name of the database in the store's folder, ``holdfast.db``) and

@@ -9,17 +9,15 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import define
 
 from holdfast.errors import Conflict, DuplicateFact, NotFound, Unavailable
 from holdfast.fs import durable
+from holdfast.fs.safeopen import Identity
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Mark, Place, note_mark, read_mark, remove_mark
-
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import Identity
 
 _STATE: Final = "SELECT gone, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable
 from holdfast.fs.private import put_aside_name
-from holdfast.fs.safeopen import Folder, identity_of
+from holdfast.fs.safeopen import Folder, Identity, identity_of
 from holdfast.storage import check_name
-
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import Identity
 
 #: What SQLite adds to the database's name for the files next to it.
 _SIDES: Final = ("-wal", "-shm", "-journal")

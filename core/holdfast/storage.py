@@ -11,14 +11,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from contextvars import ContextVar
 from enum import StrEnum
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
+from holdfast.models import AddResult, Fact
 from holdfast.text.stored import *
 from holdfast.text.stored import Add, FactOrder, Remove, Update
-
-if TYPE_CHECKING:
-    from holdfast.models import AddResult, Fact
 
 __all__ = [
     "ABSENT", "CATEGORIES", "FACT_COLUMNS", "SQL_ORDERS", "Add", "Append", "Capability", "Change", "Committed",

@@ -6,8 +6,6 @@ is not missing, because they record the document in ``state/forgotten.json``. Cu
 missing ones count. Notes only grow, so missing blocks count, too.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress

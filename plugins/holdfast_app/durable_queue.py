@@ -19,9 +19,8 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.text import untrusted
-
-_LONGEST = 1 << 16  # size of the file's end that a quick check reads
-_FORM = b"%012d %08x %012d %012d"
+from holdfast_file import mark as marks
+from holdfast_file.mark import Mark
 
 
 def rows_of(path: str) -> Iterator[Any]:
@@ -32,16 +31,6 @@ def rows_of(path: str) -> Iterator[Any]:
                 yield untrusted.from_json(line)
 
 
-class _Mark(NamedTuple):
-    """A list's size in bytes, its last line's CRC-32, and its number of lines. ``short`` is the number of lines already
-    missing before."""
-
-    size: int = 0
-    last: int = 0
-    lines: int = 0
-    short: int = 0
-
-
 def path_of(path: str) -> str:
     return os.path.splitext(path)[0] + ".mark"
 
@@ -49,13 +38,12 @@ def path_of(path: str) -> str:
 def append(path: str, data: bytes, *, flush: bool = True) -> None:
     """:func:`holdfast.fs.durable.append` for whole lines. Lines without an answer go to a new file with them, as their
     flush may have failed. The caller holds the lock. Raises: Unavailable."""
-    before = _read(path)
-    if _goes_on(path, before) != b"":
+    before = marks.read(path_of(path))
+    if marks.after(before, path) != b"":
         replace(path, (private.read(path) or b"") + data)
         return
-    start = durable.append(path, data, flush=flush)
-    mark = _Mark(start + len(data), _last(data), before.lines + _count(data), before.short)
-    durable.write_sealed(path_of(path), _FORM % mark)  # if that fails, the old mark shows fewer lines
+    end = durable.append(path, data, flush=flush) + len(data)
+    marks.note(path_of(path), Mark(end, marks.last_line(data), before.items + _count(data), before.short))
 
 
 def log(path: str, lines: Iterable[str], *, flush: bool = True, most_bytes: int | None = None) -> None:
@@ -70,68 +58,42 @@ def log(path: str, lines: Iterable[str], *, flush: bool = True, most_bytes: int 
 
 def replace(path: str, data: bytes) -> None:
     """Replace the list with ``data``; an empty list has no file. The caller holds the lock. Raises: Unavailable."""
-    before = _read(path)
-    whole = private.read(path) or b""
-    short, lines = _short(before, whole), _count(data)
-    if lines < before.lines:
-        durable.replace(path_of(path), durable.sealed(_FORM % _Mark(short=short)))
+    before = marks.read(path_of(path))
+    short, lines = _short(before, private.read(path) or b""), _count(data)
+    if lines < before.items:
+        marks.put(path_of(path), Mark(short=short))
     if data:
         durable.replace(path, data)
     else:
         durable.remove(path)
     if lines or short:
-        durable.write_sealed(path_of(path), _FORM % _Mark(len(data), _last(data), lines, short))
+        marks.note(path_of(path), Mark(len(data), marks.last_line(data), lines, short))
     else:
         durable.remove(path_of(path))
 
 
 def missing(path: str) -> int:
     """The number of acknowledged lines that are missing. Reads only a few bytes if none are. Raises: Unavailable."""
-    mark = _read(path)
-    if _goes_on(path, mark) is not None:
+    mark = marks.read(path_of(path))
+    if marks.after(mark, path) is not None:
         return mark.short
     with private.lock(path):  # otherwise another process may be rewriting it right now
-        return _short(_read(path), private.read(path) or b"")
+        return _short(marks.read(path_of(path)), private.read(path) or b"")
 
 
 def accept(path: str) -> None:
     """Accept the list as it is, so that nothing counts as missing from here on. Raises: Unavailable."""
     with private.lock(path):
         whole = private.read(path) or b""
-        durable.replace(path_of(path), durable.sealed(_FORM % _Mark(len(whole), _last(whole), _count(whole))))
+        marks.put(path_of(path), Mark(len(whole), marks.last_line(whole), _count(whole)))
 
 
-def _read(path: str) -> _Mark:
-    """The mark for the list at ``path``; zeros when it is missing or damaged."""
-    return _Mark(*durable.read_sealed(path_of(path), 10, 16, 10, 10))
-
-
-def _goes_on(path: str, mark: _Mark) -> bytes | None:
-    """The bytes after the marked line if it is in its place, otherwise None."""
-    start = max(0, mark.size - _LONGEST)
-    try:
-        with safeopen.reader(path) as file:
-            file.seek(start)
-            before, after = file.read(mark.size - start), file.read()
-    except OSError:
-        return None if mark.size else b""
-    return after if len(before) == mark.size - start and _last(before) == mark.last else None
-
-
-def _short(mark: _Mark, whole: bytes) -> int:
-    if len(whole) >= mark.size and _last(whole[: mark.size][-_LONGEST:]) == mark.last:
-        return mark.short
-    return mark.short + max(0, mark.lines - _count(whole))
+def _short(mark: Mark, whole: bytes) -> int:
+    return mark.short if mark.fits(whole) else mark.short + max(0, mark.items - _count(whole))
 
 
 def _count(data: bytes) -> int:
     return sum(1 for line in data.split(b"\n") if line.strip())
-
-
-def _last(data: bytes) -> int:
-    """The CRC-32 of the last line, or of its part within the bytes read."""
-    data = data[-_LONGEST:].rstrip(b"\n")
-    return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
 
 
 V = TypeVar("V")
@@ -198,7 +160,7 @@ class DurableQueue(Generic[T]):
         with private.lock(self.path):
             before = self.rows()
             lines = [row.line for row in change(list(before))]
-            if lines != [row.line for row in before] or _goes_on(self.path, _read(self.path)):
+            if lines != [row.line for row in before] or marks.after(marks.read(path_of(self.path)), self.path):
                 replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
 
     def put(self, items: Iterable[T], *, renew: bool = False) -> None:

@@ -3,11 +3,8 @@ store can. Each document is read back. When a flush is written again because som
 are not written again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
@@ -17,15 +14,11 @@ from holdfast.errors import Corrupt
 from holdfast.flush import curated, handoff, notes, verify
 from holdfast.flush.verify import Proof
 from holdfast.journal import order
-from holdfast.models import Written
+from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
+from holdfast.services.services import Services
+from holdfast.services.store import Store
 from holdfast.services.transaction import Step, Transaction
-from holdfast.storage import Capability, block_marker
-
-if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Fact, Payload, Receipt
-    from holdfast.services.services import Services
-    from holdfast.services.store import Store
-    from holdfast.storage import Document
+from holdfast.storage import Capability, Document, block_marker
 
 
 def is_newer(entry: handoff.Work, work: handoff.Work, services: Services) -> bool:

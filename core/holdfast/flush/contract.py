@@ -3,26 +3,19 @@
 An application fills missing fields, and names them in ``payload.derived``.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, fields, has
 
 from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.fs import paths
-from holdfast.models import Payload
+from holdfast.models import Finding, Payload
 from holdfast.models.payload import OPTIONAL
+from holdfast.services.services import Services
 from holdfast.text import invisible
 from holdfast.text.plain import is_open
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.models import Finding
-    from holdfast.services.services import Services
 
 #: Every field that a payload must answer, in the doctrine's order. ``handoff`` joins them when work is open.
 REQUIRED = (

@@ -6,12 +6,10 @@ The UNSAFE marker is on disk before the first step. A failure leaves it, keeps t
 :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that the marker holds, so no block is written twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -20,17 +18,13 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavail
 from holdfast.flush import contract, plan, record, refused_payloads, verify
 from holdfast.flush.apply import Documents
 from holdfast.flush.check import check
+from holdfast.flush.context import Context
 from holdfast.flush.plan import Attempt, Fill
 from holdfast.fs import durable, private
 from holdfast.journal import order, safety
 from holdfast.journal.safety import Stated
-from holdfast.models import payload_of
-from holdfast.services.services import undelivered
-
-if TYPE_CHECKING:
-    from holdfast.flush.context import Context
-    from holdfast.models import Payload, Receipt
-    from holdfast.services.services import Services
+from holdfast.models import Payload, Receipt, payload_of
+from holdfast.services.services import Services, undelivered
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
 

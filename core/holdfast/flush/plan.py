@@ -4,11 +4,10 @@ The UNSAFE marker holds the plan until the flush is durable, then the journal do
 documents, writes the same blocks again.
 """
 
-from __future__ import annotations
-
 import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Self, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -16,21 +15,15 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import HoldfastError
 from holdfast.flush import contract, notes, refused_payloads
+from holdfast.flush.apply import Documents
+from holdfast.flush.context import Context
 from holdfast.journal import order
-from holdfast.models import Payload
+from holdfast.journal.safety import Marker, Stated
+from holdfast.models import Message, Payload
+from holdfast.services.interfaces import Completed, Gathered
+from holdfast.services.services import Services
 from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import log
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
-
-    from holdfast.flush.apply import Documents
-    from holdfast.flush.context import Context
-    from holdfast.journal.safety import Marker, Stated
-    from holdfast.models import Message
-    from holdfast.services.interfaces import Completed, Gathered
-    from holdfast.services.services import Services
 
 logger = log(__name__)
 

@@ -4,11 +4,9 @@ Nothing stated disappears silently. A flush without a payload uses the newest re
 stated later also holds content that only the earlier ones had. A payload refused by the gate has to be stated again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -18,13 +16,11 @@ from holdfast.flush import contract, notes
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
+from holdfast.models import Payload
 from holdfast.models.payload import OPTIONAL
+from holdfast.services.services import Services
 from holdfast.storage import sha256
 from holdfast.text.plain import is_none
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload
-    from holdfast.services.services import Services
 
 #: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"

@@ -5,11 +5,10 @@ Documents change after a flush for good reasons: another session writes the hand
 correction replaces a line, retention and purges remove. None of that is a loss.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
@@ -18,15 +17,10 @@ from holdfast.config.serde import flushed_payload
 from holdfast.errors import FlushRefused, HoldfastError, Refused
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import paths, private
-from holdfast.models import Written
+from holdfast.models import CuratedEntry, Evidence, Payload, Receipt, Written
+from holdfast.services.services import Services
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast.models import CuratedEntry, Evidence, Payload, Receipt
-    from holdfast.services.services import Services
 
 #: Time limit in seconds for waiting items, at a flush with nothing new to publish.
 FLUSH_LIMIT_S: Final = 5.0

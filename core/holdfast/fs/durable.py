@@ -24,11 +24,7 @@ from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import paths, safeopen
 from holdfast.fs.locks import FolderLock, Line, Lock, lock
 from holdfast.fs.records import may_be_torn
-from holdfast.fs.safeopen import Folder, reporting, unavailable
-
-TYPE_CHECKING = False  # like typing's, without the import
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import PathArg
+from holdfast.fs.safeopen import Folder, PathArg, reporting, unavailable
 
 if sys.platform == "darwin":
     import fcntl

@@ -20,11 +20,7 @@ from typing import Self
 
 from holdfast.errors import Unavailable
 from holdfast.fs import safeopen
-from holdfast.fs.safeopen import Folder, unavailable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import PathArg
+from holdfast.fs.safeopen import Folder, PathArg, unavailable
 
 if sys.platform == "win32":
     import msvcrt
@@ -94,10 +90,8 @@ class Lock:
     def _drop(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            try:  # noqa: SIM105 - importing contextlib costs more than this whole module
+            with suppress(OSError):  # other code in this process closed it
                 os.close(fd)
-            except OSError:  # other code in this process closed it
-                pass
 
     def _open(self) -> int:
         return safeopen.open_fd(self._path, os.O_RDWR | os.O_CREAT)

@@ -23,14 +23,11 @@ from typing import BinaryIO, Self, TypeAlias
 from holdfast.errors import Unavailable
 from holdfast.fs import paths, userdir
 
-TYPE_CHECKING = False  # like typing's, without the import
-if TYPE_CHECKING:
-    Identity: TypeAlias = tuple[int, int, int, int, int]
-    PathArg: TypeAlias = str | os.PathLike[str]
-
+Identity: TypeAlias = tuple[int, int, int, int, int]
+PathArg: TypeAlias = str | os.PathLike[str]
 #: A file's device, inode, size, modification time and status change time, which programs cannot set: what changes with
 #: it. Not a class, because each change of a store makes two of them.
-identity_of: Callable[[os.stat_result], tuple[int, int, int, int, int]] = attrgetter(
+identity_of: Callable[[os.stat_result], Identity] = attrgetter(
     "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"
 )
 SIZE, TIME = 2, 3

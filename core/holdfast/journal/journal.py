@@ -20,16 +20,13 @@ import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import beginning, decode, encode, may_be_torn
-from holdfast.fs.safeopen import SIZE, identity_of
+from holdfast.fs.safeopen import SIZE, Identity, identity_of
 from holdfast.journal.beginning import first_line_of, opened
-
-if TYPE_CHECKING:
-    from holdfast.fs.safeopen import Identity
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})

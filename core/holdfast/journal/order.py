@@ -4,8 +4,6 @@ Hooks journal prompts, tool calls and final answers at once. The rest, such as r
 client's transcript, and follows in the journal at the next compaction or at the session's end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from heapq import merge
 from operator import attrgetter

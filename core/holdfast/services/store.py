@@ -1,7 +1,5 @@
 """Core's access to the backend. It checks names first, and a write counts only after it is read back."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Shared parts of the storage suite: opening the store under test, here and in other processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta

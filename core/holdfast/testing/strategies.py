@@ -1,7 +1,5 @@
 """Hypothesis strategies for what breaks stores: hard text, document names, facts."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

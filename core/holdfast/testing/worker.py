@@ -4,8 +4,6 @@ Each answer is sent as soon as its call has returned: ``{"ok": ...}`` or ``{"err
 acknowledgement: even if the process dies, the result must be in the store.
 """
 
-from __future__ import annotations
-
 import importlib
 import multiprocessing
 from collections.abc import Sequence

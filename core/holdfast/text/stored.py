@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
+from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
-
-if TYPE_CHECKING:
-    from holdfast.models import AddResult, Fact
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
 #: Confidence of an explicit statement: nearly certain; only a correction should rank higher.
@@ -73,8 +73,6 @@ class Remove(NamedTuple):
 def storable(fact: Fact, limit: int) -> Fact:
     """The new ``fact`` as every store keeps it: with its time in UTC, and a time without a zone taken as UTC (reading
     A13). Raises: ValueError for a limit below 1, and for a confidence that is not a finite number."""
-    from attrs import evolve
-
     if limit < 1:
         raise ValueError("limit must be at least 1")
     at = fact.created_at
@@ -98,8 +96,6 @@ def finite(confidence: float) -> float:
 
 def updated(fact: Fact, change: Update) -> Fact:
     """``fact`` after the change. Raises: ValueError when the confidence is not a finite number."""
-    from attrs import evolve
-
     values = change._asdict()
     del values["fact_id"]
     if callable(change.source):
@@ -166,8 +162,6 @@ class FactTable:
         Evicted are the facts with the lowest confidence, of these the oldest, then the first ones. Source: R059, R060,
         reading A02.
         """
-        from holdfast.models import AddOutcome, AddResult
-
         if twins := self._ids.get(duplicate_key(fact.content)):
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=self._facts[twins[0]], duplicate_of=twins[0])
         if fact.id in self._facts:
@@ -251,8 +245,6 @@ def columns_of(fact: Fact) -> tuple[str, bytes, str, str, float, int, str]:
 
 def fact_in(row: Sequence[Any], next_step: str) -> Fact:
     """The fact in a row of :data:`FACT_COLUMNS`. Raises: Corrupt, with the ``next_step``."""
-    from holdfast.models import Fact
-
     fact_id, content, category, confidence, created_us, source = row
     fits = type(fact_id) is type(content) is type(source) is str and type(confidence) is float
     if not fits or type(created_us) is not int or category not in CATEGORIES or not 0.0 <= confidence <= 1.0:

@@ -1,11 +1,9 @@
 """Changes of a handoff that features make: repair it, put an entry, reopen work, remove a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -14,11 +12,9 @@ from holdfast.config.serde import stamp
 from holdfast.errors import Conflict, Corrupt, Refused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import FENCE, Work, parse
+from holdfast.models import Payload, Receipt
+from holdfast_app.base import Services
 from holdfast_app.records import ownlines
-
-if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt
-    from holdfast_app.base import Services
 
 #: Why work is closed that a later session took up.
 GOES_ON: Final = "session {} goes on with it"
