@@ -44,7 +44,6 @@ def find(text: str) -> list[Conflict]:
 
 
 def sides(text: str) -> tuple[str, str]:
-    """Our side's text and their side's text."""
     ours, theirs, at = "", "", 0
     for conflict in find(text):
         before, at = text[at : conflict.begin], conflict.end

@@ -113,7 +113,6 @@ class FactFile:
                         self._rewrite()
 
     def lost(self) -> int:
-        """How many facts were acknowledged and are missing."""
         mark, now = marks.read(self._mark), self._identity()
         if marks.after(mark, self._path, private=False) is not None and (now is None or now[SIZE]):
             return mark.short
@@ -249,7 +248,6 @@ class FactFile:
         marks.note(self._mark, Mark(self._size, marks.last_line(self._last), len(self._index), self._short))
 
     def _missing(self) -> int:
-        """How many facts are missing. The lock is held."""
         body = read_bytes(self._path, self._place.facts) if self._key else None
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 

@@ -227,7 +227,6 @@ class Authors:
 
 
 def text_of(members: Iterable[Member]) -> str:
-    """The list as a record holds it, by id."""
     rows = []
     for member in sorted(members, key=lambda member: member.id):
         spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in member.spans]

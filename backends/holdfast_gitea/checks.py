@@ -130,7 +130,6 @@ def _ok(message: str) -> Check:
 
 
 def _failing(call: Callable[[], object]) -> Iterator[Check]:
-    """The call's error, if it raises one."""
     try:
         call()
     except HoldfastError as error:

@@ -39,8 +39,6 @@ class State:
 
 
 class Documents:
-    """A store's documents."""
-
     def __init__(self, log: Log) -> None:
         self._log = log
 
@@ -135,7 +133,6 @@ class Documents:
             return True  # reading it reports the damage
 
     def _version(self, view: LogView, state: State, name: str, text: str) -> bool:
-        """Write a new version; whether it is accepted."""
         full = view.is_full
         view = self._log.room(view)
         if full and state_of(view) != state:

@@ -35,8 +35,6 @@ Outcome: TypeAlias = AddResult | Fact | StorageError
 
 
 class Facts:
-    """One store's facts."""
-
     def __init__(self, log: Log) -> None:
         self._log = log
         self._batch: _Batch | None = None
@@ -111,7 +109,6 @@ class Facts:
             return result
 
     def _write(self, lines: str, view: LogView | None = None) -> Sequence[Outcome]:
-        """Write operations as one record; what each of them came to."""
         count = lines.count("\n") + 1
         note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
         record_id = ""
@@ -202,7 +199,6 @@ def _packed(lines: Sequence[str], most: int) -> list[str]:
 
 
 def shown(table: FactTable) -> str:
-    """The strongest facts as a Markdown table for people."""
     rows = ["| fact | category | confidence | since |", "|---|---|---|---|"]
     for fact in table.listed(FactOrder.STRONGEST, _SHOWN):
         content = readable(" ".join(fact.content.split())).replace("|", "\\|")
@@ -215,7 +211,6 @@ def shown(table: FactTable) -> str:
 
 
 def line_of(operation: Operation) -> str:
-    """An operation as a line, readable and exact."""
     if isinstance(operation, Add):
         table = {"op": "put", "limit": operation.limit, "fact": serde.fact_out(operation.fact)}
     elif isinstance(operation, Update):

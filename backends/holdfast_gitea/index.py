@@ -181,7 +181,6 @@ class Index:
         return entries
 
     def titles(self) -> dict[str, tuple[Entry, ...]]:
-        """All titles with their issues, as of the last :meth:`refresh`."""
         by_title: dict[str, list[Entry]] = {}
         for _, entry in sorted(self._entries.items()):
             by_title.setdefault(entry.title, []).append(entry)
@@ -257,21 +256,17 @@ class Index:
     # --- updates from callers
 
     def saw(self, issue: Issue) -> None:
-        """Record that the issue was just created or edited."""
         entry = entry_of(issue, self._entries.pop(issue.number, None))
         if entry is not None:
             self._entries[issue.number] = entry
 
     def gone(self, number: int) -> None:
-        """Record that the issue no longer exists."""
         self._entries.pop(number, None)
 
     def tail(self, title: str) -> Tail | None:
-        """The last record that this machine saw of that title."""
         return self._kept.tails.get(title)
 
     def set_tail(self, title: str, tail: Tail | None) -> None:
-        """Remember it, or forget it."""
         self._kept.tails.pop(title, None)
         if tail:
             self._kept.tails[title] = tail
@@ -347,7 +342,6 @@ def _check_store(issue: Issue) -> None:
 
 
 def numbers(entries: Iterable[Entry]) -> list[int]:
-    """Their numbers, in the same order."""
     return [entry.number for entry in entries]
 
 
@@ -399,7 +393,6 @@ def decoded(text: str) -> str:
 
 
 def store_fields(entry: Entry) -> dict[str, int]:
-    """The other issues that the store's issue names."""
     return {"facts": entry.facts, "settled": entry.settled, "authors": entry.authors}
 
 

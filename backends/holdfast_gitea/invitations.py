@@ -29,7 +29,6 @@ _NOTE: Final = (
 
 
 def attach(log: Log) -> None:
-    """Let the log's index know who was invited."""
     log.index.read_members = lambda entry: _invited(log.load_from(AUTHORS, [entry]))
 
 
@@ -97,7 +96,6 @@ def close(log: Log, user_id: int) -> Member:
 
 
 def writers(log: Log) -> list[tuple[str, str]]:
-    """The users whose records count, each with the reason."""
     by_login = {log.authors.owner.casefold(): (log.authors.owner, "owner of the repository")}
     for name in sorted(log.authors.named):
         by_login.setdefault(name, (name, "named in `[storage] authors` on this machine"))

@@ -36,8 +36,6 @@ _MOST_OVERRULED: Final = 20
 
 
 class Log:
-    """A store's logs."""
-
     def __init__(self, repo: Repo, authors: Authors, index: Index, place: Place) -> None:
         self.repo = repo
         self.authors = authors
@@ -363,7 +361,6 @@ class Log:
                     self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
-        """Close an issue, as a signal to people. Errors are only logged."""
         with _dispensable("issue", number, "was not closed"):
             self.index.saw(self.repo.edit_issue(number, state="closed"))
 
@@ -413,6 +410,5 @@ def _dispensable(what: str, number: int, problem: str) -> Iterator[None]:
 
 
 def _about(title: str, prev: int | str = "") -> str:
-    """Body text for a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
     return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"

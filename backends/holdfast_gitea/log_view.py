@@ -59,7 +59,6 @@ class LogView:
         return size + len(here) * _ROUND_A_RECORD >= start / 2
 
     def accepts(self, record_id: str) -> bool:
-        """Whether that record counts."""
         return any(record.id == record_id for record in self.replay.accepted)
 
     @property
@@ -103,5 +102,4 @@ def shown(title: str) -> str:
 
 
 def overtaken(title: str) -> Unavailable:
-    """The error after too many tries."""
     return Unavailable(f"Too many processes write {shown(title)} at once.", next_step="Try again.")

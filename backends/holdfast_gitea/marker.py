@@ -47,7 +47,6 @@ class Framed:
 
 
 def digest(text: str) -> str:
-    """Hex SHA-256 of the text's UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -55,7 +55,6 @@ class Segment:
     foreign: tuple[Comment, ...] = ()
 
     def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Self:
-        """The segment updated with the comments from a later list."""
         return evolve(self, comments=_joined(self.comments, newer), foreign=_joined(self.foreign, foreign))
 
 

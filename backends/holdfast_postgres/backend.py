@@ -332,14 +332,12 @@ def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | Non
 
 
 def _is_there(edit: Append | Write, stored: Document | None) -> bool:
-    """Whether the change is in the stored document."""
     if stored is None:
         return False
     return stored.text == edit.text if isinstance(edit, Write) else edit.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:
-    """Whether the server can hold the string."""
     try:
         return "\0" not in text and bool(text.encode() or True)
     except UnicodeEncodeError:

@@ -97,12 +97,10 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
 
 
 def spoiled(name: str) -> Corrupt:
-    """The error for a document whose stored text differs from its digest."""
     return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
 
 
 def damaged(server: str) -> Corrupt:
-    """The error for tables that are not in the form that holdfast created."""
     return Corrupt(
         f"The tables of holdfast on {server} are not in the form that holdfast created.",
         next_step="Restore the schema `holdfast` from a backup. Until then holdfast writes nothing.",
@@ -110,7 +108,6 @@ def damaged(server: str) -> Corrupt:
 
 
 def foreign(namespace: str, server: str) -> Refused:
-    """The error for a namespace that this role may not use."""
     return Refused(
         f"This role is not allowed to use the namespace {namespace!r} on {server}, which belongs to another role.",
         next_step="Become a member of that role, or choose another `storage.namespace`. If the role was dropped or the "

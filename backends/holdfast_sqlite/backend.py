@@ -172,8 +172,6 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
 
 
 class Facts:
-    """One store's facts."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -341,13 +339,11 @@ class ForeignStore:
             self._sql = opening.foreign(os.path.realpath(path), self._shown)
 
     def facts(self) -> Iterator[Fact]:
-        """Every fact, in the order of insertion."""
         with self._translated():
             for row in self._sql.execute(f"{SELECT} ORDER BY seq"):
                 yield from_row(row)
 
     def documents(self) -> Iterator[tuple[str, str]]:
-        """Every document's name and text, by name."""
         with self._translated():
             for (name,) in self._sql.execute("SELECT name FROM documents ORDER BY name").fetchall():
                 if stored := load(self._sql, str(name)):

@@ -131,7 +131,6 @@ class Database:
                 self._flushed = True
 
     def lost(self) -> int:
-        """The number of stored facts that are missing although no call removed them."""
         noted = read_mark(self._mark)  # read before the store, which then has at least the facts in the mark
         with self.reading() as sql:
             if sql is None:
@@ -156,7 +155,6 @@ class Database:
         return Mark(stored + before.stored, removed + before.removed)
 
     def _note(self) -> None:
-        """Write the mark, if this process changed anything."""
         if self._wrote and self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 note_mark(self._mark, self._known(*schema.totals(self._connection)[:2]))

@@ -26,7 +26,6 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def cannot_open(error: sqlite3.Error) -> bool:
-    """Whether the file or a companion file could not be opened."""
     return code_of(error) & 0xFF in (_CANTOPEN, _READONLY, _PERM)
 
 

@@ -129,7 +129,6 @@ class Mark(NamedTuple):
     removed: int = 0
 
     def highest(self, other: Mark) -> Mark:
-        """The higher ones of both."""
         return Mark(max(self.stored, other.stored), max(self.removed, other.removed))
 
 
@@ -154,6 +153,5 @@ def note_mark(path: str, mark: Mark) -> None:
 
 
 def remove_mark(path: str) -> None:
-    """Know of no facts any more."""
     with contextlib.suppress(OSError):
         os.unlink(path)

@@ -68,7 +68,6 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def number(connection: sqlite3.Connection, pragma: str) -> int:
-    """A pragma's value."""
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 

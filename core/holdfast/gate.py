@@ -208,7 +208,6 @@ def _restless(surface: str, name: str) -> Refused:
 
 
 def refusal(surface: str, name: str, findings: list[Finding]) -> Refused:
-    """The error for findings that cannot be masked."""
     lines = []
     for finding in findings[:5]:
         where = f"line {finding.line}: " if finding.line else ""

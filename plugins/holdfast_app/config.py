@@ -108,7 +108,6 @@ class RetentionConfig:
 
     @property
     def of_turns(self) -> str:
-        """A sentence for people: how long turns are kept."""
         if not self.journal:
             return "Turns are kept indefinitely."
         days = "1 day" if self.journal == 1 else f"{self.journal} days"

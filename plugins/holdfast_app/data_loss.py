@@ -116,13 +116,11 @@ def newest(
 
 
 def newest_receipts(services: Services) -> list[models.Receipt]:
-    """The last receipts of the journals changed last."""
     paths = journals.by_age(services.state)[-_NEWEST:]
     return [receipt for path in paths if (receipt := last_receipt(services, path)) is not None]
 
 
 def documents(services: Services, receipts: Iterable[models.Receipt]) -> list[str]:
-    """Names of documents that prove ``receipts``."""
     return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
 
 
@@ -188,7 +186,6 @@ def lost_journals(services: Services) -> Iterator[Loss]:
 
 
 def facts_name(services: Services) -> str:
-    """Where the facts are stored, for messages."""
     backend = services.store.backend
     return services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
 

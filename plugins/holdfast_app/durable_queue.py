@@ -131,8 +131,6 @@ DAMAGED: Final = "damaged-"
 
 
 class Row(NamedTuple, Generic[T]):
-    """A line as it is in the file, and its item."""
-
     line: bytes
     item: T | None
 
@@ -194,7 +192,6 @@ class DurableQueue(Generic[T]):
 
     @staticmethod
     def row(item: T) -> Row[T]:
-        """``item`` as a new line."""
         return Row(records.encode(unstructure(item)), item)
 
     def _parsed(self, line: bytes) -> T | None:

@@ -105,7 +105,6 @@ class Spool(DurableQueue[Kept]):
         return next((flush.server for flush in self.items() if flush.id == receipt.flush_id), "")
 
     def unshipped(self) -> Unshipped:
-        """The waiting flushes as they are now."""
         items = self.items()
         whole = tuple(flush for flush in items if flush.receipt is not None)
         return Unshipped(kept=whole, sentence=self._sentence(items), services=self._services)
@@ -344,7 +343,6 @@ class Unshipped:
         return tuple(sorted(texts.items()))
 
     def text(self) -> str:
-        """The blocks, oldest first."""
         return "".join(map(self._block, self.kept)).strip()
 
     def _note(self, flush: Kept) -> str:

@@ -94,7 +94,6 @@ def one_of(*choices: str) -> Check:
 
 
 def between(least: float, most: float) -> Allowed:
-    """From ``least`` to ``most``, both included."""
     return Allowed(f"{least:,} to {most:,}", lambda value, users: least <= value <= most)
 
 

@@ -168,7 +168,6 @@ class Layout:
 
     @property
     def root_names(self) -> dict[str, str]:
-        """The logical roots' names."""
         return {**self.base.roots, **self.roots}
 
     def name(self, surface: Surface, day: date | None = None) -> str:
@@ -195,7 +194,6 @@ class Layout:
             return None
 
     def surface_of(self, name: str) -> Surface | None:
-        """The surface that ``name`` belongs to, or None."""
         for surface in self.base.documents:
             own = self.names[surface]
             if "{date}" in own:

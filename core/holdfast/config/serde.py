@@ -229,7 +229,6 @@ def _fields(cls: Any) -> Mapping[str, attrs.Attribute[Any]]:
 
 @cache
 def _rest(cls: Any) -> str:
-    """The field for a table's other keys."""
     return next((name for name, field in _fields(cls).items() if REST in field.metadata), "")
 
 

@@ -13,7 +13,6 @@ STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "open
 
 
 def state_folder(root: str, preset: str) -> str:
-    """The absolute path of the preset's private folder."""
     return os.path.join(root, *STATE_FOLDERS.get(preset, STATE_FOLDERS["default"]).split("/"))
 
 

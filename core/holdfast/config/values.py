@@ -194,7 +194,6 @@ class Config:
 
     @property
     def enabled_plugins(self) -> tuple[str, ...]:
-        """Names of the plugins to load, sorted."""
         unmentioned = set(discovery.defaults()) - self.plugins.keys()
         return tuple(sorted({*unmentioned, *(name for name, plugin in self.plugins.items() if plugin.enabled)}))
 

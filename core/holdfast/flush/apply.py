@@ -117,7 +117,6 @@ class Documents:
         return self._transaction.facts if self._transaction is not None else None
 
     def change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> None:
-        """Change the entries by compare-and-swap."""
         name = self.services.layout.name(Surface.HANDOFF)
 
         def change(text: str | None) -> str:
@@ -154,7 +153,6 @@ class Documents:
         raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
 
     def _write_trail(self, payload: Payload, flush_id: str, note: str, at: datetime) -> None:
-        """Append the state mutations to the operator's daily summary."""
         intact = self.proof.of(Surface.TRAIL)
         if intact is not None:
             self._parts.append(intact)

@@ -37,7 +37,6 @@ class Context:
         self._load()
 
     def _begin(self) -> None:
-        """Reset to the state before anything was read."""
         self.provider = ""
         self.branch = ""
         self.ended = False
@@ -91,7 +90,6 @@ class Context:
 
     @property
     def unrecorded_overrides(self) -> tuple[str, ...]:
-        """Operator overrides not yet in a daily note."""
         return (*self._unrecorded, *([self.override_reason] if self.override_reason else []))
 
     # state from the journal

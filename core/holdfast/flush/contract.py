@@ -88,7 +88,6 @@ def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
 
 
 def nothing(session_id: str) -> NothingToFlush:
-    """The error for an empty session without a payload."""
     return NothingToFlush(
         f"There is nothing to flush: session {session_id!r} is empty.",
         next_step="Add a message first, or pass a payload with every field.",
@@ -117,13 +116,11 @@ def admitted(services: Services, payload: Payload, summary: str, findings: list[
 
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
-    """The payload with ``change`` applied to every string."""
     changed = any(new != old for old, new in change.items())
     return _mapped(payload, change.__getitem__) if changed else payload
 
 
 def strings_of(payload: Payload) -> list[str]:
-    """Every string in the payload, each once, in order."""
     strings: dict[str, str] = {}
     _mapped(payload, lambda text: strings.setdefault(text, text))
     return list(strings)

@@ -94,7 +94,6 @@ class Work:
 
     @property
     def status(self) -> str:
-        """open, finished, answered or closed."""
         return "open" if self.is_open else self.ended or FINISHED
 
     @property
@@ -109,7 +108,6 @@ class Work:
 
     @property
     def title(self) -> str:
-        """The task on one line."""
         return one_line(self.active_task or self.objective or self.session)
 
 

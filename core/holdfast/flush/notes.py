@@ -27,7 +27,6 @@ PARTS: tuple[tuple[str, Mapping[str, str]], ...] = (
 
 
 def header(day: date) -> str:
-    """The first lines of new daily notes."""
     return ownlines.line(ownlines.NOTE_HEADER, day.isoformat()) + "\n"
 
 
@@ -55,7 +54,6 @@ def of_receipt(receipt: models.Receipt, *, at: datetime | None = None, overrides
 
 
 def summary_header(day: date) -> str:
-    """The first lines of new daily summaries."""
     return ownlines.line(ownlines.SUMMARY_HEADER, day.isoformat()) + "\n"
 
 
@@ -123,7 +121,6 @@ def unsummarised(payload: models.Payload, summary: str) -> str:
 
 
 def by_label(payload: models.Payload) -> dict[str, Sequence[str]]:
-    """A payload's statements, by their line labels in a block."""
     return {
         "Fact": payload.facts or (),
         "Decision": payload.decisions or (),
@@ -168,5 +165,4 @@ def escape(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """``text`` as a stamp of a block holds it."""
     return one_line(text).replace("--", "- -")

@@ -136,7 +136,6 @@ def may_wait(attempt: Attempt) -> bool:
 
 
 def take_steps(attempt: Attempt) -> Receipt:
-    """The five steps."""
     services, session, documents = attempt.services, attempt.session, attempt.documents
     services.plugins.require_all()
     documents.read_ahead(services.now())

@@ -71,11 +71,9 @@ class Attempt:
 
     @property
     def key(self) -> str:
-        """Identifies the messages and the payload to flush."""
         return self.key_with(self.stated)
 
     def key_with(self, stated: Stated | None) -> str:
-        """:attr:`key` for another payload."""
         return sha256(f"{self.position}\n{stated.digest if stated else ''}")
 
     @property
@@ -148,7 +146,6 @@ class Plan:
         }
 
     def flushed(self) -> dict[str, Any]:
-        """The record in the journal, once the flush is durable."""
         return {**self.pending(), "key": self.key, "overrides": self.overrides}
 
     def flush_id(self, session_id: str) -> str:
@@ -157,7 +154,6 @@ class Plan:
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
     def block(self, session_id: str, block_id: str) -> str:
-        """The daily note's block."""
         return notes.framed(
             self.body(),
             block_id=block_id,
@@ -170,11 +166,9 @@ class Plan:
 
     @property
     def lines(self) -> set[str]:
-        """All content but the summary."""
         return {*refused_payloads.lines(self.payload), *self.before}
 
     def body(self) -> str:
-        """The daily note's block without its heading and markers."""
         return notes.body(self.payload, self.summary, self.before)
 
 
@@ -238,7 +232,6 @@ def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
 
 
 def _new(attempt: Attempt, marker: Marker) -> Plan:
-    """Collect the content."""
     services, session = attempt.services, attempt.session
     at = services.now()
     enough = marker.blocked >= services.config.flush.strict_blocks

@@ -78,7 +78,6 @@ def in_order(attempt: Attempt, plan: Plan) -> tuple[Plan, Document | None]:
 
 
 def receipt_of(attempt: Attempt, plan: Plan, flush_id: str) -> Receipt:
-    """The receipt for the documents written so far."""
     payload = plan.payload
     found_in, empty = notes.found_and_not(payload)
     own = attempt.given.derived if attempt.given is not None else ()

@@ -42,7 +42,6 @@ def form(payload: Payload) -> dict[str, Any]:
 
 
 def digest(payload: Payload) -> str:
-    """What identifies a stated payload."""
     return sha256(json.dumps(form(payload), sort_keys=True))  # ASCII: a lone surrogate has a digest, too
 
 
@@ -70,7 +69,6 @@ def joined(there: Iterable[Stated], *new: Stated) -> tuple[Stated, ...]:
 
 
 def others(marker: Marker, current: Stated | None) -> list[Stated]:
-    """The payloads stated earlier than ``current``."""
     return [each for each in marker.stated if current is None or each.digest != current.digest]
 
 

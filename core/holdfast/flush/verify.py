@@ -36,7 +36,6 @@ class Proof:
     lost: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
 
     def of(self, surface: str) -> Written | None:
-        """The intact documents of this surface."""
         return next((w for w in self.whole if w.surface == surface), None)
 
 
@@ -65,7 +64,6 @@ def pending(services: Services, evidence: Iterable[Evidence]) -> int:
 
 
 def warnings_of(services: Services, evidence: Iterable[Evidence]) -> tuple[str, ...]:
-    """The plugins' notes, each once."""
     published = (f"{e.target}: {e.note}" for e in evidence if e.note)
     return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in published))
 

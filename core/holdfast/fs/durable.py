@@ -182,7 +182,6 @@ def _sync_names(folder: Folder) -> None:
 
 
 def sealed(body: bytes) -> bytes:
-    """A line with ``body`` and its CRC-32."""
     return b"%b %08x\n" % (body, crc32(body))
 
 

@@ -73,7 +73,6 @@ class Lock:
             self._drop()
 
     def _try(self) -> bool:
-        """Whether the lock was free and is now held."""
         held = False
         try:
             self._fd, self._pid = self._open(), getpid()

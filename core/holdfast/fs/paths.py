@@ -7,7 +7,6 @@ from holdfast.errors import Refused
 
 
 def upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it."""
     yield folder
     while (above := os.path.dirname(folder)) != folder:
         yield (folder := above)

@@ -115,7 +115,6 @@ def ignores_itself(state: str) -> bool:
 
 
 def put_aside_name(name: str) -> str:
-    """A new name for the folder or file at ``name``."""
     return f"{name}{ASIDE}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 

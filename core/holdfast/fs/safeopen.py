@@ -106,7 +106,6 @@ class Folder:
         os.mkdir(self._at(name), mode, dir_fd=self._dir)
 
     def chmod(self, name: str, mode: int) -> None:
-        """Set a subfolder's mode."""
         if self.fd < 0:
             return
         try:
@@ -128,7 +127,6 @@ class Folder:
         os.rename(other._at(old), self._at(name), src_dir_fd=other._dir, dst_dir_fd=self._dir)
 
     def unlink(self, name: str) -> None:
-        """Remove a file, or a link itself."""
         os.unlink(self._at(name), dir_fd=self._dir)
 
     def sync(self) -> None:
@@ -195,7 +193,6 @@ def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = Tru
 
 @contextmanager
 def opened(path: PathArg, flags: int, *, private: bool = True) -> Iterator[int]:
-    """:func:`open_fd` for a block."""
     fd = open_fd(path, flags, private=private)
     try:
         yield fd
@@ -237,7 +234,6 @@ def stat(path: PathArg) -> os.stat_result:
 
 
 def _walked(path: str, flags: int) -> int:
-    """A descriptor of the folder ``path`` (absolute, without ``.`` and ``..``)."""
     parts = [part for part in path.split(os.sep) if part]
     fd = os.open(os.sep, flags if not parts else _PASSING)
     for number, part in enumerate(parts, start=1):

@@ -27,5 +27,4 @@ def folder() -> str:
 
 
 def path(name: str) -> str:
-    """The absolute path of a file in the user's folder."""
     return os.path.join(folder(), name)

@@ -75,7 +75,6 @@ def _away(state: str, stem: str) -> Note | None:
 
 
 def away_path(state: str, stem: str) -> str:
-    """A session's note in the user's folder."""
     return f"{ownership_mark.away_path(_FOLDER, state)}.{stem}"
 
 
@@ -89,7 +88,6 @@ def add_away(state: str, stem: str) -> None:
 
 
 def clear_away(state: str, stem: str) -> None:
-    """Remove the session's note from the user's folder."""
     with suppress(OSError):
         os.unlink(away_path(state, stem))
 

@@ -85,7 +85,6 @@ class Journal:
 
     @property
     def shown(self) -> str:
-        """The file's name for messages."""
         return paths.ending(self.path, 4)
 
     def exists(self) -> bool:
@@ -325,7 +324,6 @@ def _whole_length(file: BinaryIO, size: int) -> int:
 
 
 def _line_start(file: BinaryIO, end: int) -> int:
-    """Start offset of the line with the byte before ``end``."""
     while end > 0:
         begin = max(0, end - _CHUNK)
         file.seek(begin)

@@ -156,7 +156,6 @@ def _aside(path: str, data: bytes) -> str:
 
 
 def copy_of(state: str, stem: str) -> str:
-    """The second file with a session's stated payloads."""
     return os.path.join(state, _COPIES, f"{stem}.json")
 
 

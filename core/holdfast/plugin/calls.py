@@ -35,7 +35,6 @@ class Caller(NamedTuple):
     inline: bool = False
 
     def limit_s(self, hook: str) -> float | None:
-        """Time limit for one call of a hook, in seconds."""
         if self.deadline_s is not None:
             return self.deadline_s
         return AT_ONCE_S if self.inline and hook == "on_extract" else DEADLINES_S.get(hook)
@@ -49,7 +48,6 @@ class CallFailed(Exception):
 
     @property
     def detail(self) -> str:
-        """The plugin's own message."""
         return "" if self.cause is None else words(self.cause)
 
     @property
@@ -213,7 +211,6 @@ class GuardedPlugin:
 
 
 def cannot_be_used(caller: Caller, problem: str) -> PluginLoadFailed:
-    """The error for a plugin that cannot be registered."""
     return PluginLoadFailed(
         f"The plugin {caller.plugin!r} ({caller.distribution}) cannot be used: {problem}.",
         next_step="Hooks are: " + ", ".join(sorted((*OF_PLUGINS, *OF_BACKENDS))) + ".",

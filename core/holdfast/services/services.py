@@ -70,11 +70,9 @@ class Services:
 
     @classmethod
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
-        """The project's store."""
         return Store(backend, config.layout, state)
 
     def journal(self, session_id: str) -> Journal:
-        """The session's journal, a file."""
         return Journal(self.state, session_id)
 
     @property
@@ -146,7 +144,6 @@ class Services:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the store is on a server."""
         return Capability.REMOTE in self.store.backend.capabilities
 
     def is_expired(self, surface: str, at: datetime) -> bool:
@@ -169,7 +166,6 @@ class Services:
         return now.astimezone(self.config.tz)
 
     def private(self, *parts: str) -> str:
-        """A path in the private folder."""
         return os.path.join(self.state, *parts)
 
 

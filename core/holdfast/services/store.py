@@ -52,7 +52,6 @@ class Store:
         return self.backend.commit(names=[check_name(name) for name in dict.fromkeys(names)], listing=listing)
 
     def names(self) -> list[str]:
-        """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})
 
     # replaceable by an application, which may withhold from agents what others brought. The kernel trusts its folder.
@@ -162,7 +161,6 @@ def tries(name: str) -> Iterator[int]:
 
 
 def silent(name: str) -> Unavailable:
-    """The error for a write that seemed to work."""
     return Unavailable(
         f"{name} was written without an error, but the stored text differs.",
         next_step="Check the disk or the backend, then try again.",

@@ -46,16 +46,13 @@ class Transaction:
         return self._stored[name]
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Step:
-        """Collect an append, see :meth:`Store.append`."""
         change = Append(name=check_name(name), block=block, header=header, block_id=block_id)
         return Step(surface=surface, name=name, append=change)
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Step:
-        """Collect a change, see :meth:`Store.change`."""
         return self._changed(Step(surface=surface, name=name, change=change))
 
     def _changed(self, step: Step) -> Step:
-        """The step with the text for the stored document."""
         stored = self.read(step.name)
         return evolve(step, text=step.change(stored.text if stored else None)) if step.change else step
 

@@ -152,7 +152,6 @@ def _take(state: str, aside: str, name: str) -> None:
 
 
 def _add_journal(state: str, session_id: str, data: bytes) -> None:
-    """Add a session, unless it is here already."""
     private.make(state, _SESSIONS)
     own = Journal(state, session_id)
     if not own.exists():

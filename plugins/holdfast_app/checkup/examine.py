@@ -251,7 +251,6 @@ def _dates(memory: Holdfast) -> Iterator[Check]:
 
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:
-    """Memory that came with a clone. Silent where there is none."""
     if sentence := provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True):
         yield warn(sentence, provenance.NEXT_STEP)
 

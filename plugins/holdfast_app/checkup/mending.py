@@ -32,27 +32,22 @@ from holdfast_file import conflicts
 
 
 def good(message: str) -> Check:
-    """It works."""
     return Check(name="", outcome=Outcome.OK, message=message)
 
 
 def repaired(message: str) -> Check:
-    """It works again."""
     return evolve(good(message), repaired=True)
 
 
 def warn(message: str, next_step: str) -> Check:
-    """Work can continue."""
     return Check(name="", outcome=Outcome.WARN, message=message, next_step=next_step)
 
 
 def fail(message: str, next_step: str) -> Check:
-    """Work cannot continue."""
     return Check(name="", outcome=Outcome.FAIL, message=message, next_step=next_step)
 
 
 def failed(error: HoldfastError) -> Check:
-    """The check's own error."""
     return fail(error.message, error.next_step or "Correct it, then try again.")
 
 
@@ -185,7 +180,6 @@ def facts_again(services: Services) -> int:
 
 
 def _in_part(message: str) -> Check:
-    """Not everything could be restored."""
     return fail(f"{message}.", "Restore it from a copy or from git, or let it be flushed again.")
 
 
@@ -284,14 +278,12 @@ def _document(services: Services, loss: Loss) -> Check:
 
 
 def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
-    """Curated lines from flushes, in flush order."""
     for _, payload in data_loss.flushes(services):
         if payload.curated is not None:
             yield from payload.curated.memory if surface == Surface.MEMORY else payload.curated.user
 
 
 def _create(services: Services, surface: str, name: str, text: str) -> str:
-    """Write a missing document. Returns its text."""
     text = services.gate.admit(text, surface=Surface(surface), name=name)
     services.store.change(surface, name, lambda there: text if there is None else there)
     return text

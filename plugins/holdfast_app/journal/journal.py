@@ -97,6 +97,5 @@ def retire(path: str) -> None:
 
 
 def _packed_name(path: str) -> tuple[str, str]:
-    """The private folder and the name in its packs."""
     folder, name = os.path.split(path)
     return os.path.dirname(folder), name.removesuffix(".jsonl")

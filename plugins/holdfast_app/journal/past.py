@@ -95,7 +95,6 @@ def entries(state: str) -> list[Packed]:
 
 
 def index(those: Iterable[Packed]) -> bytes:
-    """The index of these journals."""
     lines = b"".join(b"%s\t%d\t%s" % (entry.pack.encode(), entry.start, entry.line) for entry in those)
     return lines + b"%08x\n" % crc32(lines)
 

@@ -56,7 +56,6 @@ class Item:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether it represents a line that is no longer readable."""
         return self.id.startswith(DAMAGED)
 
 
@@ -170,7 +169,6 @@ class Outbox(DurableQueue[Item]):
 
 
 def _published(item: Item, send: Send) -> Evidence | HoldfastError:
-    """Send one item; its evidence, or why it failed."""
     try:
         evidence = send(item)
         if evidence.published.strip() == evidence.read_back.strip():

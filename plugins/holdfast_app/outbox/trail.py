@@ -270,7 +270,6 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
 
 
 def code(text: str) -> str:
-    """``text`` as a code span."""
     return "`" + text.replace("`", "'") + "`"
 
 

@@ -279,7 +279,6 @@ class Everything(Edit):
 
 
 def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
-    """The day that a document covers, or None."""
     if surface not in (Surface.HEARTBEAT, Surface.BRIEFING):
         return layout.day_of(surface, name) if surface else None
     match = _DAY.search(name)

@@ -304,7 +304,6 @@ class Walk:
 
     @property
     def store_folder(self) -> str:
-        """The folder of local stores."""
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
     def file(self, path: str) -> None:

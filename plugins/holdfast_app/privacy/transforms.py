@@ -105,8 +105,6 @@ def _readings(data: bytes) -> Iterator[str]:
 
 
 def unescape(text: str) -> str:
-    """``text`` with all JSON and TOML escapes decoded."""
-
     def read(match: re.Match[str]) -> str:
         digits = match[1] or match[2] or match[3]
         if not digits:

@@ -29,14 +29,12 @@ def append(services: Services, lines: Sequence[str], flush_id: str, at: datetime
 
 
 def block(block_id: str, at: datetime, about: str, lines: Iterable[str]) -> str:
-    """A block of the archive. ``about`` follows the time in its comment."""
     heading = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}")
     head = ("", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->", "")
     return "\n".join([*head, *lines]) + "\n"
 
 
 def archived(services: Services, items: Iterable[str]) -> set[str]:
-    """Those of ``items`` that are in the archive."""
     stored = services.store.read(services.archive)
     return {text for text in items if stored and f"\n- {one_line(text)} (" in stored.text}
 

@@ -147,7 +147,6 @@ def buried(text: str, stones: Iterable[str]) -> str:
 
 
 def tombstones(text: str) -> list[str]:
-    """A note's or trail's tombstones, in order."""
     return _GONE.findall(text)
 
 

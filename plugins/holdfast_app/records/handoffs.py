@@ -42,7 +42,6 @@ def salvaged(text: str) -> tuple[Work, ...]:
 
 
 def newest(entries: Iterable[Work]) -> list[Work]:
-    """The entries in the handoff's order."""
     return sorted(entries, key=lambda w: w.at, reverse=True)
 
 
@@ -61,7 +60,6 @@ def reopened(work: Work, because: str = "") -> Work:
 
 
 def entry(receipt: Receipt, payload: Payload) -> Work:
-    """The entry that the flush of ``receipt`` left for ``payload``."""
     note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
     at = stamp(receipt.at.astimezone(UTC))
     return handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)

@@ -163,7 +163,6 @@ def broken(state: str) -> Iterator[Packed]:
 
 
 def _ends(entries: Iterable[Packed]) -> dict[str, int]:
-    """Where each pack's last journal ends."""
     return {entry.pack: entry.end for entry in entries}
 
 

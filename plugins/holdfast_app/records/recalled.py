@@ -30,7 +30,6 @@ def fence_parts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def heading(name: str) -> str:
-    """The line before a document's text between the tags."""
     return f"<!-- {defuse(name)} -->\n"
 
 

@@ -30,7 +30,6 @@ class Decision(NamedTuple):
 
 
 def record(decision: Decision) -> dict[str, Any]:
-    """The journal's record of a decision."""
     return {
         "kind": KIND,
         "state": "open" if decision.open else "closed",
@@ -54,7 +53,6 @@ def block_ids(journal: Journal) -> set[str]:
 
 
 def block_id(decision: Decision) -> str:
-    """The id of the decision's block in its daily note."""
     key = f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}"
     return "work_" + sha256(key)[:16]
 

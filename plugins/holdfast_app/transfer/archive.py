@@ -86,7 +86,6 @@ class Archive:
                     yield untrusted.from_json(line.decode("utf-8"))
 
     def journals(self) -> Iterator[tuple[str, bytes]]:
-        """The journals' names and bytes."""
         return ((name, self._zip.read(name)) for name in self._members if name.startswith(JOURNALS))
 
     def _check_members(self) -> None:
@@ -182,12 +181,10 @@ class Database:
             pass
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """As in an archive."""
         if name == DOCUMENTS:
             yield from ({"name": name, "text": text} for name, text in self.store.documents())
         elif name == FACTS:
             yield from (dict(fact_out(fact)) for fact in self.store.facts())
 
     def journals(self) -> Iterator[tuple[str, bytes]]:
-        """None, because a store has no journals."""
         return iter(())

@@ -174,8 +174,6 @@ def _line(row: dict[str, object]) -> bytes:
 
 @frozen
 class Left:
-    """Data left out of an import, and the reason."""
-
     name: str
     why: str
 

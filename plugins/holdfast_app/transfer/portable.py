@@ -82,7 +82,6 @@ class Merged:
 
 
 def is_bundle(path: str) -> bool:
-    """Whether a folder has a bundle's manifest."""
     return os.path.isdir(path) and os.path.isfile(os.path.join(path, "manifest.json"))
 
 
@@ -191,7 +190,6 @@ class _Kept:
             rows[key] = _canonical(json.loads(rows[key]) | {name: text})
 
     def statements(self) -> Iterator[Statement]:
-        """The records' statements, in order."""
         for kind, make in _SAID.items():
             for record in map(json.loads, self.rows.get(f"items/{kind}.jsonl", {}).values()):
                 text, at = make(record).strip(), record.get("eventTime") or record.get("createdAt")
