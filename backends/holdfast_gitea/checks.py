@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from holdfast.api import Check, Holdfast, HoldfastError, Outcome
+from holdfast.api import Check, Holdfast, HoldfastError
+from holdfast_app.checkup.mending import failed, good, warn
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
@@ -15,8 +16,6 @@ from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.models import Comment, Issue
 from holdfast_keys.faults import Closed
 
-_NAME = "gitea"
-
 
 def checks(memory: Holdfast) -> Iterator[Check]:
     """Nothing for another backend. Otherwise a line for each finding, or a single line if all is well."""
@@ -27,7 +26,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     findings = list(inspect(backend.log))
     yield from findings
     if not findings:
-        yield _ok(f"no manual edits in {backend.log.repo.url}")
+        yield good(f"no manual edits in {backend.log.repo.url}")
 
 
 def access(log: Log) -> Iterator[Check]:
@@ -40,15 +39,15 @@ def access(log: Log) -> Iterator[Check]:
     name = log.repo.name
     if kind in ("public", "internal"):
         who = "everyone" if kind == "public" else "everyone with an account on the server"
-        yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
+        yield warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
     elif logins:
-        yield _ok(f"{', '.join(logins)} can read {name}, too")
+        yield good(f"{', '.join(logins)} can read {name}, too")
     try:
         log.index.refresh()
         who = ", ".join(f"{login} ({why})" for login, why in invitations.writers(log))
-        yield _ok(f"records count from {who}")
+        yield good(f"records count from {who}")
     except HoldfastError as error:
-        yield _fail(error)
+        yield failed(error)
 
 
 def inspect(log: Log) -> Iterator[Check]:
@@ -60,22 +59,22 @@ def inspect(log: Log) -> Iterator[Check]:
     yield from _failing(log.check_own)
     for member in (member for member in log.authors.members.values() if member.state == "left"):
         step = f"Run `holdfast gitea invite {member.login} --revoke` again."
-        yield _warn(f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step)
+        yield warn(f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
-        yield _warn(message, _about(log, issue))
+        yield warn(message, _about(log, issue))
     if not log.index.known(FACTS):
         yield from _failing(lambda: log.load(FACTS))
     for title, entries in log.index.titles().items():
         for entry in (entry for entry in entries if entry.shown):
             message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
-            yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
+            yield warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)
         elif title == TO_REMOVE:
             issues = ", ".join(f"#{entry.number}" for entry in entries)
             message = f"{issues} are empty, but the server keeps an issue's earlier versions."
-            yield _warn(message, "Delete these issues on the server.")
+            yield warn(message, "Delete these issues on the server.")
 
 
 def _log(log: Log, title: str) -> Iterator[Check]:
@@ -84,21 +83,21 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         yield from _of_others(log, title, view)
         view.check()
     except HoldfastError as error:
-        yield _fail(error)
+        yield failed(error)
         return
     for record in (record for record in view.replay.accepted if record.source.was_edited or not record.intact):
         approved = view.approves(record)
         where = f"{shown(title)}: {record.source.url} was edited"
         if not record.intact:
             step = "" if approved else "Restore the earlier version, or accept this one; see docs/forges.md."
-            yield _warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
+            yield warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
         elif not approved:
             step = "The server shows the edit history. Users with write access can do this."
-            yield _warn(f"{where} on the server, and its checksum fits the new text.", step)
+            yield warn(f"{where} on the server, and its checksum fits the new text.", step)
     late = [record.source.url for record in view.replay.late if record.kind == VERSION]
     if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
-        yield _ok(f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})")
+        yield good(f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})")
 
 
 def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
@@ -116,7 +115,7 @@ def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
             message = f"{_some(urls)} by {author} do not count."
         else:
             message = f"`{ACCEPT}` by {author} has no effect ({urls[0]})."
-        yield _warn(f"{shown(title)}: {message}", step)
+        yield warn(f"{shown(title)}: {message}", step)
 
 
 def _about(log: Log, post: Comment | Issue) -> str:
@@ -125,24 +124,12 @@ def _about(log: Log, post: Comment | Issue) -> str:
     return NEXT_STEP if member is None else "It is not from the time of the invitation. Delete it on the server."
 
 
-def _ok(message: str) -> Check:
-    return Check(name=_NAME, outcome=Outcome.OK, message=message)
-
-
 def _failing(call: Callable[[], object]) -> Iterator[Check]:
     try:
         call()
     except HoldfastError as error:
-        yield _fail(error)
-
-
-def _fail(error: HoldfastError) -> Check:
-    return Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        yield failed(error)
 
 
 def _some(urls: list[str], what: str = "record") -> str:
     return f"{len(urls)} {what}{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
-
-
-def _warn(message: str, next_step: str) -> Check:
-    return Check(name=_NAME, outcome=Outcome.WARN, message=message, next_step=next_step)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from holdfast.api import Check, Holdfast, HoldfastError, Outcome
+from holdfast.api import Check, Holdfast, Outcome
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database
 
@@ -16,10 +16,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     """Nothing for another backend. Asks the server, changes nothing."""
     backend = memory.store.backend
     if isinstance(backend, PostgresBackend):
-        try:
-            yield from inspect(backend.database)
-        except HoldfastError as error:
-            yield Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        yield from inspect(backend.database)
 
 
 def inspect(database: Database) -> Iterator[Check]:

@@ -5,7 +5,7 @@ Plugins check their own parts. An exception becomes a failed check, so that it c
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from importlib import metadata
@@ -47,34 +47,35 @@ _HARMLESS = "The weekly report is due on Monday."
 def examine(root: str, *, repair: bool = False) -> list[Check]:
     """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept) and the
     private folder closed to others. Raises nothing that a project can cause."""
-    checks = _named("settings", _settings(root))
+    checks = _all({"settings": _settings(root)})
     if checks[0].outcome is Outcome.FAIL:
         return checks
     state = settings.state_folder(root, resolved.load(root).layout.preset)
-    checks += _named("installation", _installation())
-    checks += _named("plugins", _plugins(root))
-    checks += _named("trust", _trust(root))
-    checks += _named("private state", _private_state(root, state))
-    checks += _named("folders", _folders(root, state))
-    journals = _named("journals", _journals(state, repair=repair))
-    checks += journals
+    checks += _all(
+        {
+            "installation": _installation(),
+            "plugins": _plugins(root),
+            "trust": _trust(root),
+            "private state": _private_state(root, state),
+            "folders": _folders(root, state),
+        }
+    )
+    checks += (journals := _all({"journals": _journals(state, repair=repair)}))
     try:
         with Holdfast.open(root) as memory:
-            checks += _named("backend", iter([good(f"{memory.config.storage.backend} opens")]))
-            checks += _named("validators", _validators(memory))
+            opens = iter([good(f"{memory.config.storage.backend} opens")])
+            checks += _all({"backend": opens, "validators": _validators(memory)})
             checks += _in_store(memory, repair=repair)
-            checks += _named("git", _git(root))
-            checks += _named("spool", _spool(memory, repair=repair))
-            checks += _named("dreams", _dreams(memory))
+            checks += _all({"git": _git(root), "spool": _spool(memory, repair=repair), "dreams": _dreams(memory)})
             checks += _of_plugins(memory)
     except HoldfastError as error:
-        checks += _named("backend", iter([failed(error)]))
-    checks += _named("sessions", _unsafe(state, damaged=any(check.outcome is Outcome.FAIL for check in journals)))
-    return checks + _named("privacy", _privacy(state, repair=repair))
+        checks += _all({"backend": iter([failed(error)])})
+    is_damaged = any(check.outcome is Outcome.FAIL for check in journals)
+    return checks + _all({"sessions": _unsafe(state, damaged=is_damaged), "privacy": _privacy(state, repair=repair)})
 
 
-def _named(name: str, results: Iterator[Check]) -> list[Check]:
-    return looked(name, results)[0]
+def _all(looks: Mapping[str, Iterator[Check]]) -> list[Check]:
+    return [check for name, results in looks.items() for check in looked(name, results)[0]]
 
 
 def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
@@ -95,9 +96,9 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         left = [*looks][at:]
         if left and isinstance(error, Unavailable):
             if "stored" in (name, *left):
-                checks += _named("stored", _stored(memory, repair=repair, away=True))
+                checks += _all({"stored": _stored(memory, repair=repair, away=True)})
             left_out = f"Not checked, because the store could not be read: {', '.join(left)}."
-            checks += _named("store", iter([warn(left_out, "Run `holdfast doctor` again when it can be.")]))
+            checks += _all({"store": iter([warn(left_out, "Run `holdfast doctor` again when it can be.")])})
             break
     return checks
 
@@ -307,7 +308,7 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     scanned = discovery.scan()
     plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
     wanted = (f for f in scanned if f.distribution == discovery.OWN or (f.name, f.distribution) in plugins)
-    return [c for f in wanted if f.group == discovery.CHECKS for c in _named(f.name, _asked(f, memory))]
+    return [c for f in wanted if f.group == discovery.CHECKS for c in _all({f.name: _asked(f, memory)})]
 
 
 def _asked(entry: discovery.Found, memory: Holdfast) -> Iterator[Check]:
