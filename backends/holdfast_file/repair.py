@@ -2,6 +2,8 @@
 
 import os
 
+from attrs import evolve
+
 from holdfast.fs import durable
 from holdfast.storage import Damage
 from holdfast_file import conflicts
@@ -68,8 +70,6 @@ def _whole(place: Place) -> list[bytes]:
         operation = decode(line)
         fact = operation.fact
         if fact and not operation.update and fact.id in ids:  # another text under the same id: both stay
-            from attrs import evolve
-
             fact = evolve(fact, id=f"fact_{os.urandom(4).hex()}")
             line = encode(Operation(fact=fact, leaves=operation.leaves)).rstrip(b"\n")
         if fact:

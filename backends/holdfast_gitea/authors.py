@@ -85,7 +85,7 @@ class Authors:
 
     def __init__(self, repo: Repo, named: Iterable[str] = ()) -> None:
         self._repo = repo
-        self.named = frozenset(name.casefold() for name in named)
+        self.named = frozenset(name.casefold() for name in named if name.strip())
         self.owner = repo.name.partition("/")[0]
         self._always = self.named | {self.owner.casefold()}
         #: The token's user as an earlier process of this machine knew it.

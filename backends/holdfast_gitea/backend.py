@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from attrs import asdict, fields_dict, frozen
 
-from holdfast.api import Capability, ComposedBackend, Condition, ConfigError, check_name
+from holdfast.api import Capability, ComposedBackend, Condition, check_name
 from holdfast.config import serde
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
@@ -61,9 +61,6 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
         invitations.attach(self.log)
         super().__init__(Documents(self.log), Facts(self.log))
 
-    def __repr__(self) -> str:
-        return f"GiteaBackend({self.log.repo.url!r})"
-
     def check(self, *, thorough: bool = False) -> Condition:
         if not self.log.index.look() or not self.log.repo.is_public():
             return Condition()
@@ -100,7 +97,5 @@ def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, 
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     own = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(own, Options, what="`[storage]`", next_step="See docs/forges.md.")
-    if not all(map(str.strip, made.authors)):
-        raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
     token = find_token(GITEA, made.server, root, insecure_http=made.insecure_http)
     return GiteaBackend(root, token=token, path=path, **asdict(made))

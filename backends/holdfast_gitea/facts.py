@@ -66,9 +66,6 @@ class Facts:
     def batch(self) -> Iterator[None]:
         """Write all changes of the block at its end, in as few comments as possible."""
         with self._log.writing():
-            if self._batch is not None:
-                yield
-                return
             self._batch = _Batch()
             try:
                 yield

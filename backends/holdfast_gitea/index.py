@@ -7,9 +7,9 @@ also remembers the last record seen in each log, so that a manual deletion is no
 
 import base64
 import json
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,8 +25,6 @@ from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.models import Issue
 from holdfast_keys.faults import Closed
-
-logger = logging.getLogger(__name__)
 
 #: Issues with other titles are ignored.
 PREFIX: Final = "holdfast:"
@@ -274,15 +272,13 @@ class Index:
     # --- the copy on this machine
 
     def save(self) -> None:
-        """Keep the copy, if more than the time changed. It can be done without, so a full disk is only logged."""
+        """Keep the copy, if more than the time changed. It can be done without, so a full disk is no error."""
         now = self._copy(None)
         if self._kept.at is None or now == self._saved:
             return
-        try:
+        with suppress(Unavailable):
             durable.replace(self._path, self._copy(self._kept.at).encode())
             self._saved = now
-        except Unavailable as error:
-            logger.warning("the index of issues could not be kept: %s", error)
 
     def _copy(self, at: datetime | None) -> str:
         copy = evolve(
@@ -306,10 +302,7 @@ class Index:
         self._loaded = True
         try:
             copy = serde.structure(untrusted.from_json(safeopen.read(self._path)), Copy, what="The copy")
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError, HoldfastError) as error:
-            logger.warning("the index of issues is unusable and is rebuilt (%s)", type(error).__name__)
+        except (OSError, ValueError, HoldfastError):
             return
         # With other named authors other issues may count.
         if (copy.format, copy.repository, copy.authors) != (_FORMAT, self._repo.url, sorted(self._authors.named)):

@@ -30,7 +30,6 @@ from holdfast.storage import (
     Update,
     Write,
     appended,
-    block_ids,
     block_marker,
     check_block,
     check_name,
@@ -131,9 +130,6 @@ class PostgresBackend(StorageBackend):
             )
         self.database = Database(password=password, **asdict(settings))
 
-    def __repr__(self) -> str:
-        return f"PostgresBackend({self.database.server!r}, {self.database.namespace!r})"
-
     # --- documents
 
     def read(self, name: str) -> Document | None:
@@ -162,8 +158,6 @@ class PostgresBackend(StorageBackend):
             raise no_document(name)
 
     def names(self, prefix: str = "") -> list[str]:
-        if not _is_storable(prefix):
-            return []
         return [str(name) for (name,) in self.database.read((_NAMES, (self.database.namespace, prefix)))[0]]
 
     def _asked(self, names: Sequence[str]) -> Statement:
@@ -205,8 +199,6 @@ class PostgresBackend(StorageBackend):
             raise no_fact(change.fact_id)
         old = _fact_of(rows[0])
         new = updated(old, change)
-        if new == old:
-            return rows
         _check(new.content, new.category, new.source)
         digest = duplicate_digest(new.content)
         twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
@@ -236,8 +228,6 @@ class PostgresBackend(StorageBackend):
     # --- several changes
 
     def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
-        if len({isinstance(change, Append | Write) for change in changes}) > 1:
-            raise ValueError("the changes are of documents and of facts")
         wanted = list(dict.fromkeys([*(edit.name for edit in changes if isinstance(edit, Append | Write)), *names]))
         after = [self._asked(wanted)] if wanted else []
         after += [self._listing()] if listing else []
@@ -269,15 +259,7 @@ class PostgresBackend(StorageBackend):
     ) -> tuple[list[list[Row]], list[list[Row]]]:
         """Make the changes and read, in one round trip. The rows of both."""
         statements = [self._statement(change) for change in changes if not isinstance(change, Update)]
-        try:
-            rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
-        except Conflict:  # was this the lost answer of the first try?
-            if not self.database.was_repeated:
-                raise
-            rows = [[] for _ in statements] + self.database.run(*after)
-            stored = found(wanted, rows[len(statements)])
-            if not all(_is_there(edit, stored[edit.name]) for edit in changes if isinstance(edit, Append | Write)):
-                raise
+        rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
         return rows[: len(statements)], rows[len(statements) :]
 
     def _statement(self, change: Append | Write | Add | Remove) -> Statement:
@@ -329,12 +311,6 @@ def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | Non
             raise faults.spoiled(name)
         documents[name] = Document(name=name, text=body, revision=revision)
     return documents
-
-
-def _is_there(edit: Append | Write, stored: Document | None) -> bool:
-    if stored is None:
-        return False
-    return stored.text == edit.text if isinstance(edit, Write) else edit.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:

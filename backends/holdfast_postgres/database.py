@@ -282,11 +282,8 @@ class Database:
             tcp_user_timeout=int(self._timeout_s * 1000),
             **options,
         )
-        try:  # under a stricter default of the server a snapshot would be older than the lock that it waited for
-            connection.isolation_level = driver().IsolationLevel.READ_COMMITTED
-        except BaseException:
-            connection.close()
-            raise
+        # Under a stricter default of the server a snapshot would be older than the lock that it waited for.
+        connection.isolation_level = driver().IsolationLevel.READ_COMMITTED
         return connection
 
     # the tables

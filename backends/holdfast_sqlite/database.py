@@ -41,7 +41,6 @@ class Database:
         self._pid = os.getpid()
         self._mutex = threading.RLock()
         self._inherited: list[sqlite3.Connection] = []
-        self._closed = False
         self._mark = os.path.join(place.state, f"{place.file}.mark")
         self._before: Mark | None = None  # the mark's surplus when this process first looked
         self._wrote = False
@@ -166,7 +165,6 @@ class Database:
             self._begin_anew()
         with self._mutex:
             self._note()
-            self._closed = True
             self._drop()
 
     # --- transactions (the caller holds the mutex)
@@ -258,8 +256,6 @@ class Database:
         known = self._identity
         if self._change is not None:
             return self._change.sql
-        if self._closed:
-            raise Unavailable("The store was closed.", next_step="Open it again.")
         if known is not None and self.place.still(known) and not (self._immutable and self.place.unmerged()):
             return self._connection
         identity = self.place.look()

@@ -6,6 +6,8 @@ is not missing, because they record the document in ``state/forgotten.json``. Cu
 missing ones count. Notes only grow, so missing blocks count, too.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 from holdfast import models
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private, records
 from holdfast.journal.journal import file_stem
@@ -280,10 +282,7 @@ def _proves(services: Services, receipt: models.Receipt, written: models.Written
     if written.surface not in _DOCUMENTS:
         return False
     day = receipt.at.date() if written.surface in _BLOCKS else None
-    try:
-        return written.name == services.layout.name(Surface(written.surface), day)
-    except (ValueError, ConfigError):
-        return False
+    return written.name == services.layout.name(Surface(written.surface), day)
 
 
 def _holds(text: str, block_id: str) -> bool:

@@ -10,7 +10,6 @@ is repaired from the journal.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -150,10 +149,9 @@ class Spool(DurableQueue[Kept]):
         """
         if not self._services.waits(FILE):
             return Shipped()
-        ends = time.monotonic() + limit_s
         try:
-            with self.sending(timeout_s=limit_s):
-                return self._send(ends)
+            with deadline(limit_s), self.sending(timeout_s=limit_s):
+                return self._send()
         except HoldfastError as error:
             logger.warning("kept flushes could not be written: %s", error.message)
             try:
@@ -161,29 +159,25 @@ class Spool(DurableQueue[Kept]):
             except HoldfastError:
                 return Shipped(down=error)
 
-    def _send(self, ends: float) -> Shipped:
+    def _send(self) -> Shipped:
         written: list[Kept] = []
         held: set[str] = set()
         down: HoldfastError | None = None
-        with deadline(max(0.1, ends - time.monotonic())):
-            for flush in self.items():
-                if flush.receipt is None or flush.session in held:
-                    continue
-                if time.monotonic() >= ends:
-                    down = Unavailable(f"{self.server} is slow, so kept flushes still wait.")
+        for flush in self.items():
+            if flush.receipt is None or flush.session in held:
+                continue
+            try:
+                _write(self._services, flush.receipt, flush.flushed)
+            except HoldfastError as error:
+                logger.warning("the kept flush %s could not be written: %s", flush.id, error.message)
+                self._failed(flush, error)
+                held.add(flush.session)
+                if isinstance(error, Unavailable):
+                    down = error
                     break
-                try:
-                    _write(self._services, flush.receipt, flush.flushed)
-                except HoldfastError as error:
-                    logger.warning("the kept flush %s could not be written: %s", flush.id, error.message)
-                    self._failed(flush, error)
-                    held.add(flush.session)
-                    if isinstance(error, Unavailable):
-                        down = error
-                        break
-                else:
-                    self.remove([flush.id])
-                    written.append(flush)
+            else:
+                self.remove([flush.id])
+                written.append(flush)
         return Shipped(written, self.items(), down)
 
     def _failed(self, flush: Kept, error: HoldfastError) -> None:
@@ -299,10 +293,7 @@ def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> Non
     done = evolve(done, warnings=(*done.warnings, *unstored))
     journal = Journal(services.state, session)
     if journal.exists():
-        try:
-            journal.append({"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(done)})
-        except HoldfastError as error:  # the flush is stored; only its proof is not recorded
-            logger.warning("a receipt could not be journalled: %s", error.message)
+        journal.append({"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(done)})
 
 
 @frozen(kw_only=True)

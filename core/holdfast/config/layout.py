@@ -172,12 +172,7 @@ class Layout:
 
     def name(self, surface: Surface, day: date | None = None) -> str:
         """A surface's document; surfaces with one document per day need ``day``."""
-        name = self.names.get(surface, "")
-        if not name:
-            raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
-        if "{date}" in name and day is None:
-            raise ValueError(f"{surface} has one document per day: pass the day")
-        return name.replace("{date}", day.isoformat() if day else "")
+        return self.names[surface].replace("{date}", day.isoformat() if day else "")
 
     def prefix(self, surface: Surface) -> str:
         """The common prefix of a surface's daily documents."""

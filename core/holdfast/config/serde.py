@@ -137,8 +137,6 @@ def _reader(kind: Any) -> _Reader:
         return lambda value, *_: moment(value)
     if origin is Literal:
         return lambda value, *_: kinds[kinds.index(value)]
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return lambda value, *_: kind(value)
     if attrs.has(kind):
         return partial(_instance, kind)
     if origin is UnionType and kinds[1:] == (NoneType,):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from attrs import evolve
@@ -15,9 +16,6 @@ from holdfast.journal.journal import Entry
 from holdfast.journal.safety import State, Stated
 from holdfast.models import Message, Receipt
 from holdfast.services.services import Services
-from holdfast.text.lazy import log
-
-logger = log(__name__)
 
 
 class Context:
@@ -223,10 +221,8 @@ class Context:
             self._unrecorded.append(reason)
             self._checkpoint()
             self.unwritten = [evolve(entry, waived=True) for entry in self.unwritten]
-            try:
+            with suppress(Unavailable):  # the marker only blocks for longer
                 safety.waive(self._services.state, self.id)
-            except Unavailable as error:  # the marker only blocks for longer
-                logger.warning("cannot write an override to the marker: %s", error.message)
         return reason
 
     def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:

@@ -8,6 +8,8 @@ and note, so the document stays small and a flush quick. An entry with a rule of
 newer rule about the same thing replaces that rule, or a person withdraws or removes it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache

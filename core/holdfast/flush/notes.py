@@ -1,5 +1,7 @@
 """The daily note: operator-facing first, append-only, one block per flush."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from holdfast.errors import ConfigError, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.errors import ConfigError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr
 from holdfast_memory import DISTRIBUTION
 
@@ -119,13 +119,8 @@ def declared(name: str) -> Any:
 def method(name: str) -> Callable[..., Any]:
     """A method's function, added to an opened project by another distribution. Raises: PluginNotFound;
     PluginLoadFailed."""
-    entry = choose([f for f in scan() if f.distribution != OWN], METHODS, name)
-    function = import_object(entry)
-    if not callable(function):
-        raise PluginLoadFailed(
-            f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
-        )
-    return function
+    function: Any = import_object(choose([f for f in scan() if f.distribution != OWN], METHODS, name))
+    return function  # type: ignore[no-any-return]
 
 
 def choose(entries: Iterable[Found], group: str, name: str) -> Found:
@@ -163,8 +158,7 @@ def statuses(loaded: Iterable[Status], entries: Iterable[Found], backend: str) -
 
 
 def import_object(entry: Found) -> object:
-    """Import an entry point's target. Raises: PluginLoadFailed, which distinguishes a missing plugin module from a
-    missing dependency."""
+    """Import an entry point's target. Raises: PluginLoadFailed."""
     import importlib
 
     module_name, _, attribute = entry.value.partition(":")
@@ -174,12 +168,10 @@ def import_object(entry: Found) -> object:
         for part in filter(None, attribute.split(".")):
             loaded = getattr(loaded, part)
     except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if missing and (module_name == missing or module_name.startswith(missing + ".")):
-            step = f"Reinstall {entry.distribution}."
-        else:
-            step = f"Install {missing!r}."
-        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}) needs {missing!r}.", next_step=step) from error
+        raise PluginLoadFailed(
+            f"{entry.name!r} ({entry.distribution}) needs {error.name!r}.",
+            next_step=f"Install {error.name!r}, or {entry.distribution} again.",
+        ) from error
     except (Exception, SystemExit) as error:  # sys.exit(0) in a plugin must not end a flush as if it had succeeded
         raise PluginLoadFailed(
             f"{entry.name!r} ({entry.distribution}) cannot be imported: {type(error).__name__}: {error}.",
@@ -211,10 +203,7 @@ def check_storage(backend: object, keys: Collection[str], entries: Iterable[Foun
     known = {*declared}
     for entry in entries:
         if entry.group == BACKENDS and entry.distribution == OWN:
-            try:
-                known.update(keys_of(import_object(entry), "known_options") or ())
-            except PluginError:
-                continue
+            known.update(keys_of(import_object(entry), "known_options") or ())
     _check("storage", keys, known, (*STORAGE_KEYS, *declared))
 
 

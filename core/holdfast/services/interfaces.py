@@ -4,6 +4,8 @@ An application gives its own in its :class:`holdfast.services.services.Services`
 delivers nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType

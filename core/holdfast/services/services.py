@@ -2,6 +2,8 @@
 an application (:mod:`holdfast.services.interfaces`), which gives its own answers in a class that extends this one.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime

@@ -11,7 +11,7 @@ from holdfast.config.layout import Layout
 from holdfast.errors import Conflict, Unavailable, must_be
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.storage import ABSENT, Committed, Document, StorageBackend, block_marker, check_name, sha256
+from holdfast.storage import ABSENT, Committed, Document, StorageBackend, check_name, sha256
 from holdfast.text.lazy import log
 
 logger = log(__name__)
@@ -73,8 +73,6 @@ class Store:
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> models.Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
-        if block_marker(block_id) not in block:
-            raise ValueError("the block does not hold its own marker")
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:

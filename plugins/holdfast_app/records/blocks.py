@@ -1,5 +1,7 @@
 """Blocks of notes: read back, and those that features write or change (later summaries, decisions, purges, merges)."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime

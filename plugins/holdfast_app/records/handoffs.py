@@ -1,5 +1,7 @@
 """Changes of a handoff that features make: repair it, put an entry, reopen work, remove a rule."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
@@ -7,12 +9,12 @@ from typing import Final
 
 from attrs import evolve
 
+from holdfast import models
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Conflict, Corrupt, Refused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import FENCE, Work, parse
-from holdfast.models import Payload, Receipt
 from holdfast_app.base import Services
 from holdfast_app.records import ownlines
 
@@ -59,7 +61,7 @@ def reopened(work: Work, because: str = "") -> Work:
     )
 
 
-def entry(receipt: Receipt, payload: Payload) -> Work:
+def entry(receipt: models.Receipt, payload: models.Payload) -> Work:
     note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
     at = stamp(receipt.at.astimezone(UTC))
     return handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)

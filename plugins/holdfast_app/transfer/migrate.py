@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from holdfast.config.serde import fact_out
 from holdfast.errors import ConfigError, Conflict
 from holdfast.fs import durable, private
-from holdfast.models import AddOutcome, Fact
+from holdfast.models import Fact
 from holdfast.plugin import discovery
 from holdfast.plugin.manager import PluginManager
 from holdfast.storage import ABSENT, Add, StorageBackend, sha256
@@ -79,9 +79,7 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
         raise _foreign(source, target, "facts")
     done, total, changed = 0, len(names) + len(facts), present < len(facts)
     for name in names:
-        wanted = _text(source, name)
-        if wanted is None:
-            raise _moving(target)
+        wanted = _text(source, name) or ""
         if there.get(name) != wanted:
             changed = True
             document = target.read(name)
@@ -89,27 +87,17 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
         progress.report(done := done + 1, total, "copied")
     for start in range(present, len(facts), BATCH):
         part = facts[start : start + BATCH]
-        added = target.commit([Add(fact, sys.maxsize) for fact in part]).added
-        if any(result is None or result.outcome is not AddOutcome.ADDED for result in added):
-            raise _moving(target)
+        target.commit([Add(fact, sys.maxsize) for fact in part])
         progress.report(len(names) + start + len(part), total, "copied")
-    stored, digest = list(target.facts()), hashlib.sha256()
-    if not _names(source, prefixes) == _names(target, prefixes) == names or not _distinct(source)[0] == stored == facts:
+    if (digest := _digest(source, prefixes)) != _digest(target, prefixes):
         raise _moving(target)
-    for name in names:
-        copied = _text(source, name)
-        if copied is None or copied != _text(target, name):
-            raise _moving(target)
-        digest.update(f"{json.dumps(name)} {sha256(copied)}\n".encode())
-    for fact in stored:
-        digest.update(json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n")
     target.repair()  # facts of an earlier store here do not count as missing
     return Migration(
         source=source.name,
         target=target.name,
         documents=len(names),
         facts=len(facts),
-        sha256=digest.hexdigest(),
+        sha256=digest,
         unchanged=not changed,
         skipped=tuple(skipped),
     )
@@ -136,6 +124,15 @@ def _names(store: StorageBackend, prefixes: Sequence[str]) -> list[str]:
 def _text(store: StorageBackend, name: str) -> str | None:
     document = store.read(name)
     return document.text if document else None
+
+
+def _digest(store: StorageBackend, prefixes: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for name in _names(store, prefixes):
+        digest.update(f"{json.dumps(name)} {sha256(_text(store, name) or '')}\n".encode())
+    for fact in _distinct(store)[0]:
+        digest.update(json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def _distinct(store: StorageBackend) -> tuple[list[Fact], list[str]]:
