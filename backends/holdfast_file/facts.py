@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
-from holdfast.errors import Corrupt, Unavailable
+from holdfast.api import AddResult, Corrupt, Fact, Unavailable
 from holdfast.fs import durable, safeopen
 from holdfast.fs.safeopen import SIZE, TIME, Identity, identity_of
-from holdfast.models import AddResult, Fact
 from holdfast.storage import FactOrder, Remove, Update, leaving, storable
 from holdfast_file import mark as marks
 from holdfast_file import repair

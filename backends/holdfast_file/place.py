@@ -3,9 +3,8 @@
 import errno
 import os
 
-from holdfast.errors import Corrupt, Refused
+from holdfast.api import Corrupt, Refused, check_name
 from holdfast.fs import durable, private, safeopen
-from holdfast.storage import check_name
 
 _MOVE = "Move it away or restore the file from a copy, then try again."
 

@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from attrs import asdict, fields_dict, frozen
 
+from holdfast.api import AddOutcome, AddResult, Corrupt, Fact, Refused
 from holdfast.config import serde
-from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable
-from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
     ABSENT,
     FACT_COLUMNS,

@@ -11,11 +11,10 @@ import os
 import stat
 from typing import Final, NamedTuple
 
-from holdfast.errors import Corrupt, Refused
+from holdfast.api import Corrupt, Refused, check_name
 from holdfast.fs import durable
 from holdfast.fs.private import put_aside_name
 from holdfast.fs.safeopen import Folder, Identity, identity_of
-from holdfast.storage import check_name
 
 #: What SQLite adds to the database's name for the files next to it.
 _SIDES: Final = ("-wal", "-shm", "-journal")

@@ -36,6 +36,9 @@ _ADMINS: Final = "forge-admins.json"
 _STORE: Final = "holdfast:"
 #: Kinds of timeline events -> their text, with the row's body and references.
 _PLAIN: Final = {
+    "close": "closed",
+    "reopen": "reopened",
+    "merge_pull": "merged",
     "dismiss_review": "review dismissed: {body}",
     "change_target_branch": "target changed from {old_ref} to {new_ref}",
     "added_deadline": "due {body}",
@@ -44,6 +47,9 @@ _PLAIN: Final = {
     "lock": "locked",
     "unlock": "unlocked",
     "delete_branch": "branch {old_ref} deleted",
+    "add_dependency": "dependency with #{dependent} added",
+    "remove_dependency": "dependency with #{dependent} removed",
+    "pull_push": "{pushed}",
 }
 _FORCED: Final = "force-pushed"
 _BINDING: Final = ("APPROVED", "REQUEST_CHANGES")
@@ -211,8 +217,6 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
     """An event's description and who waits for whom, None for unreported kinds of events."""
     kind, removed = text(row, "type"), row.get("removed_assignee") is True
     who = text(row, "assignee", "login") or text(row, "assignee_team", "name")
-    if word := {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}.get(kind):
-        return f"{word}: {issue.title}", ""
     if kind == "review_request":
         if removed:
             return f"review request to {who} withdrawn: {issue.title}", ""
@@ -224,12 +228,9 @@ def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[s
     if kind in _PLAIN:
         fields = {name: text(row, name) for name in ("body", "old_ref", "new_ref")}
         fields["new"], _, fields["old"] = fields["body"].partition("|")
-        return f"{_PLAIN[kind].format(**fields).rstrip(': ')}: {issue.title}", ""
-    if kind in ("add_dependency", "remove_dependency"):
-        word = "added" if kind == "add_dependency" else "removed"
-        return f"dependency with #{models.table(row.get('dependent_issue')).get('number')} {word}: {issue.title}", ""
-    if kind == "pull_push":
-        return f"{_pushed(text(row, 'body'))}: {issue.title}", ""
+        dependent = models.table(row.get("dependent_issue") or {}).get("number")
+        what = _PLAIN[kind].format(**fields, dependent=dependent, pushed=_pushed(fields["body"]))
+        return f"{what.rstrip(': ')}: {issue.title}", ""
     if kind == "milestone":
         milestone = text(row, "milestone", "title")
         return (f"milestone {milestone}" if milestone else "taken out of its milestone"), ""

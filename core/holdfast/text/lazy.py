@@ -9,38 +9,28 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logging import Logger
 
+    Lazy = re.compile  # what it makes has the same methods
+else:
 
-class Lazy:
-    """A lazy ``re.compile(source, flags)``, with the methods of the compiled pattern."""
+    class Lazy:
+        """A lazy ``re.compile(source, flags)``, with the methods of the compiled pattern."""
 
-    if TYPE_CHECKING:
-        match: Callable[..., re.Match[str] | None]
-        fullmatch: Callable[..., re.Match[str] | None]
-        search: Callable[..., re.Match[str] | None]
-        finditer: Callable[..., Iterator[re.Match[str]]]
-        findall: Callable[..., list[Any]]
-        split: Callable[..., list[str]]
-        sub: Callable[..., str]
-        subn: Callable[..., tuple[str, int]]
+        def __init__(self, source: str, flags: int = 0) -> None:
+            self._given = source, flags
 
-    def __init__(self, source: str, flags: int = 0) -> None:
-        self._given = source, flags
+        @cached_property
+        def _compiled(self) -> re.Pattern[str]:
+            return re.compile(*self._given)
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(*self._given)
-
-    def __getattr__(self, name: str) -> object:
-        value = self.__dict__[name] = getattr(self._compiled, name)
-        return value
+        def __getattr__(self, name: str) -> object:
+            value = self.__dict__[name] = getattr(self._compiled, name)
+            return value
 
 
 def log(name: str) -> Logger:

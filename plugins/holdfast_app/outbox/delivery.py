@@ -16,7 +16,7 @@ from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_app.base import Services
 from holdfast_app.outbox.forge import Forge
-from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send
+from holdfast_app.outbox.outbox import Item, Outbox, Send
 from holdfast_app.records import ownlines
 
 logger = log(__name__)
@@ -86,12 +86,9 @@ class Deliveries:
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
         Never raises, and calls no plugin when nothing is due: everything that had to be kept is already stored."""
-        services = self._services
         try:
-            if not services.waits(FILE):
-                return 0
             limit_s = START_LIMIT_S if limit_s is None else limit_s
-            self._outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
+            self._outbox.send(_senders(self._services), now=self._services.now(), limit_s=limit_s)
             return len(self._outbox.rows())
         except HoldfastError as error:
             logger.warning("the outbox could not be read: %s", error.message)

@@ -192,7 +192,7 @@ def find(text: str, lower: str, budget: Budget) -> list[Hit]:
     return hits
 
 
-def _each(pattern: Lazy, text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
+def _each(pattern: re.Pattern[str], text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
     for match in pattern.finditer(text):
         start, end = match.span()
         if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(match[0]):

@@ -31,7 +31,7 @@ _ABOUT = frozenset("""
 """.split())  # fmt: skip  # noqa: SIM905
 
 
-def _after(between: str, about: str = "|".join(sorted(_ABOUT)), be: str = _BE) -> Lazy:
+def _after(between: str, about: str = "|".join(sorted(_ABOUT)), be: str = _BE) -> re.Pattern[str]:
     return Lazy(
         r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]{1,60}\))?"
         rf"(?:,?[ \t]+(?:{about})\b{between})?"
