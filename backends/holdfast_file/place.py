@@ -81,8 +81,6 @@ def read_bytes(path: str | os.PathLike[str], name: str, *, most: int = -1, priva
             return safeopen.read(path, most, private=private)
         except FileNotFoundError:
             return None
-        except (IsADirectoryError, NotADirectoryError) as error:
-            raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error
         except safeopen.UnsafeFile as error:
             if error.errno != errno.EFBIG:
                 raise

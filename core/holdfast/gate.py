@@ -41,7 +41,6 @@ class Gate:
         *,
         surface: str,
         name: str = "",
-        sources: tuple[tuple[str, str], ...] = (),
         notes: list[Finding] | None = None,
         previous: str | None = None,
         verbatim: bool = False,
@@ -58,7 +57,7 @@ class Gate:
         """
         text = text if verbatim else clean(text)
         for _ in range(_ROUNDS):
-            masked = self._masked(ValidationRequest(surface, name, text, sources), notes, previous)
+            masked = self._masked(ValidationRequest(surface, name, text), notes, previous)
             if masked is None:
                 return text
             text = masked

@@ -20,7 +20,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.fs import checkout, durable, paths, private, records
+from holdfast.fs import checkout, durable, paths, private
 from holdfast.journal.journal import file_stem
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
@@ -52,8 +52,6 @@ _LIST_STEP = (
 )
 #: A put-aside folder's name. It has no word of more than seven letters, and no space.
 _NAMED = frozenset("state.foreign-0123456789abcdefTZ")
-#: The beginnings of a journal's lines with receipts.
-_PROOFS = (records.beginning("checkpoint"), records.beginning("shipped"))
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
@@ -341,15 +339,9 @@ def proofs(services: Services) -> list[tuple[models.Receipt, dict[str, Any] | No
 
 def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
     """The checkpoints with a receipt, of every journal as far as it can be read."""
-    hot = set[str]()
-    for unpacked in journal.every(services.state):
-        hot.add(unpacked.stem)
+    for each in journal.every(services.state, packed=True):
         with suppress(Corrupt):  # the check of journals reports it
-            yield from (e.record for e in unpacked.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
-    for packed, data in packs.contents(services.state):
-        lines = data.splitlines() if packed.stem not in hot else ()
-        rows = filter(None, map(records.decode, (line for line in lines if line.startswith(_PROOFS))))
-        yield from (row for row in rows if row.get("receipt"))
+            yield from (e.record for e in each.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
 
 
 def flushes(services: Services) -> list[tuple[models.Receipt, models.Payload]]:

@@ -46,18 +46,21 @@ class Derived:
 
     def findings(self, name: str) -> list[Finding]:
         """The problems in a document, by line. None for an unreadable document. Raises: Unavailable."""
-        surface = self._services.layout.surface_of(name)
-        if surface is Surface.TRAIL:
-            return list(self._summary(name))
-        if surface is Surface.REPORT:
-            return list(self._report(name))
-        return list(self._note(name)) if surface is Surface.DAILY else []
+        surface, kept = self._services.layout.surface_of(name), self._services.config.retention
+        checks = {
+            Surface.TRAIL: (self._summary, kept.daily),
+            Surface.REPORT: (self._report, kept.daily),
+            Surface.DAILY: (self._note, kept.trail),
+        }
+        day = self._services.layout.day_of(surface, name) if surface in checks else None
+        if surface is None or day is None:
+            return []
+        check, days = checks[surface]  # retention may have removed what older ones are compared with
+        is_old = bool(days) and self._services.now().date() - day > timedelta(days=days)
+        return [] if is_old else list(check(name, day))
 
-    def _summary(self, name: str) -> Iterator[Finding]:
-        """A daily summary: its blocks have notes, its lines a source. Skips one older than the notes' retention."""
-        day = self._services.layout.day_of(Surface.TRAIL, name)
-        if day is None or self._is_old(day, self._services.config.retention.daily):
-            return
+    def _summary(self, name: str, day: date) -> Iterator[Finding]:
+        """A daily summary: its blocks have notes, its lines a source."""
         note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # most lines are here
         for line in Lines(self._text(name) or ""):
             match = _SOURCE.fullmatch(line.text)
@@ -70,12 +73,9 @@ class Derived:
                 if _plain(claim) not in note and not self._known(claim):
                     yield self._alone(name, line.number, Severity.ERROR if line.kind == ITEM else Severity.WARNING)
 
-    def _report(self, name: str) -> Iterator[Finding]:
-        """A saved report: its facts, decisions, changes and blockers appear in a source, or point to a forge. Skips a
-        report older than the retention limit of notes."""
-        day, section = self._services.layout.day_of(Surface.REPORT, name), ""
-        if day is None or self._is_old(day, self._services.config.retention.daily):
-            return
+    def _report(self, name: str, _: date) -> Iterator[Finding]:
+        """A saved report: its facts, decisions, changes and blockers appear in a source, or point to a forge."""
+        section = ""
         for line in Lines(self._text(name) or ""):
             if line.kind == HEADING:
                 section = line.text
@@ -84,11 +84,8 @@ class Derived:
                 if claim != "nothing" and not _MADE.match(claim) and not self._known(claim):
                     yield self._alone(name, line.number, Severity.ERROR)
 
-    def _note(self, name: str) -> Iterator[Finding]:
+    def _note(self, name: str, day: date) -> Iterator[Finding]:
         """A daily note: every flush that changed state is also in that day's summary."""
-        day = self._services.layout.day_of(Surface.DAILY, name)
-        if day is None or self._is_old(day, self._services.config.retention.trail):
-            return
         summary = self._services.layout.name(Surface.TRAIL, day)
         for block in blocks(self._text(name) or ""):
             if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
@@ -131,10 +128,6 @@ class Derived:
             except Refused:
                 self._texts[name] = None  # not a document name, so no such document exists
         return self._texts[name]
-
-    def _is_old(self, day: date, days: int) -> bool:
-        """Whether retention may have removed documents of ``day``."""
-        return bool(days) and self._services.now().date() - day > timedelta(days=days)
 
 
 def _claim(line: Line) -> str:

@@ -68,9 +68,7 @@ def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True
             _sync_names(folder)
 
 
-def append(
-    path: PathArg, data: bytes, *, mode: int = 0o600, private: bool = True, flush: bool = True, undo: bool = True
-) -> int:
+def append(path: PathArg, data: bytes, *, private: bool = True, flush: bool = True, undo: bool = True) -> int:
     """Append ``data`` to ``path``, creating it if missing. Returns the data's start offset.
 
     A new or empty file's name becomes durable before its first byte is written, so a file with content needs no folder
@@ -83,9 +81,9 @@ def append(
     name, flags, offset = os.path.basename(target), os.O_WRONLY | os.O_APPEND, -1
     with reporting(target, "append to"), Folder(os.path.dirname(target), syncable=True) as folder:
         try:
-            fd, new = folder.open(name, flags, mode, private=private), False
+            fd, new = folder.open(name, flags, private=private), False
         except FileNotFoundError:
-            fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
+            fd, new = folder.open(name, flags | os.O_CREAT, private=private), True
         try:
             offset = os.fstat(fd).st_size
             if flush and not offset:

@@ -45,11 +45,10 @@ def is_absolute(pointer: str) -> bool:
     return drive or (len(pointer) > 1 and pointer.startswith(("/", "\\", "~/", "~\\", "file:")))
 
 
-def check_pointer(pointer: str, field: str) -> str:
-    """Return ``pointer`` when it is relative or a URL. Raises: Refused."""
+def check_pointer(pointer: str, field: str) -> None:
+    """Raises: Refused unless ``pointer`` is relative or a URL."""
     if is_absolute(pointer):
         raise Refused(
             f"`{field}` is a path that exists only on this machine: {pointer!r}.",
             next_step="Pass it relative to the project, or as a URL.",
         )
-    return pointer

@@ -179,16 +179,16 @@ class Folder:
         return status.st_uid == os.fstat(self.fd).st_uid
 
 
-def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
+def open_fd(path: PathArg, flags: int, *, private: bool = True) -> int:
     """A descriptor of the regular file ``path``; no part of the path may be a symbolic link.
 
-    A ``private`` file must belong to this user and have one name. Opening it for writing removes all permissions beyond
-    ``mode`` and ensures the user's own, regardless of the umask. Raises: OSError, with :class:`UnsafeFile` among its
+    A ``private`` file must belong to this user and have one name. Opening it for writing removes all permissions of
+    others and ensures the user's own, regardless of the umask. Raises: OSError, with :class:`UnsafeFile` among its
     kinds.
     """
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
-        return parent.open(name, flags, mode, private=private)
+        return parent.open(name, flags, private=private)
 
 
 @contextmanager

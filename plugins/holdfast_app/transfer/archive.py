@@ -57,9 +57,6 @@ class Archive:
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except OSError as error:
-            step = "Pass the path to an archive that `holdfast export` wrote."
-            raise ConfigError(f"{path!r} cannot be read: {error.strerror or error}.", next_step=step) from error
         except _BROKEN as error:
             raise _damaged(path, f"it cannot be read as a zip file ({error})") from error
         self.close = self._zip.close

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, Final, NamedTuple
@@ -297,13 +298,10 @@ def _bytes(path: str, name: str) -> bytes:
 
 
 def _object(line: str, where: str) -> Record:
-    try:
-        record = untrusted.from_json(line)
-    except ValueError as error:
-        raise Corrupt(f"A line of {where} is not JSON.", next_step="Export the bundle again.") from error
-    if not isinstance(record, dict):
-        raise Corrupt(f"A line of {where} is not an object.", next_step="Export the bundle again.")
-    return record
+    with suppress(ValueError):
+        if isinstance(record := untrusted.from_json(line), dict):
+            return record
+    raise Corrupt(f"A line of {where} is not a JSON object.", next_step="Export the bundle again.")
 
 
 def _write(path: str, files: Mapping[str, bytes], counts: Mapping[str, int], coverage: Record | None) -> None:
@@ -320,11 +318,8 @@ def _write(path: str, files: Mapping[str, bytes], counts: Mapping[str, int], cov
     if coverage:
         manifest["coverage"] = coverage
     place = os.path.abspath(path)
-    try:
+    with durable.reporting(place, "write"):
         made = tempfile.mkdtemp(prefix=".holdfast-", dir=os.path.dirname(place))
-    except OSError as error:
-        problem = f"{path!r} cannot be written: {error.strerror}."
-        raise ConfigError(problem, next_step="Choose another place.") from error
     try:
         for name, data in {**files, "CHECKSUMS": checksums, "manifest.json": _canonical(manifest).encode()}.items():
             file = os.path.join(made, *name.split("/"))
