@@ -44,6 +44,7 @@ class Log:
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
         self._missed: set[str | int] = set()  # records or issues already searched for twice
+        self._shared: dict[str, LogView] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out. Takes part in this thread's snapshot."""
@@ -54,12 +55,13 @@ class Log:
 
     @contextmanager
     def sharing(self) -> Iterator[None]:
-        """Ask for the list of issues at most once inside the block, and save the index at its end."""
+        """Read each log at most once inside the block, and save the index at its end, even on a read-only machine."""
         self.index.held = True
         try:
             yield
         finally:
             self.index.held = False
+            self._shared.clear()
             with suppress(Unavailable), self._place.writing(timeout_s=0):  # another process saves its own
                 self.index.save()
 
@@ -67,11 +69,13 @@ class Log:
     def writing(self) -> Iterator[None]:
         """Keeps other threads and the other processes of this machine out; machines settle it by the replay."""
         with self._place.writing() as outermost:
+            self._shared.clear()
             try:
                 yield
             finally:
                 if outermost:
                     self.index.save()
+                    self._shared.clear()
 
     # --- reading
 
@@ -80,6 +84,8 @@ class Log:
 
         Raises: Unsupported for records of a newer holdfast.
         """
+        if title in self._shared:
+            return self._shared[title]
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
@@ -93,6 +99,8 @@ class Log:
                     view = self._load(title)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
+            if self.index.held:
+                self._shared[title] = view
             return view
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
 
@@ -232,6 +240,7 @@ class Log:
 
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
+        self._shared.pop(view.title, None)
         self.check_own()
         base = view.replay.head  # the caller's last seen record, even if another issue is found now
         if view.active is None:
