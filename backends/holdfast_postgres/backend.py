@@ -197,8 +197,7 @@ class PostgresBackend(StorageBackend):
         rows = execute(f"{_SELECT} AND id = %s", (space, change.fact_id)) if _is_storable(change.fact_id) else []
         if not rows:
             raise no_fact(change.fact_id)
-        old = _fact_of(rows[0])
-        new = updated(old, change)
+        new = updated(_fact_of(rows[0]), change)
         _check(new.content, new.category, new.source)
         digest = duplicate_digest(new.content)
         twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))

@@ -29,10 +29,9 @@ def begin(services: Services, *, goes_on: bool = False, flushed: bool = True) ->
     """Start processes for due work. ``flushed``: a note has just been written. ``goes_on``: its session does, and may
     correct what it said, so no dream begins. Never raises, because the next flush tries again."""
     try:
-        if not flushed and services.config.report.when == "daily":
-            name = services.layout.name(Surface.REPORT, services.now().date())
-            if services.store.read(name) is None:
-                background.start(services.root, "report", "--morning", "--write")
+        report = services.layout.name(Surface.REPORT, services.now().date())
+        if not flushed and services.config.report.when == "daily" and services.store.read(report) is None:
+            background.start(services.root, "report", "--morning", "--write")
         last = when.mark(services.state)
         is_due = services.config.dream.when == "auto" and not when.not_due(services, last)
         if is_due and not goes_on and (flushed or _is_newer(services, last.at)):

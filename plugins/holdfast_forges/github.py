@@ -201,8 +201,7 @@ class _Day:
                 if self._now(row["created_at"]) or (waits and self._now(at)):
                     number = (row.get("issue_url") or row["pull_request_url"]).rpartition("/")[2]
                     text = body.split("\n\n", 1)[0] if is_own else body
-                    activity = self._line("comment", number, row["html_url"], text, at, author, waits)
-                    yield activity._replace(own=is_own)
+                    yield self._line("comment", number, row["html_url"], text, at, author, waits)._replace(own=is_own)
 
     def pulls(self) -> Iterator[Activity]:
         """Reviews and failed checks. Raises: Absent, Closed."""

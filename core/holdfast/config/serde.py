@@ -106,8 +106,7 @@ def flushed_payload(record: Mapping[str, Any]) -> models.Payload:
 
     Raises: ConfigError when it cannot be read.
     """
-    made = payload_from(record["payload"])
-    return made.evolve(derived=record["derived"], sources=record.get("sources", ()))
+    return payload_from(record["payload"]).evolve(derived=record["derived"], sources=record.get("sources", ()))
 
 
 def receipt_from(data: object) -> models.Receipt:

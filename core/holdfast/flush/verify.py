@@ -74,8 +74,7 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
     whole: list[Written] = []
     lost: list[Written] = []
     for written in receipt.written:
-        good = _is_whole(services, receipt, flushed, written)
-        (whole if good else lost).append(written)
+        (whole if _is_whole(services, receipt, flushed, written) else lost).append(written)
     return Proof(whole=whole, lost=lost)
 
 

@@ -24,7 +24,3 @@ def __getattr__(name: str) -> object:
     modules = (importlib.import_module(f"holdfast.models.{part}") for part in ("records", "payload"))  # slowest last
     value = globals()[name] = next(getattr(module, name) for module in modules if hasattr(module, name))
     return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

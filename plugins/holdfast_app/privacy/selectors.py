@@ -253,8 +253,7 @@ class Before(Edit):
     def other(self, path: str, data: bytes) -> bytes | None:
         if not path:
             return data
-        written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-        return None if self._old(written) else data
+        return None if self._old(datetime.fromtimestamp(os.stat(path).st_mtime, UTC)) else data
 
     def _old(self, at: datetime) -> bool:
         return at.astimezone(self._zone).date() < self._day

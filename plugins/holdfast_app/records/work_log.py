@@ -58,14 +58,13 @@ def block_id(decision: Decision) -> str:
 
 
 def _decision(session: str, row: dict[str, Any]) -> Decision:
-    work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
     return Decision(
         session=session,
         flush=row["flush"],
         open=row["state"] == "open",
         because=row["because"],
         at=moment(row["at"]),
-        work=work,
+        work=structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None,
         by=row.get("by", ""),
     )
 

@@ -253,8 +253,7 @@ def _judge(text: str, match: re.Match[str], strength: int, noun: str, *, sure: b
         return None
     is_name = "_" in value and not any(map(str.isdigit, value))
     assigned = sure and quoted and not is_name and values.can_be_secret(value, strength, quoted=True)
-    ok = named or assigned or stands_out(value, strength)
-    return Value(start, end, " ", quoted=quoted) if ok else None
+    return Value(start, end, " ", quoted=quoted) if named or assigned or stands_out(value, strength) else None
 
 
 def stands_out(value: str, strength: int) -> bool:
