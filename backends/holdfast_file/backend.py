@@ -18,6 +18,9 @@ from holdfast.storage import (
     ComposedBackend,
     Condition,
     Document,
+    FactOrder,
+    Remove,
+    Update,
     appended,
     block_ids,
     changed_between,
@@ -40,11 +43,10 @@ _REPAIR = (
 )
 
 
-class Documents:
-    """One store's documents. Every change locks the store and first repairs an interrupted one."""
+class _Documents(ComposedBackend):
+    """Every change locks the store and first repairs an interrupted one."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    _place: Place
 
     def read(self, name: str) -> Document | None:
         path = self._place.document(name)
@@ -61,7 +63,7 @@ class Documents:
             text = _text(body, self._place.shown(name))
             return Document(name=name, text=text, revision=sha256(text))
 
-    def write(self, name: str, text: str, expected: str | None) -> str:
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
         path = self._place.document(name)
         data = check_text(text, name).encode()
         with self._place.lock:
@@ -102,7 +104,7 @@ class Documents:
                 raise no_document(name)
             durable.remove(path)
 
-    def names(self, prefix: str) -> list[str]:
+    def names(self, prefix: str = "") -> list[str]:
         folder = prefix.rpartition("/")[0]
         documents = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
         names = sorted(name for name in islice(documents, _MOST_DOCUMENTS) if name.startswith(prefix))
@@ -112,12 +114,6 @@ class Documents:
                 next_step="Move the oldest ones to another place.",
             )
         return names
-
-    def settle(self) -> None:
-        """Finish or undo an interrupted append, and clear its intent."""
-        if os.path.isdir(self._place.state):
-            with self._place.lock:
-                self._recover()
 
     def _walk(self, folder: str, real: str, above: frozenset[str]) -> Iterator[str]:
         """The documents in ``folder``, whose path without symbolic links is ``real``."""
@@ -179,7 +175,7 @@ def _text(body: bytes, name: str) -> str:
     return text
 
 
-class FileBackend(ComposedBackend[Documents, FactFile]):
+class FileBackend(_Documents):
     """Markdown documents and ``facts.jsonl`` in the folder ``path`` under ``root``. Nothing is made before a write.
 
     ``lock_timeout_s`` bounds how long a write waits for another process, in seconds.
@@ -197,7 +193,22 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         lock_timeout_s: float = 10.0,
     ) -> None:
         self._place = Place(root, path=path, facts=facts, timeout_s=lock_timeout_s)
-        super().__init__(Documents(self._place), FactFile(self._place))
+        self._facts = FactFile(self._place)
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[models.Fact]:
+        return self._facts.all(order, limit)
+
+    def add_fact(self, fact: models.Fact, limit: int) -> models.AddResult:
+        return self._facts.add(fact, limit)
+
+    def _update(self, change: Update) -> models.Fact:
+        return self._facts.update(change)
+
+    def _remove(self, change: Remove) -> models.Fact:
+        return self._facts.delete(change)
+
+    def _batch(self) -> contextlib.AbstractContextManager[object]:
+        return self._facts.batch()
 
     def check(self, *, thorough: bool = False) -> Condition:
         damage = repair.damage(self._place) if thorough else None
@@ -210,7 +221,9 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._facts.accept()
 
     def compact(self) -> None:
-        self._documents.settle()
+        if os.path.isdir(self._place.state):
+            with self._place.lock:
+                self._recover()
         self._facts.compact()
 
     def judge(self, is_known: Callable[[models.Fact], bool]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from attrs import asdict, fields_dict, frozen
 
-from holdfast.api import Capability, ComposedBackend, Condition, check_name
+from holdfast.api import Capability, Condition, check_name
 from holdfast.config import serde
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
@@ -39,7 +39,7 @@ class Options:
     authors: tuple[str, ...] = ()
 
 
-class GiteaBackend(ComposedBackend[Documents, Facts]):
+class GiteaBackend(Documents, Facts):
     """Documents and facts as comments in a repository on a server, written as the token's user. ``options`` are those
     of :class:`Options`.
 
@@ -59,7 +59,6 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
         whose = Authors(repo, settings.authors)
         self.log = Log(repo, whose, Index(repo, whose, place.index), place)
         invitations.attach(self.log)
-        super().__init__(Documents(self.log), Facts(self.log))
 
     def check(self, *, thorough: bool = False) -> Condition:
         if not self.log.index.look() or not self.log.repo.is_public():
@@ -70,7 +69,7 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
 
     def compact(self) -> None:
         with self.log.writing():
-            compact(self.log, self._facts)
+            compact(self.log, self)
 
     def revoke(self, login: str) -> tuple[Member, int]:
         """End a user's invitation: further records do not count, earlier ones still do, and the logs that hold them
@@ -80,7 +79,7 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
             member = invitations.revoke(self.log, login)
             if member.state != "left":
                 return member, 0
-            count = take_over(self.log, self._facts, member.id)
+            count = take_over(self.log, self, member.id)
             return invitations.close(self.log, member.id), count
 
     def close(self) -> None:
@@ -89,7 +88,7 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def where(self, name: str = "") -> str:
         if not name:
             return self.log.repo.url
-        number = self._documents.number(check_name(name))
+        number = self.number_of(check_name(name))
         return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"
 
 

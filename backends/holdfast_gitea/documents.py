@@ -8,7 +8,17 @@ from attrs import frozen
 
 from holdfast import storage
 from holdfast.errors import Corrupt, NotFound, Refused
-from holdfast.storage import ABSENT, Document, block_ids, changed_between, check_block, check_name, no_document, sha256
+from holdfast.storage import (
+    ABSENT,
+    ComposedBackend,
+    Document,
+    block_ids,
+    changed_between,
+    check_block,
+    check_name,
+    no_document,
+    sha256,
+)
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView, overtaken
@@ -38,22 +48,21 @@ class State:
         return ABSENT if self.text is None else sha256(self.text)
 
 
-class Documents:
-    def __init__(self, log: Log) -> None:
-        self._log = log
+class Documents(ComposedBackend):
+    log: Log
 
     def read(self, name: str) -> Document | None:
         title = _title(name)
-        with self._log.reading():
-            state = state_of(self._log.load(title))
+        with self.log.reading():
+            state = state_of(self.log.load(title))
         return None if state.text is None else Document(name=name, text=state.text, revision=state.revision)
 
-    def write(self, name: str, text: str, expected: str | None) -> str:
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
         title = _title(name)
         check_text(text, name, MOST_OF_DOCUMENT)
-        with self._log.writing():
+        with self.log.writing():
             for _ in range(TRIES):
-                view = self._log.load(title)
+                view = self.log.load(title)
                 state = state_of(view)
                 if expected not in (None, state.revision):
                     raise changed_between(name)
@@ -69,9 +78,9 @@ class Documents:
         check_text(header + block, name, MOST_OF_BLOCK)
         check_block(name, block, header, block_id)
         record_id = ""
-        with self._log.writing():
+        with self.log.writing():
             for _ in range(TRIES):
-                view = self._log.load(title)
+                view = self.log.load(title)
                 state = state_of(view)
                 if block_id in state.blocks:
                     return state.revision
@@ -81,46 +90,46 @@ class Documents:
                 size = len(top.encode()) or ""
                 note = readable(top + block) or "A block was added."
                 try:
-                    view = self._log.room(view)
-                    view, record_id = self._log.post(
+                    view = self.log.room(view)
+                    view, record_id = self.log.post(
                         view, BLOCK, top + block, note, record_id, fold=1, block=encoded(block_id), top=size
                     )
                 except NotFound:
                     continue  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
                 if view.accepts(record_id):
                     if state.text is None:
-                        self._log.unmark(title)
+                        self.log.unmark(title)
                         self._close_past(title)
                     return state_of(view).revision
         raise overtaken(title)
 
     def delete(self, name: str) -> None:
         title = _title(name)
-        with self._log.writing():
+        with self.log.writing():
             for _ in range(TRIES):
-                view = self._log.load(title)
+                view = self.log.load(title)
                 if state_of(view).text is None:
                     raise no_document(name)
-                self._log.mark_deleted(view)
-                view, record_id = self._log.post(view, DELETED, "", "It was deleted.")
+                self.log.mark_deleted(view)
+                view, record_id = self.log.post(view, DELETED, "", "It was deleted.")
                 if view.accepts(record_id):
                     return
         raise overtaken(title)
 
-    def names(self, prefix: str) -> list[str]:
-        with self._log.reading():
-            self._log.index.refresh()
-            self._log.index.check_members()
-            titles = self._log.index.titles()
+    def names(self, prefix: str = "") -> list[str]:
+        with self.log.reading():
+            self.log.index.refresh()
+            self.log.index.check_members()
+            titles = self.log.index.titles()
             return sorted(
                 title.removeprefix(TITLE)
                 for title, entries in titles.items()
                 if title.startswith(TITLE + prefix) and _is_name(title) and self._is_there(title, entries)
             )
 
-    def number(self, name: str) -> int | None:
+    def number_of(self, name: str) -> int | None:
         """The document's issue number, as far as this machine knows."""
-        known = self._log.index.known(TITLE + name)
+        known = self.log.index.known(TITLE + name)
         return known[-1].number if known else None
 
     def _is_there(self, title: str, entries: tuple[Entry, ...]) -> bool:
@@ -128,28 +137,28 @@ class Documents:
         if not used or not used[-1].deleted:
             return bool(used)  # without comments the issue was created, but nothing has been written to it yet
         try:  # the mark is set before the deletion, so it has to be checked
-            return state_of(self._log.load(title)).text is not None
+            return state_of(self.log.load(title)).text is not None
         except Corrupt:
             return True  # reading it reports the damage
 
     def _version(self, view: LogView, state: State, name: str, text: str) -> bool:
         full = view.is_full
-        view = self._log.room(view)
+        view = self.log.room(view)
         if full and state_of(view) != state:
             return False  # another writer was faster while this one made room
         note = "This is the document now." if state.text is None else "A new version."
-        view, record_id = self._log.post(view, VERSION, text, note, root=1 if full else "")
+        view, record_id = self.log.post(view, VERSION, text, note, root=1 if full else "")
         if not view.accepts(record_id):
             return False
-        return self._log.show(view, record_id, text, COPY).accepts(record_id)
+        return self.log.show(view, record_id, text, COPY).accepts(record_id)
 
     def _close_past(self, title: str) -> None:
         """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
-        for other, entries in self._log.index.titles().items() if _DAY.search(title) else ():
+        for other, entries in self.log.index.titles().items() if _DAY.search(title) else ():
             if other < title and _DAY.sub("\0", other) == _DAY.sub("\0", title):
                 for entry in entries:
                     if entry.is_open:
-                        self._log.close(entry.number)
+                        self.log.close(entry.number)
 
 
 def state_of(view: LogView) -> State:

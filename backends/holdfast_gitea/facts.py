@@ -10,7 +10,7 @@ import attrs
 
 from holdfast.api import AddResult, Corrupt, Fact, StorageError, Unavailable
 from holdfast.config import serde
-from holdfast.storage import Add, FactOrder, FactTable, Remove, Update, finite, storable
+from holdfast.storage import Add, ComposedBackend, FactOrder, FactTable, Remove, Update, finite, storable
 from holdfast.text import untrusted
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.index import FACTS
@@ -34,70 +34,69 @@ Operation: TypeAlias = Add | Update | Remove
 Outcome: TypeAlias = AddResult | Fact | StorageError
 
 
-class Facts:
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._batch: _Batch | None = None
+class Facts(ComposedBackend):
+    log: Log
+    _waiting: "_Batch | None" = None
 
-    def add(self, fact: Fact, limit: int) -> AddResult:
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
         outcome = self._do(Add(storable(fact, limit), limit))
         assert isinstance(outcome, AddResult)
         return outcome
 
-    def update(self, change: Update) -> Fact:
+    def _update(self, change: Update) -> Fact:
         if callable(change.source):
-            with self._log.writing():
-                return self.update(change._replace(source=change.source(self._table().get(change.fact_id).source)))
+            with self.log.writing():
+                return self._update(change._replace(source=change.source(self._table().get(change.fact_id).source)))
         if change.confidence is not None:
             change = change._replace(confidence=finite(change.confidence))
         outcome = self._do(change)
         assert isinstance(outcome, Fact)
         return outcome
 
-    def delete(self, change: Remove) -> Fact:
+    def _remove(self, change: Remove) -> Fact:
         outcome = self._do(change)
         assert isinstance(outcome, Fact)
         return outcome
 
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         return self._table().listed(order, limit)
 
     @contextlib.contextmanager
-    def batch(self) -> Iterator[None]:
+    def _batch(self) -> Iterator[None]:
         """Write all changes of the block at its end, in as few comments as possible."""
-        with self._log.writing():
-            self._batch = _Batch()
+        with self.log.writing():
+            self._waiting = _Batch()
             try:
                 yield
-                waiting, self._batch = self._batch.operations, None
+                waiting, self._waiting = self._waiting.operations, None
                 for some in _packed([line_of(operation) for operation in waiting], MOST_OF_BLOCK):
                     self._write(some)
             finally:
-                self._batch = None
+                self._waiting = None
 
     def _table(self) -> FactTable:
-        with self._log.reading():
-            if self._batch and self._batch.table is not None:
-                return self._batch.table
-            return replayed(self._log.load(TITLE))[0]
+        with self.log.reading():
+            if self._waiting and self._waiting.table is not None:
+                return self._waiting.table
+            return replayed(self.log.load(TITLE))[0]
 
     def _do(self, operation: Operation) -> Outcome:
         line = line_of(operation)
         check_text(line, "a fact", MOST_OF_BLOCK)
-        with self._log.writing():
+        with self.log.writing():
             view = None
-            table = self._batch.table if self._batch else None
+            table = self._waiting.table if self._waiting else None
             if table is None:
-                view = self._log.load(TITLE)
+                view = self.log.load(TITLE)
                 table = replayed(view)[0]
-                if self._batch:
-                    self._batch.table = table
+                if self._waiting:
+                    self._waiting.table = table
             before = table.get(operation.fact_id) if isinstance(operation, Update) else None
             outcome = _apply(table, operation)  # raises the same errors as for every other writer
             if outcome == before or (isinstance(outcome, AddResult) and outcome.duplicate_of is not None):
                 return outcome
-            if self._batch:
-                self._batch.operations.append(operation)
+            if self._waiting:
+                self._waiting.operations.append(operation)
                 return outcome
             # Its outcome depends on its position among other writers' operations, so it is read from the log.
             result = self._write(line, view)[0]
@@ -110,14 +109,14 @@ class Facts:
         note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
         record_id = ""
         for _ in range(TRIES):
-            view = view or self._log.load(TITLE)
+            view = view or self.log.load(TITLE)
             if view.is_full:  # a new issue starts with all current facts, so readers do not need the old one
-                view = self.snapshot(self._log.room(view))
+                view = self.snapshot(self.log.room(view))
             if not view.accepts(record_id):
-                view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
+                view, record_id = self.log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
             if view.accepts(record_id):
                 table, outcomes = replayed(view)
-                self._log.tell(view, shown(table))
+                self.log.tell(view, shown(table))
                 return outcomes[record_id]
             view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
@@ -128,11 +127,11 @@ class Facts:
         table = replayed(view)[0]
         parts = _packed([_json(serde.fact_out(fact)) for fact in table], _PART) or [""]
         note = f"All {len(table)} facts."
-        view, first = self._log.post(view, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
+        view, first = self.log.post(view, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
             if view.accepts(first):
-                view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
-        self._log.tell(view, shown(table))
+                view, _ = self.log.post(view, SNAPSHOT, part, note, language="json", of=first)
+        self.log.tell(view, shown(table))
         return view
 
 

@@ -73,11 +73,10 @@ class _Stored(NamedTuple):
     text: str
 
 
-class Documents:
-    """One store's documents. Each read is compared with its digest."""
+class _Documents(ComposedBackend):
+    """Each read is compared with its digest."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    _database: Database
 
     def read(self, name: str) -> Document | None:
         check_name(name)
@@ -85,7 +84,7 @@ class Documents:
             stored = None if sql is None else load(sql, name)
         return stored and Document(name=name, text=stored.text, revision=stored.revision)
 
-    def write(self, name: str, text: str, expected: str | None) -> str:
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
         check_name(name)
         check_text(text, name)
         if expected not in (None, ABSENT) and self._database.missing():
@@ -121,7 +120,7 @@ class Documents:
             self._empty(change, row[0])
             change.sql.execute("DELETE FROM documents WHERE id = ?", row)
 
-    def names(self, prefix: str) -> list[str]:
+    def names(self, prefix: str = "") -> list[str]:
         with self._database.reading() as sql:
             if sql is None:
                 return []
@@ -170,17 +169,16 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
     return _Stored(rows[0][0], rows[0][1], text)
 
 
-class Facts:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class _Facts(ComposedBackend):
+    _database: Database
 
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
         with self._database.reading() as sql:
             query = f"{SELECT} ORDER BY {SQL_ORDERS[order]} LIMIT ?"
             return map(from_row, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
 
-    def add(self, fact: Fact, limit: int) -> AddResult:
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
         fact = storable(fact, limit)
         row = columns_of(fact)
         with self._database.changing() as change:
@@ -190,7 +188,7 @@ class Facts:
         self._database.confirm()
         return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
-    def update(self, change: Update) -> Fact:
+    def _update(self, change: Update) -> Fact:
         if self._database.missing():
             raise no_fact(change.fact_id)
         with self._database.changing() as transaction:
@@ -209,7 +207,7 @@ class Facts:
         self._database.confirm()
         return new
 
-    def delete(self, change: Remove) -> Fact:
+    def _remove(self, change: Remove) -> Fact:
         if self._database.missing():
             raise no_fact(change.fact_id)
         with self._database.changing() as transaction:
@@ -221,10 +219,10 @@ class Facts:
             transaction.last = transaction.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
         return fact
 
-    def batch(self) -> AbstractContextManager[object]:
+    def _batch(self) -> AbstractContextManager[object]:
         return self._database.changing()
 
-    def recount(self, change: Change) -> None:
+    def _recount(self, change: Change) -> None:
         """Look at all facts for what ``state`` says of them. More said than there are would let facts leave."""
         change.facts = change.sql.execute("SELECT count(*) FROM facts").fetchone()[0]
 
@@ -270,7 +268,7 @@ def from_row(row: Sequence[Any]) -> Fact:
     return fact_in(row, _CORRECT)
 
 
-class SqliteBackend(ComposedBackend[Documents, Facts]):
+class SqliteBackend(_Documents, _Facts):
     """Documents and facts in the database ``file`` in the folder ``path`` under ``root``, made by the first write.
 
     ``lock_timeout_s`` bounds how long a write waits for another process, in seconds.
@@ -287,19 +285,18 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         lock_timeout_s: float = 10.0,
     ) -> None:
         self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
-        super().__init__(Documents(self._database), Facts(self._database))
 
     def check(self, *, thorough: bool = False) -> Condition:
         return Condition(lost=self._database.lost())
 
     def repair(self) -> None:
-        self._database.accept(self._facts.recount)
+        self._database.accept(self._recount)
 
     def compact(self) -> None:
         if self._database.missing():
             return
         with self._database.changing() as change:
-            self._facts.recount(change)
+            self._recount(change)
         self._database.compact()
 
     def put_aside(self, path: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from contextvars import ContextVar
 from enum import StrEnum
 from math import inf
-from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
 from holdfast.models import AddResult, Fact
@@ -20,7 +20,7 @@ from holdfast.text.stored import Add, FactOrder, Remove, Update
 
 __all__ = [
     "ABSENT", "CATEGORIES", "FACT_COLUMNS", "SQL_ORDERS", "Add", "Append", "Capability", "Change", "Committed",
-    "ComposedBackend", "Condition", "Damage", "Document", "DocumentPart", "FactOrder", "FactPart", "FactTable",
+    "ComposedBackend", "Condition", "Damage", "Document", "FactOrder", "FactTable",
     "Hit", "HitKind", "Remove", "StorageBackend", "Update", "Write", "appended", "block_ids", "block_marker",
     "changed_between", "check_block", "check_name", "check_text", "columns_of", "current_snapshot", "deadline",
     "delete_fact", "duplicate_digest", "duplicate_key", "duplicate_of", "fact_in", "finite", "get_fact", "id_taken",
@@ -304,70 +304,26 @@ def changed_between(name: str) -> Conflict:
     return Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
 
 
-class DocumentPart(Protocol):
-    """The documents of a :class:`ComposedBackend`. Methods are as in :class:`StorageBackend`."""
+class ComposedBackend(StorageBackend):
+    """A backend that makes one change at a time. It can extend a class for the documents and another for the facts,
+    which extend this one."""
 
-    def read(self, name: str) -> Document | None: ...
+    @abstractmethod
+    def _update(self, change: Update) -> Fact:
+        """Raises: NotFound, DuplicateFact."""
 
-    def write(self, name: str, text: str, expected: str | None) -> str: ...
+    @abstractmethod
+    def _remove(self, change: Remove) -> Fact:
+        """Raises: NotFound."""
 
-    def append(self, name: str, block: str, header: str, block_id: str) -> str: ...
-
-    def delete(self, name: str) -> None: ...
-
-    def names(self, prefix: str) -> list[str]: ...
-
-
-class FactPart(Protocol):
-    """The facts of a :class:`ComposedBackend`. ``update`` and ``delete`` raise NotFound. Changes inside of ``batch``
-    are made durable together at its end. An error that leaves it keeps some or none."""
-
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]: ...
-
-    def add(self, fact: Fact, limit: int) -> AddResult: ...
-
-    def update(self, change: Update) -> Fact: ...
-
-    def delete(self, change: Remove) -> Fact: ...
-
-    def batch(self) -> AbstractContextManager[object]: ...
-
-
-_D = TypeVar("_D", bound=DocumentPart)
-_F = TypeVar("_F", bound=FactPart)
-
-
-class ComposedBackend(StorageBackend, Generic[_D, _F]):
-    """A backend of two parts, one for the documents and one for the facts."""
-
-    def __init__(self, documents: _D, facts: _F) -> None:
-        self._documents = documents
-        self._facts = facts
-
-    def read(self, name: str) -> Document | None:
-        return self._documents.read(name)
-
-    def write(self, name: str, text: str, expected: str | None = None) -> str:
-        return self._documents.write(name, text, expected)
-
-    def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        return self._documents.append(name, block, header, block_id)
-
-    def delete(self, name: str) -> None:
-        self._documents.delete(name)
-
-    def names(self, prefix: str = "") -> list[str]:
-        return self._documents.names(prefix)
-
-    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.all(order, limit)
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        return self._facts.add(fact, limit)
+    @abstractmethod
+    def _batch(self) -> AbstractContextManager[object]:
+        """Changes of facts inside of the block are made durable together at its end. An error that leaves it keeps some
+        or none."""
 
     def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
         made = Committed({}, [], [], [], [])
-        with self._facts.batch() if len(changes) > 1 else nullcontext():
+        with self._batch() if len(changes) > 1 else nullcontext():
             for change in changes:
                 self._make(change, made)
         documents = {name: self.read(name) for name in names}
@@ -376,14 +332,14 @@ class ComposedBackend(StorageBackend, Generic[_D, _F]):
     def _make(self, change: Change, made: Committed) -> None:
         if isinstance(change, Add):
             try:
-                made.added.append(self._facts.add(change.fact, change.limit))
+                made.added.append(self.add_fact(change.fact, change.limit))
             except Conflict:
                 made.added.append(None)
         elif isinstance(change, Update):
-            made.updated.append(self._facts.update(change))
+            made.updated.append(self._update(change))
         elif isinstance(change, Remove):
             try:
-                made.removed.append(self._facts.delete(change))
+                made.removed.append(self._remove(change))
             except NotFound:
                 made.removed.append(None)
         else:
