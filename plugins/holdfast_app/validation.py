@@ -46,11 +46,11 @@ class Derived:
 
     def findings(self, name: str) -> list[Finding]:
         """The problems in a document, by line. None for an unreadable document. Raises: Unavailable."""
-        surface, kept = self._services.layout.surface_of(name), self._services.config.retention
+        surface, retention = self._services.layout.surface_of(name), self._services.config.retention
         checks = {
-            Surface.TRAIL: (self._summary, kept.daily),
-            Surface.REPORT: (self._report, kept.daily),
-            Surface.DAILY: (self._note, kept.trail),
+            Surface.TRAIL: (self._summary, retention.daily),
+            Surface.REPORT: (self._report, retention.daily),
+            Surface.DAILY: (self._note, retention.trail),
         }
         day = self._services.layout.day_of(surface, name) if surface in checks else None
         if surface is None or day is None:

@@ -170,9 +170,7 @@ def words(raw: object) -> str:
         text = raw.message if isinstance(raw, HoldfastError) else str(raw)
     except BaseException:  # noqa: BLE001 - anything may be raised by a plugin
         return ""
-    if len(text) <= _DETAIL_CHARS:
-        return text
-    return text[:_DETAIL_CHARS].rpartition(" ")[0] + " ..."
+    return text if len(text) <= _DETAIL_CHARS else text[:_DETAIL_CHARS].rpartition(" ")[0] + " ..."
 
 
 #: A plugin's hooks, and a backend's hook.

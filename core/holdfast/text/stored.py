@@ -364,6 +364,4 @@ def _problem(name: str) -> str:
     first = name.split("/", 1)[0].casefold()
     if first == "state" or first.startswith("state.foreign-"):
         return "`state/` is private"
-    if name.casefold().endswith(_OF_DATABASES):
-        return "such names are kept for databases"
-    return ""
+    return "such names are kept for databases" if name.casefold().endswith(_OF_DATABASES) else ""

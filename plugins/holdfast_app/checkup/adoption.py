@@ -111,10 +111,10 @@ def _take(state: str, aside: str, name: str) -> None:
     """Copy one file. Raises: OSError, also for a file that is not copied; Unavailable."""
     folder, base = os.path.split(os.path.join(aside, name))
     with Folder(folder) as opened:
-        found = opened.stat(base)
-    if found.st_nlink > 1:
+        status = opened.stat(base)
+    if status.st_nlink > 1:
         raise OSError("It has several names (hard links)")
-    if found.st_size > _MOST_BYTES:
+    if status.st_size > _MOST_BYTES:
         raise OSError(f"It is larger than {_MOST_BYTES >> 20} MiB")
     if name.startswith(f"{past.FOLDER}/"):
         for packed, data in packs.unpacked(os.path.join(aside, name)):

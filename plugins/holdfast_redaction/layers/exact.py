@@ -80,16 +80,15 @@ def _note(text: str, match: re.Match[str], rule: Rule, index: int, hits: list[Hi
         group += 1
     start, end = match.span(group)
     secret = text[start:end]
-    if start == end or (rule.entropy and entropy(secret) < rule.entropy):
-        return 0
-    if values.is_placeholder(secret[: values.JUDGED]):
-        return 0
-    if rule.check == "random" and not values.is_random(secret):
-        return 0
     strength = values.STRONG if rule.check == "secretlike" else values.PASSWORD
-    if rule.check not in ("", "random") and not values.can_be_secret(secret, strength, quoted=False):
-        return 0
-    if not rule.overrides and _inside_protected(text, start, end):
+    if (
+        start == end
+        or (rule.entropy and entropy(secret) < rule.entropy)
+        or values.is_placeholder(secret[: values.JUDGED])
+        or (rule.check == "random" and not values.is_random(secret))
+        or (rule.check not in ("", "random") and not values.can_be_secret(secret, strength, quoted=False))
+        or (not rule.overrides and _inside_protected(text, start, end))
+    ):
         return 0
     hits.append(Hit(start, end, rule.id, index))
     return end

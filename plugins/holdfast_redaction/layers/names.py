@@ -135,9 +135,7 @@ def strength(identifier: str) -> int:
     if not parts:
         return 0
     last, before = parts[-1], parts[:-1]
-    if last in _ABOUT:
-        return 0
-    return _of_word(last, before, low)
+    return 0 if last in _ABOUT else _of_word(last, before, low)
 
 
 def _of_word(last: str, before: list[str], low: str) -> int:
@@ -163,9 +161,7 @@ def _of_word(last: str, before: list[str], low: str) -> int:
         return _of_key(before)
     if last == "seed" and before and before[-1] in ("otp", "totp", "hotp", "fa", "mfa"):
         return STRONG
-    if last in _WEAK_NAMES or low in LOGINS:
-        return WEAK
-    return 0
+    return WEAK if last in _WEAK_NAMES or low in LOGINS else 0
 
 
 def _of_key(before: list[str]) -> int:

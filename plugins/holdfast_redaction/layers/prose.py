@@ -268,9 +268,7 @@ def stands_out(value: str, strength: int) -> bool:
         return False
     if value.isdigit():
         return len(value) >= 6
-    if _COUNTED.fullmatch(value):
-        return False
-    return values.has_secret_mix(value) or values.is_mixed(value)
+    return not _COUNTED.fullmatch(value) and (values.has_secret_mix(value) or values.is_mixed(value))
 
 
 def is_public(text: str, value: Value) -> bool:
