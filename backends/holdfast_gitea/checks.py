@@ -79,7 +79,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         yield from _of_others(log, title, view)
         view.check()
     except HoldfastError as error:
-        yield Check(name="", outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        yield _fail(error)
         return
     for record in (record for record in view.replay.accepted if record.source.was_edited or not record.intact):
         approved = view.approves(record)
@@ -120,7 +120,7 @@ def _failing(call: Callable[[], object]) -> Iterator[Check]:
     try:
         call()
     except HoldfastError as error:
-        yield Check(name="", outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        yield _fail(error)
 
 
 def _some(urls: list[str], what: str = "record") -> str:
@@ -129,6 +129,10 @@ def _some(urls: list[str], what: str = "record") -> str:
 
 def _ok(message: str) -> Check:
     return Check(name="", outcome=Outcome.OK, message=message)
+
+
+def _fail(error: HoldfastError) -> Check:
+    return Check(name="", outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
 
 
 def _warn(message: str, next_step: str) -> Check:
