@@ -65,7 +65,7 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     import tempfile  # here, because agents' hooks import modules that use this one
 
     own, common = git_folders(work_tree)
-    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own):
+    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own, common):
         return None
     opened = [os.path.join(own, name) for name in ("index", "logs")]
     opened += [os.path.join(common, name) for name in ("objects", "objects/info/alternates", *_LINKED)]
@@ -123,8 +123,8 @@ def _is_its_own(work_tree: str) -> bool:
         return not os.path.islink(named) and own == common
     if own != common:
         return is_linked(work_tree, own, common)
-    above = (os.path.join(git_folders(folder)[1], "modules", "") for folder in repositories(os.path.dirname(work_tree)))
-    return any(map(own.startswith, above))
+    above = filter(_is_its_own, repositories(os.path.dirname(work_tree)))
+    return any(own.startswith(os.path.join(path, "modules", "")) for folder in above for path in git_folders(folder))
 
 
 def _asked(root: str, words: tuple[str, ...]) -> bytes:
@@ -239,8 +239,11 @@ def _kept(common: str) -> dict[str, str]:
     return {}
 
 
-def _may_read(work_tree: str, own: str) -> bool:
-    """Whether the repository is this user's, or is named by the user's own ``safe.directory``, as in git."""
+def _may_read(work_tree: str, own: str, common: str) -> bool:
+    """Whether the repository is this user's, or is named by the user's own ``safe.directory``, as in git. Another work
+    tree's is not read, because an archive can name it."""
+    if not _is_its_own(work_tree) and (own != common or ".git" in own.split(os.sep)):
+        return False
     if not hasattr(os, "geteuid"):
         return True
     try:

@@ -6,7 +6,6 @@ The context's size is the usage that the newest answer near the transcript's end
 """
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -249,12 +248,8 @@ def _of_codex(row: dict[str, object]) -> tuple[int, int, str] | None:
 
 def _newest(path: str, marks: tuple[bytes, ...] = _MARKS) -> Iterator[dict[str, object]]:
     """A transcript's last rows that may report usage or a compaction, the newest first."""
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            return
-        begin = max(0, status.st_size - TAIL_BYTES)
+    with safeopen.reader(os.path.realpath(path), private=False) as file:
+        begin = max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES)
         file.seek(begin)
         lines = file.read(TAIL_BYTES).split(b"\n")
     for line in reversed(lines[1:] if begin else lines):

@@ -2,6 +2,7 @@
 source, date, and cost in tokens."""
 
 import re
+from collections import deque
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Final
@@ -12,7 +13,7 @@ from holdfast.config.layout import Surface
 from holdfast.text.humanize import count
 from holdfast.text.plain import one_line
 from holdfast_agents.events import START, Event
-from holdfast_agents.restore import opening
+from holdfast_agents.restore import MAX_CHARS, opening
 from holdfast_app.base import THREE_FILES
 from holdfast_app.brief.resume import Brief
 from holdfast_app.records import recalled
@@ -27,6 +28,8 @@ _TITLE: Final = 28
 _BAR: Final = 10
 #: The day on which an item was last said, as the brief adds it.
 _SAID: Final = re.compile(r" \(\d{4}-\d\d-\d\d\)$")
+#: How many places of a repeated line are compared, the last ones.
+_REPEATED: Final = 20
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.
 NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
@@ -73,7 +76,7 @@ class Start:
 
 def start(project: Project) -> Start:
     """The brief for the next session. Raises: Corrupt; Unavailable; PluginError."""
-    brief = project.memory.load()
+    brief = project.memory.load(max_chars=MAX_CHARS)
     names = _reasons(project, brief)
     text = opening(project.memory, Event(client="claude-code", kind=START, session=NEXT_SESSION)).context
     groups: list[tuple[str, str, list[str]]] = [("", _HEAD, [])]
@@ -140,10 +143,15 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
     """The document's line number for each line of the brief, by its position, where both have the same text. Repeated
     lines belong to the passage in which they are shown."""
-    mine, theirs = ([_plain(text) for text in strings] for strings in (lines, stored))
-    blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
-    pairs = ((block.a + at, block.b + at) for block in blocks for at in range(block.size))
-    return {at: number + 1 for at, number in pairs if mine[at]}
+    mine = [(at, plain) for at, text in enumerate(lines) if (plain := _plain(text))]
+    places = {text: deque[int](maxlen=_REPEATED) for _, text in mine}
+    for number, text in enumerate(map(_plain, stored), 1):
+        if text in places:
+            places[text].append(number)
+    theirs = sorted((number, text) for text, numbers in places.items() for number in numbers)
+    matcher = SequenceMatcher(None, [text for _, text in mine], [text for _, text in theirs], autojunk=False)
+    pairs = ((block.a + n, block.b + n) for block in matcher.get_matching_blocks() for n in range(block.size))
+    return {mine[at][0]: theirs[n][0] for at, n in pairs}
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,7 @@ from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import known, other_owner
 from holdfast_cli.usage import parser_for
 
-_PLAIN = Lazy(r"[^\W_][\w./:-]*")
+_PLAIN = Lazy(r"(?:--)?[^\W_][\w./:-]*")
 #: Stores that are read without a server.
 _LOCAL: Final = ("file", "sqlite")
 #: Commands whose words are stored names, with the kind.
@@ -73,8 +73,9 @@ def completion(call: Call) -> Answer:
 
 
 def offered(typed: list[str], current: str, root: str | None) -> list[str]:
-    """The words that may stand in the place of ``current``, after ``typed``. Raises: any HoldfastError."""
-    return sorted({word for word in _offered(typed, current, root) if word.startswith(current)})
+    """The plain words that may stand in the place of ``current``, after ``typed``. Raises: any HoldfastError."""
+    found = (word for word in _offered(typed, current, root) if word.startswith(current))
+    return sorted(set(filter(_PLAIN.fullmatch, found)))
 
 
 def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
@@ -100,15 +101,13 @@ def _offered(typed: list[str], current: str, root: str | None) -> Iterable[str]:
 
 
 def _stored(kind: str, root: str | None) -> Iterator[str]:
-    """The plain names of ``sessions``, or of ``facts`` or ``documents`` in a local store. Raises: any HoldfastError."""
+    """The names of ``sessions``, or of ``facts`` or ``documents`` in a local store. Raises: any HoldfastError."""
     folder = files.find_root(root)
-    stored: list[str] = []
     if kind == "sessions":
         names = private.names(os.path.join(statefolders.of_files(folder), "sessions"))
-        stored = [stem for stem, end in map(os.path.splitext, names) if end == ".jsonl"]
+        yield from (stem for stem, end in map(os.path.splitext, names) if end == ".jsonl")
     elif kind:
         storage = resolved.load(folder, lenient=True).storage
         if storage.backend in _LOCAL and os.path.isdir(os.path.join(folder, storage.path)):
             with Holdfast.open(folder) as memory:
-                stored = memory.store.names() if kind == "documents" else [fact.id for fact in memory.facts.list()]
-    yield from filter(_PLAIN.fullmatch, stored)
+                yield from memory.store.names() if kind == "documents" else (fact.id for fact in memory.facts.list())

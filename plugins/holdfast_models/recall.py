@@ -15,9 +15,10 @@ MARK = "[quoted]"
 _NOISE = r"[^a-z0-9\x01]*+"
 _QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
 _NAME = Lazy(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
-#: A ``<`` that a reader may take for the start of tags, comments or instructions, or an entity for it. holdfast's own
-#: note markers stay, because a comment closed on its line hides nothing, and this form is not a :func:`heading`.
-_TAG_START = Lazy(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
+#: A ``<`` that may start a tag, a comment, an instruction or a model's token like ``<|im_end|>``, or an entity for it.
+#: holdfast's own note markers stay, because a comment closed on its line hides nothing, and this form is not a
+#: :func:`heading`.
+_TAG_START = Lazy(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?|｜])|&(?=(?:amp;)*lt;)")
 _ENTITY = Lazy(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
 #: Letters from other scripts that look like a letter in the name. Source: Unicode TR39, confusables.
 _LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=True))

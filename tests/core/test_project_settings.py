@@ -120,6 +120,11 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):
     assert config.facts.max_facts == 2000
 
 
+def test_user_folder__home_is_relative__is_not_in_the_working_directory(monkeypatch):
+    monkeypatch.setenv("HOME", ".")
+    assert not Path(userdir.folder()).is_relative_to(Path.cwd())
+
+
 @pytest.mark.parametrize("name", ["holdfast.toml", ".opencode/holdfast.toml"])
 @pytest.mark.parametrize("what", ["fifo", "device", "outside", "folder", "huge", "deep"])
 def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_never_read(project, tmp_path, name, what):

@@ -279,6 +279,7 @@ def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way, vi
     before = victim.outside()
     assert victim.run("init", "--git").code == 2
     assert victim.outside() == before
+    assert gitrun.run(str(victim.project), "status", timeout_s=60) is None
 
 
 @pytest.mark.parametrize("place", [".claude", ".claude/settings.json", ".claude/hooks"])

@@ -16,13 +16,12 @@ def folder() -> str:
     """The absolute path of the user's folder, which may not exist yet, without symbolic links.
 
     ``$XDG_CONFIG_HOME/holdfast``, by default ``~/.config/holdfast``; ``%APPDATA%\\holdfast`` on Windows. A relative
-    ``XDG_CONFIG_HOME`` is ignored, because the folder could then be inside a project. Source: XDG Base Directory
-    Specification 0.8.
+    ``XDG_CONFIG_HOME`` is ignored, and a relative home begins at the root, because the folder could otherwise be
+    inside a project. Source: XDG Base Directory Specification 0.8.
     """
     base = os.environ.get(VARIABLE, "")
     if not os.path.isabs(base):
-        home = os.environ.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
-        base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".config")
+        base = os.path.join(os.sep, os.path.expanduser("~"), ".config")
     return os.path.realpath(os.path.join(base, "holdfast"))
 
 

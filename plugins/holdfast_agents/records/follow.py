@@ -21,7 +21,7 @@ from attrs import evolve
 
 from holdfast.api import ConfigError, Corrupt, Message, Refused, Session
 from holdfast.config.serde import moment
-from holdfast.fs import checkout, paths
+from holdfast.fs import checkout, paths, safeopen
 from holdfast.text.plain import clean
 from holdfast_agents import events, turns
 from holdfast_agents.clientfiles import table
@@ -144,7 +144,7 @@ def _settled(path: str, memo: Memo, event: Event, patience_s: float) -> tuple[Tr
 def _head(path: str) -> str:
     """A digest of the file's first line, up to a limit. Appending does not change it once the line is complete."""
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(os.path.realpath(path), private=False) as file:
             first = file.readline(_HEAD_BYTES)
     except (OSError, ValueError):
         return ""  # reading the file gives a better error
@@ -330,8 +330,8 @@ def owner(event: Event) -> Event:
 def _answered(path: str, calls: set[str]) -> set[str]:
     """Those of ``calls`` that have a result in a transcript."""
     answered: set[str] = set()
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+    with suppress(OSError), safeopen.reader(os.path.realpath(path), private=False) as file:
         for line in file:
-            if '"tool_result"' in line:
-                answered |= {call for call in calls if f'"{call}"' in line}
+            if b'"tool_result"' in line:
+                answered |= {call for call in calls if f'"{call}"'.encode() in line}
     return answered

@@ -15,7 +15,7 @@ from attrs import asdict, frozen
 
 from holdfast.config import serde
 from holdfast.errors import ConfigError
-from holdfast.fs import durable, private
+from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
@@ -141,8 +141,8 @@ def _is_in(path: str, root: str) -> bool:
 
 def _folders(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+        with safeopen.reader(os.path.realpath(path), private=False) as file:
+            lines = [file.readline(1_000_000).decode("utf-8", "replace") for _ in range(_FIRST)]
         rows = [untrusted.from_json(line) for line in lines if line]
     except (OSError, ValueError):
         return []

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError
-from holdfast.fs import durable, ownership_mark, private, records
+from holdfast.fs import durable, ownership_mark, private, records, safeopen
 from holdfast.models import Message, Turn
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.journal.journal import opened
@@ -111,7 +111,7 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
         for name in (path, *(os.path.join(folder, entry) for entry in names if entry.endswith(".jsonl"))):
             calls: dict[bytes, list[bytes]] = {}
             rows = []
-            with suppress(OSError), open(name, "rb") as file:
+            with suppress(OSError), safeopen.reader(os.path.realpath(name), private=False) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - left))
                 left = max(0, left - size)

@@ -64,6 +64,8 @@ _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 #: A statement, or the beginning of a quoted message.
 _SAID = re.compile(r"- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)")
+#: How many of the newest statements in notes are compared. A page shows fewer.
+_COMPARED = 200
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
@@ -335,8 +337,12 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 def _past(days: Iterable[tuple[str, str]]) -> set[str]:
     """The statements and quotations in notes that a newer statement replaces. What one block states holds together."""
     past, known = set[str](), Known[str]()
-    for block in (block for _, text in days for block in _BLOCKS.split(text)):
-        said = [(match["label"], match["text"]) for line in block.splitlines() if (match := _SAID.match(line))]
+    blocks = (block for _, text in days for block in _BLOCKS.split(text))
+    matches = [[match for line in block.splitlines() if (match := _SAID.match(line))] for block in blocks]
+    surplus = max(0, sum(map(len, matches)) - _COMPARED)
+    for found in matches:
+        said = [(match["label"], match["text"]) for match in found[surplus:]]
+        surplus = max(0, surplus - len(found))
         related = [known.related(text) for label, text in said if label]
         past |= {old for pairs in related for old, how in pairs if how is not Relation.SAME}
         past -= {text for label, text in said if label}

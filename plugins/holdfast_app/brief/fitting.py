@@ -46,7 +46,8 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
 
     ``facts``, the part named :data:`recalled.FACTS`, are listed unless another part with ``shortened`` shows them.
     """
-    bodies = {part.name: _body(part.name, part.text, is_own) for part in parts}
+    whole = {part.name: part.text.strip() for part in parts}
+    bodies = {part.name: _body(part, whole[part.name], max_chars, is_own) for part in parts}
     dated = {part.name: part.dated(bodies[part.name]) for part in parts if part.dated and part.text}
     rooms: dict[str, int] = {}
     if max_chars is not None:
@@ -55,11 +56,12 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
     for part in curated:
         short = rooms.get(part.name, sys.maxsize) - _size(part.name, "-")
         if len(bodies[part.name]) > short + 1 and part.shortened:
-            bodies[part.name] = _body(part.name, part.shortened(max(0, short)), is_own)
+            whole[part.name] = part.shortened(max(0, short)).strip()
+            bodies[part.name] = _body(part, whole[part.name], max_chars, is_own)
             dated.pop(part.name, None)
     elsewhere = "\n".join(bodies[part.name] for part in curated)
     if facts.lines:
-        bodies[recalled.FACTS] = _body(recalled.FACTS, facts.text(elsewhere), is_own)
+        bodies[recalled.FACTS] = whole[recalled.FACTS] = _marked(recalled.FACTS, facts.text(elsewhere), is_own)
     shown, out = [], []
     for part in parts:
         body = bodies[part.name]
@@ -67,16 +69,17 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
         if len(dated.get(part.name, "")) in range(1, room + 1):
             body = dated[part.name]
         if len(body) > room:
-            cut = _cut(body, part, room)
+            lines = whole[part.name].count("\n") + 1
+            cut = _cut(body, part, room, lines)
             if body and not cut and not part.optional:
-                out.append((part.name, body.count("\n") + 1))
+                out.append((part.name, lines))
             body = cut
         if body:
             shown.append(recalled.heading(part.name) + body if part.name else body)
     texts = [_framed([*shown, *([_left_out(out)] if out else [])]), _framed(shown)]
     listed = recalled.heading(recalled.FACTS) + bodies[recalled.FACTS]
     if max_chars is not None and facts.others and listed in shown:  # not cut
-        more = _body(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0]), texts[0]), is_own)
+        more = _marked(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0]), texts[0]), is_own)
         texts.insert(0, texts[0].replace(listed, recalled.heading(recalled.FACTS) + more, 1))
     return next((text for text in texts if max_chars is None or len(text) <= max_chars), "")
 
@@ -100,9 +103,15 @@ def _size(name: str, body: str) -> int:
     return len(body) + 2 + (len(recalled.heading(name)) if name else 0) if body else 0
 
 
-def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:
-    place = name or "the handoff"
-    return recall.defuse(hostile.marked(text.strip(), lambda line: "" if is_own(line) else place))
+def _body(part: Part, text: str, max_chars: int | None, is_own: Callable[[str], bool]) -> str:
+    """What can be shown of a part at most, marked. So a megabyte in a file costs no more than a page."""
+    if max_chars is not None and len(text) > max_chars:
+        text = _newest(text, max_chars) if part.newest else text[:max_chars]
+    return _marked(part.name, text, is_own)
+
+
+def _marked(name: str, text: str, is_own: Callable[[str], bool]) -> str:
+    return recall.defuse(hostile.marked(text, lambda line: "" if is_own(line) else name or "the handoff"))
 
 
 def _framed(parts: Sequence[str]) -> str:
@@ -116,9 +125,9 @@ def _left_out(out: Sequence[tuple[str, int]]) -> str:
     return f"… no room for {named}{more}: `holdfast show NAME`"
 
 
-def _cut(body: str, part: Part, room: int) -> str:
-    """``body`` in ``room`` characters, with the number of cut lines; empty when too short to be useful."""
-    total = body.count("\n") + 1
+def _cut(body: str, part: Part, room: int, total: int) -> str:
+    """``body``, of ``total`` lines, in ``room`` characters, with the number of cut ones; empty when too short to be
+    useful."""
     where = _PLACES.get(part.name, f"`holdfast show {part.name}`")
     if not part.optional:
         room -= len(f"… {count(total, 'line')} not shown: {where}") + 1

@@ -135,7 +135,7 @@ class Check:
         if said:
             left, gone = passed(entailed=tuple(said))
         if problem:
-            self.run.warn(admitted(self.services, problem))
+            self.run.warn(*admitted(self.services, problem))
         kept = set(left.splitlines())
         proofs = [(line.removeprefix("- "), said[line]) for line in unproven if line in said and line in kept]
         self._tell("judged", [Gone(text=line, reason=f"{plugin}: {words!r}") for line, words in proofs])
@@ -245,11 +245,10 @@ class Check:
 
     def _tell(self, name: str, gone: Sequence[Gone]) -> None:
         """Record refused text in a form safe to record, because it may be a secret."""
-        said = [
-            evolve(one, text=admitted(self.services, one.text), reason=admitted(self.services, one.reason))
-            for one in gone
-        ]
-        self.run.note(**{name: said})
+        texts = admitted(self.services, *(one.text for one in gone))
+        reasons = admitted(self.services, *(one.reason for one in gone))
+        said = zip(gone, texts, reasons, strict=True)
+        self.run.note(**{name: [evolve(one, text=text, reason=reason) for one, text, reason in said]})
 
 
 #: Removing a line may cause another error, for example when a limit on the number of items applies.

@@ -124,7 +124,8 @@ class _Run(Run):
     if_due: bool
 
     def end(self, status: Status, reason: str = "", next_step: str = "") -> None:
-        self.note(status=status, reason=admitted(self.services, reason), next_step=admitted(self.services, next_step))
+        reason, next_step = admitted(self.services, reason, next_step)
+        self.note(status=status, reason=reason, next_step=next_step)
 
     def go(self) -> None:
         try:

@@ -47,16 +47,19 @@ def new_id() -> str:
     return f"dream_{secrets.token_hex(6)}"
 
 
-def admitted(services: Services, text: str) -> str:
-    """``text`` as it may be shown and recorded. If the gate refuses it or is broken, a notice replaces it."""
-    if not text:
-        return ""
+def admitted(services: Services, *strings: str) -> list[str]:
+    """The strings as they may be shown and recorded. A notice replaces one that the gate refuses, or that it cannot
+    check."""
+    rewritten = paths.rewriter(services.root)
     try:
-        return services.gate.admit(paths.rewrite(text, services.root), surface=Surface.DIARY)
+        return services.gate.admit_all(list(map(rewritten, strings)), surface=Surface.DIARY)
     except PluginError as error:  # its message was masked when it was made
-        return f"Withheld, because it cannot be checked: {paths.rewrite(error.message, services.root)}"
+        return [text and f"Withheld, because it cannot be checked: {rewritten(error.message)}" for text in strings]
     except HoldfastError:
-        return "Withheld, because it may not be stored."
+        if len(strings) == 1:
+            return ["Withheld, because it may not be stored."]
+    half = len(strings) // 2
+    return admitted(services, *strings[:half]) + admitted(services, *strings[half:])
 
 
 def apply(services: Services, proposal: Proposal) -> DreamResult:
@@ -84,7 +87,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
             services.store.replace(Surface.MEMORY, name, proposal.text, proposal.base)
         except HoldfastError as error:
             with contextlib.suppress(HoldfastError):
-                why = f"MEMORY.md stayed as it was: {one_line(admitted(services, error.message))}"
+                why = f"MEMORY.md stayed as it was: {one_line(admitted(services, error.message)[0])}"
                 _tell(
                     services, page, result, lambda block_id: _block(result, block_id, ownlines.NOT_APPLIED_TITLE, [why])
                 )

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from holdfast.api import HoldfastError, Severity
 from holdfast.config.layout import Surface
+from holdfast_app.authorship import hostile
 from holdfast_app.base import Services
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Forge
@@ -19,6 +20,7 @@ from holdfast_app.printable import cut
 from holdfast_app.report import claims
 from holdfast_app.report.report import BLOCKED, CHANGED, NEEDED, Line, Report, report
 from holdfast_app.validation import unsupported
+from holdfast_models.recall import without_name
 
 FORGE: Final = "On the forge"
 FINDINGS: Final = "What does not fit together"
@@ -87,12 +89,12 @@ def _of(
     """A forge's activity with its lines, and remarks on missing parts. Lines name it unless it is the only one."""
     named = "" if is_only else f"{forge.title} "
     try:
-        activity = forge.activity(since, now)
+        activity = [_quoted(event, forge.title) for event in forge.activity(since, now)]
         heads = []
         for event in activity:
             at, by = event.at.astimezone(now.tzinfo), f" by {event.author}" if event.author else ""
             heads.append(" ".join(f"{at:%Y-%m-%d %H:%M} {named}{event.target} {event.kind}{by}".split()))
-        texts = [f"{head}: {' '.join(event.text.split())}" for head, event in zip(heads, activity, strict=True)]
+        texts = [f"{head}: {event.text}" for head, event in zip(heads, activity, strict=True)]
         masked = services.gate.outgoing_all(texts, surface=Surface.REPORT)
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
         lacks = "this report uses files alone" if is_only else "its events are missing"
@@ -105,6 +107,13 @@ def _of(
         if event.kind != INCOMPLETE:
             events.append((event, Line(text=text, pointer=event.pointer, short=short)))
     return events, [event.text for event in activity if event.kind == INCOMPLETE]
+
+
+def _quoted(event: Activity, title: str) -> Activity:
+    """The event as data, because an agent may read the report and anybody may have written the event."""
+    text = hostile.marked(" ".join(event.text.split()), lambda _: title)
+    target, pointer, text, author = map(without_name, (event.target, event.pointer, text, event.author))
+    return event._replace(target=target, pointer=pointer, text=text, author=author)
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

@@ -32,6 +32,7 @@ def used(run, project):
     (project / ".holdfast" / "memory").mkdir(exist_ok=True)
     (project / ".holdfast" / "memory" / "$(touch pwned) `touch pwned`.md").write_text("x")
     (project / ".holdfast" / "memory" / "x;touch pwned.md").write_text("x")
+    (project / "holdfast.toml").write_text('[plugins."$(touch pwned)"]\na = 1\n')
     return re.search(r"fact_\w+", stored.out)[0]
 
 
@@ -58,7 +59,7 @@ def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, run, use
 
     assert used in offer(f"holdfast --root {project} facts show fact")
     assert "--objective" in offer("holdfast flush --obj")
-    assert "touch" not in offer("holdfast show me")
+    assert "touch" not in offer("holdfast show me") + offer("holdfast config plugins.")
     assert not (project / "pwned").exists()
     assert not Path("pwned").exists()
 

@@ -53,6 +53,7 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name, proj
     "spoil",
     [
         pytest.param(lambda p: None, id="missing"),
+        pytest.param(os.mkfifo, id="a pipe"),
         pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
         pytest.param(7, id="a number for a path"),
     ],
