@@ -169,7 +169,6 @@ _WHOLE: Final = frozenset({"todowrite", "updateplan", "updatetodolist", "writeto
 _ENTRY: Final = Lazy(r"^[ \t]*[\w.]*?(content|step|status|description|title|task)s?: (.*)$", re.MULTILINE)
 _ARGUMENT: Final = Lazy(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
 _HEAD: Final = Lazy(r"\w+: ([^\n]*)")
-_CREATED: Final = Lazy(r"[Tt]ask #?(\d+)")
 DONE, DOING, PENDING = "done", "doing", "pending"
 _STATES: Final = {
     **dict.fromkeys(("completed", "done", "complete", "cancelled", "canceled", "deleted", "skipped"), DONE),
@@ -215,11 +214,6 @@ def of(messages: Iterable[Message]) -> list[Task]:
             if key in entries:
                 fresh.add(key)
                 entries[key] = [given.get("subject", entries[key][0]), given.get("status", entries[key][1])]
-        elif message.role == "tool" and tool == "taskcreate" and str(made) in entries:
-            found = _CREATED.search(message.text)
-            if found and found[1] not in entries:
-                entries[found[1]] = entries.pop(str(made))
-                fresh.add(found[1])
     return [Task(text, _STATES.get(status, PENDING), key in fresh) for key, (text, status) in entries.items() if text]
 
 

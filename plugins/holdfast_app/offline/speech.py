@@ -16,11 +16,9 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.authorship.sources import plain, short_id
-from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
-from holdfast_app.records import ownlines
 from holdfast_app.sentences.splitting import split
 
 #: A longer list item is read by sentence.
@@ -55,17 +53,10 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def units(text: str, *, headings: bool = False) -> Iterator[str]:
-    """List items, table rows and sentences, in order, without code, rules, first rows and, by default, headings."""
-    in_table = False
+    """List items and sentences, in order, without code, rules, tables and, by default, headings."""
     for line in own_lines(text):
         found = read_line(line)
-        if found.text.startswith("|"):
-            if in_table:
-                yield " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
-            in_table = True
-            continue
-        in_table = False
-        if found.kind == RULE or marks.underline(found.text):
+        if found.kind == RULE or found.text.startswith("|"):
             continue
         is_title = found.kind == HEADING or (found.text[:2] == found.text[-2:] == "**" and found.text.count("**") == 2)
         if is_title:
@@ -216,20 +207,16 @@ def _says_little(said: str) -> bool:
 
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
-    come first. Lines beyond ``room`` characters are counted. Empty for a notice without a summary."""
+    come first, up to ``room`` characters. Empty for a notice without a summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(reading.own_summary(message.text)) if part.strip()]
     found: list[str] = []
-    left = 0
     for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):
         for number, line in enumerate(section):
             text = read_line(line).text if number else line.strip("#*: ")
             shown = f"  - {' '.join(text.split())}" if number else f"- **{text}**"
-            if text and len(shown) < room and not left:
+            room -= len(shown) + 1
+            if text and room >= 0:
                 found.append(shown)
-                room -= len(shown) + 1
-            else:
-                left += bool(text)
-    found += [ownlines.line(ownlines.MORE, str(left))] if left else []
     return found if len(found) >= _LEAST_LINES else []
 
 
