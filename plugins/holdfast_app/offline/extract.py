@@ -66,7 +66,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     draft = Payload(
         facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        rejected=[*found.of(cues.Kind.REJECTED), *done.removed][-MAX_ITEMS:] or None,
+        rejected=found.of(cues.Kind.REJECTED) or None,
         rules=[*found.withdrawn.values(), *found.of(cues.Kind.RULE)] or None,
         blockers=found.of(cues.Kind.BLOCKER) or None,
         next_step=found.next_step or None,

@@ -128,7 +128,6 @@ def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
-_LEAST_LETTERS: Final = 4
 #: Less room than this holds no further line. A line takes so many characters for its bullet and its source, and its
 #: worth is divided by so many more than its own.
 _FULL_CHARS: Final = 60
@@ -153,21 +152,6 @@ _TALK: Final = Lazy(
     r"|noted\b|got it\b|understood\b|thank|sorry\b|you['’]re (?:absolutely )?right|i['’]m doing)",
     re.IGNORECASE,
 )
-#: Differences, and what clients put around a message; listings and prompts, from a line's start.
-_NOISE: Final = Lazy(
-    r"\b(?:current (?:local |utc )?(?:date|time)|\d+ files? changed|caller\.type)\b|\$ARGUMENTS", re.IGNORECASE
-)
-_LISTS: Final = Lazy(
-    r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
-    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ ",
-    re.IGNORECASE,
-)
-#: Parts of a moment or a count. A line of nothing else says nothing.
-_MOMENT: Final = Lazy(
-    r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
-    r"|aug(?:ust)?|(?:sept?|oct|nov|dec)(?:o|em)?(?:ber)?|utc|gmt|am|pm|[tz])\b|[\d\W_]",
-    re.IGNORECASE,
-)
 _ECHO: Final = Lazy(r"(?:noted|got it|understood|ok(?:ay)?|sure|right)\b[\s:,.!–—-]*", re.IGNORECASE)
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 #: Sections of a client's summary that come first.
@@ -187,7 +171,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     found: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
         said = _LINK.sub(r"\1", line).replace("**", "").strip(" *").removeprefix("- ")
-        if _says_little(said) or _LISTS.match(said) or _NOISE.search(said) or (user and asked.is_pasted(said)):
+        if _says_little(said) or (user and asked.is_pasted(said)):
             continue
         echo = _ECHO.match(said)
         if not user and (_TALK.match(said) or same_key(said[echo.end() :] if echo else said) in echoed):
@@ -197,12 +181,12 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
 
 
 def _says_little(said: str) -> bool:
-    """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
+    """Whether a line is a label, an exclamation, one name, or a few words that name nothing."""
     few = len(said) < _LEAST_CHARS or len(said.split(None, _LEAST_WORDS)) < _LEAST_WORDS
     if few and (len(said) < _LEAST_NAMED or not _NAMES.search(said)):
         return True
     label = (said.endswith(":") and len(said) < 120) or (said.endswith(("!", "！")) and len(said) < 40)
-    return label or (said.isascii() and " " not in said) or len(_MOMENT.sub("", said[:100])) < _LEAST_LETTERS
+    return label or (said.isascii() and " " not in said)
 
 
 def client_summary(message: Message, room: int) -> list[str]:
