@@ -40,15 +40,15 @@ def room(
     name, place = services.layout.name(surface), services.archive
     text = services.store.sifted(stored).text if stored else ""
     there, new = list(curated.bullets(text)), list(entries)
-    for at_, one in enumerate(entries):
-        if not one.replaces and (old := _out_of_date(curated.item(one.text), there)):
-            new[at_] = evolve(one, replaces=old)
+    for at_, entry in enumerate(entries):
+        if not entry.replaces and (old := _out_of_date(curated.item(entry.text), there)):
+            new[at_] = evolve(entry, replaces=old)
     replaced = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
     warnings = [f"{name}: a newer value replaced {line!r}, which is in {place}." for line, _ in replaced]
     if replaced:
         lines = [f"- {one_line(old)} (from {name}, replaced by: {one_line(newer)})" for old, newer in replaced]
         archive.append(services, lines, flush_id, at)
-    if gone := _surplus(services, curated.apply(text, new, surface), [one.text for one in new]):
+    if gone := _surplus(services, curated.apply(text, new, surface), [entry.text for entry in new]):
         archive.append(services, [f"- {one_line(line)} (from {name}, which was full)" for line in gone], flush_id, at)
         many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
         warnings.append(f"{name} was full: {many} moved to {place}.")

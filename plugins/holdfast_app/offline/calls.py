@@ -95,16 +95,16 @@ def changes(messages: Iterable[Message]) -> Changes:
                 paths.clear()
             elif listed := _UPDATED.match(message.text):
                 edits.append(_UPDATED_FILE.findall(listed[0]))
-            for found in _COMMIT.finditer(message.text):
-                commits[found[1]] = clip(f"{found[1]} {found[2]}", 200)
-    shown = [one for paths in edits for path in paths if (one := _shown(path))]
+            for commit in _COMMIT.finditer(message.text):
+                commits[commit[1]] = clip(f"{commit[1]} {commit[2]}", 200)
+    shown = [name for paths in edits for path in paths if (name := _shown(path))]
     outside = [posixpath.dirname(path).lower() for path in shown if path.startswith("/")]
     above = max(1, len(posixpath.commonpath(outside).split("/")) - _SHARED) if outside else 1
     files: dict[str, None] = {}
     for path in shown:
-        one = "/".join(path.split("/")[above:]) if path.startswith("/") else path
-        files.pop(one, None)
-        files[one] = None
+        name = "/".join(path.split("/")[above:]) if path.startswith("/") else path
+        files.pop(name, None)
+        files[name] = None
     return Changes(files=list(files), commits=list(commits.values()), calls=calls)
 
 
@@ -121,7 +121,7 @@ def _edited(tool: str, text: str) -> Iterator[str]:
         elif head:
             yield head
     elif "<<" in text or "open(" in text:
-        yield from ("".join(found) for found in _WRITTEN.findall(text))
+        yield from ("".join(groups) for groups in _WRITTEN.findall(text))
 
 
 def _shown(path: str) -> str:
@@ -139,11 +139,11 @@ def _shown(path: str) -> str:
 def pointers(line: str) -> Iterator[str]:
     """Pointers from a line, in order. Loopback URLs are left out, because they work only on this machine."""
     lower = line.lower()
-    for found in _POINTER.finditer(line) if any(mark in lower for mark in _POINTS) else ():
-        text = found[found.lastgroup or 0]
-        if found.lastgroup == "number" and len(text) == 4 and len({*text[1:]}) == 1:
+    for match in _POINTER.finditer(line) if any(mark in lower for mark in _POINTS) else ():
+        text = match[match.lastgroup or 0]
+        if match.lastgroup == "number" and len(text) == 4 and len({*text[1:]}) == 1:
             continue  # a colour
-        if found.lastgroup == "url":
+        if match.lastgroup == "url":
             text = text.rstrip(".,;:!?*_")
             while text.endswith((")", "]")) and text.count("(") + text.count("[") < text.count(")") + text.count("]"):
                 text = text[:-1].rstrip(".,;:!?*_")
@@ -192,22 +192,22 @@ def of(messages: Iterable[Message]) -> list[Task]:
             if listed := _whole(message.text):
                 entries, made, fresh = listed, len(listed), set(listed)
         elif message.role == "assistant" and tool in ("taskcreate", "taskupdate"):
-            given = {name: value.strip() for name, value in _ARGUMENT.findall(message.text)}
-            key = given.get("taskId") or given.get("task_id") or given.get("id", "")
+            arguments = {name: value.strip() for name, value in _ARGUMENT.findall(message.text)}
+            key = arguments.get("taskId") or arguments.get("task_id") or arguments.get("id", "")
             if tool == "taskcreate":
                 made += 1
                 key, head = str(made), _HEAD.match(message.text)
                 entries[key] = [head[1].strip() if head else "", PENDING]
             if key in entries:
                 fresh.add(key)
-                entries[key] = [given.get("subject", entries[key][0]), given.get("status", entries[key][1])]
+                entries[key] = [arguments.get("subject", entries[key][0]), arguments.get("status", entries[key][1])]
     return [Task(text, _STATES.get(status, PENDING), key in fresh) for key, (text, status) in entries.items() if text]
 
 
 def _whole(text: str) -> dict[str, list[str]]:
     """The entries from a call that passes the whole list. Clients give an entry's status before or after its text."""
-    found = _ENTRY.findall(text)
-    strings = [value.strip() for name, value in found if name != "status"]
-    states = [value.strip() for name, value in found if name == "status"]
+    rows = _ENTRY.findall(text)
+    strings = [value.strip() for name, value in rows if name != "status"]
+    states = [value.strip() for name, value in rows if name == "status"]
     states += [PENDING] * (len(strings) - len(states))
     return {str(number): [*entry] for number, entry in enumerate(zip(strings, states, strict=False), 1)}

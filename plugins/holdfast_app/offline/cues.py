@@ -142,11 +142,11 @@ _FROM_NOW_ON: Final = Lazy(
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue of ``sentence``, and the offset of the statement's text, or None."""
-    found = _labelled(sentence)
-    if found is None and user and len(sentence) <= MAX_CHARS:
-        found = _unlabelled(sentence)
-    is_meant = found is not None and (user or found[0].is_agents) and not _QUOTED.fullmatch(sentence)
-    return found if is_meant else None
+    hit = _labelled(sentence)
+    if hit is None and user and len(sentence) <= MAX_CHARS:
+        hit = _unlabelled(sentence)
+    is_meant = hit is not None and (user or hit[0].is_agents) and not _QUOTED.fullmatch(sentence)
+    return hit if is_meant else None
 
 
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
@@ -172,14 +172,14 @@ def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
 
 def is_labelled(sentence: str) -> bool:
     """Whether the user's ``sentence`` begins with a label, and so requests nothing."""
-    found = match(sentence, user=True)
-    return found is not None and not found[0].whole
+    hit = match(sentence, user=True)
+    return hit is not None and not hit[0].whole
 
 
 def _labelled(sentence: str) -> tuple[Cue, int] | None:
     label = _LABEL.match(sentence)
     words = [word.removesuffix("s") for word in label["words"].lower().split()] if label else []
     named = (" ".join(words[:2]), *words[:1], *(word for word in words[-1:] if word != "note"))
-    cues = (_LABELS.get(one) for one in named)
+    cues = (_LABELS.get(name) for name in named)
     cue = next(filter(None, cues), None)
     return (cue, label.end()) if cue and label else None

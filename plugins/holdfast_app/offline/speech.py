@@ -43,8 +43,8 @@ _LEAST_KEY: Final = 12
 
 def listed(line: str) -> str | None:
     """A list item's text. None for other lines."""
-    found = read_line(line)
-    return found.text if found.kind == ITEM else None
+    parsed = read_line(line)
+    return parsed.text if parsed.kind == ITEM else None
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -52,18 +52,18 @@ def sentences(line: str) -> Iterator[str]:
     return (sentence.strip() for _, sentence in split(listed(line) or line))
 
 
-def units(text: str, *, headings: bool = False) -> Iterator[str]:
+def units(message: str, *, headings: bool = False) -> Iterator[str]:
     """List items and sentences, in order, without code, rules, tables and, by default, headings."""
-    for line in own_lines(text):
-        found = read_line(line)
-        if found.kind == RULE or found.text.startswith("|"):
+    for line in own_lines(message):
+        parsed = read_line(line)
+        text = parsed.text
+        if parsed.kind == RULE or text.startswith("|"):
             continue
-        is_title = found.kind == HEADING or (found.text[:2] == found.text[-2:] == "**" and found.text.count("**") == 2)
-        if is_title:
+        if parsed.kind == HEADING or (text[:2] == text[-2:] == "**" and text.count("**") == 2):
             if headings:
-                yield found.text
-        elif found.kind == ITEM and len(line) <= MAX_ITEM_CHARS:
-            yield found.text
+                yield text
+        elif parsed.kind == ITEM and len(line) <= MAX_ITEM_CHARS:
+            yield text
         else:
             yield from sentences(line)
 
@@ -108,7 +108,7 @@ def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[
     were not made in the session. Text that the agent wrote before a tool returned it is its own, and the user's words
     are always the user's."""
     keys = {key: text for text in strings if len(key := plain(text)[:_KEY_CHARS]) >= _LEAST_KEY}
-    waiting, found = set(keys), set[str]()
+    waiting, echoed = set(keys), set[str]()
     for message in said[-_MESSAGES:] if keys else ():
         body = plain(message.text)
         held = {key for key in waiting if key in body}
@@ -116,12 +116,12 @@ def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[
             continue
         if message.role == "user" or any(replies(message)):
             waiting -= held
-            found -= held
+            echoed -= held
         elif message.role == "tool":
-            found |= held
+            echoed |= held
         else:
-            waiting -= held - found
-    return frozenset(keys[key] for key in found)
+            waiting -= held - echoed
+    return frozenset(keys[key] for key in echoed)
 
 
 #: Shorter lines say too little without their context, unless they name something.
@@ -168,16 +168,16 @@ class Quote(NamedTuple):
 
 def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ()) -> list[Quote]:
     """Self-contained lines from a message, in order; the agent's without those with the keys ``echoed``, a user's."""
-    found: list[Quote] = []
+    quotes: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
-        said = _LINK.sub(r"\1", line).replace("**", "").strip(" *").removeprefix("- ")
-        if _says_little(said) or (user and asked.is_pasted(said)):
+        quoted = _LINK.sub(r"\1", line).replace("**", "").strip(" *").removeprefix("- ")
+        if _says_little(quoted) or (user and asked.is_pasted(quoted)):
             continue
-        echo = _ECHO.match(said)
-        if not user and (_TALK.match(said) or same_key(said[echo.end() :] if echo else said) in echoed):
+        echo = _ECHO.match(quoted)
+        if not user and (_TALK.match(quoted) or same_key(quoted[echo.end() :] if echo else quoted) in echoed):
             continue
-        found.append(Quote(clip(said, MAX_ITEM_CHARS), short_id(message.id)))
-    return found
+        quotes.append(Quote(clip(quoted, MAX_ITEM_CHARS), short_id(message.id)))
+    return quotes
 
 
 def _says_little(said: str) -> bool:
@@ -193,15 +193,15 @@ def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
     come first, up to ``room`` characters. Empty for a notice without a summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(reading.own_summary(message.text)) if part.strip()]
-    found: list[str] = []
+    outline: list[str] = []
     for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):
         for number, line in enumerate(section):
             text = read_line(line).text if number else line.strip("#*: ")
             shown = f"  - {' '.join(text.split())}" if number else f"- **{text}**"
             room -= len(shown) + 1
             if text and room >= 0:
-                found.append(shown)
-    return found if len(found) >= _LEAST_LINES else []
+                outline.append(shown)
+    return outline if len(outline) >= _LEAST_LINES else []
 
 
 def choose(
@@ -239,5 +239,5 @@ def choose(
 
 def _names(text: str) -> frozenset[str]:
     """The words of its code, its paths, numbers and other words that are not plain ones, in lower case."""
-    words = (word.strip(".,:;()[]'\"/-") for found in _NAMED.findall(text) for word in "".join(found).split())
+    words = (word.strip(".,:;()[]'\"/-") for groups in _NAMED.findall(text) for word in "".join(groups).split())
     return frozenset(word.casefold() for word in words if len(word) > 1)

@@ -18,14 +18,14 @@ _STEPS: Final = 8
 
 def features(sentences: Sequence[str]) -> set[str]:
     """Of the sentences together, and of the last one once more. Here nothing is another number than the others."""
-    sentences = [_ZERO.sub("zero", one) for one in sentences]
-    last = {f"${one}" for sentence in sentences[-1:] for one in linear.features(sentence)}
+    sentences = [_ZERO.sub("zero", text) for text in sentences]
+    last = {f"${feature}" for sentence in sentences[-1:] for feature in linear.features(sentence)}
     return last.union(*map(linear.features, sentences))
 
 
 def message_features(sentences: Sequence[str]) -> set[str]:
     """The same, and how much the sentences ask for and tell by :mod:`holdfast_app.sentences.lasting`."""
-    judged = [lasting.judge(one[:_JUDGED]) for one in sentences]
+    judged = [lasting.judge(text[:_JUDGED]) for text in sentences]
     asks, lasts = max((one.asks for one in judged), default=0), max((one.lasting for one in judged), default=0)
     return features(sentences) | {f"@asks {int(_STEPS * asks)}", f"@lasts {int(_STEPS * lasts)}"}
 
@@ -40,5 +40,5 @@ def remains(sentences: tuple[str, ...]) -> float:
 def shares(sentences: tuple[str, ...]) -> dict[str, float]:
     """The probability of each kind of message."""
     sums = linear.sums("messages", message_features(sentences))
-    odds = [math.exp(one - max(sums)) for one in sums]
-    return {name: one / sum(odds) for name, one in zip(KINDS, odds, strict=True)}
+    odds = [math.exp(total - max(sums)) for total in sums]
+    return {name: share / sum(odds) for name, share in zip(KINDS, odds, strict=True)}

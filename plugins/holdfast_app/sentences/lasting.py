@@ -55,7 +55,7 @@ def judge(sentence: str) -> Judgement:
     """The judgement about ``sentence``."""
     *sums, asks = linear.sums("lasting", linear.features(sentence))
     most = max(sums)
-    shares = [math.exp(one - most) for one in sums]
+    shares = [math.exp(total - most) for total in sums]
     whole = sum(shares)
     best = max(range(_NONE), key=shares.__getitem__)
     return Judgement(LABELS[best], shares[best] / whole, 1 - shares[_NONE] / whole, 1 / (1 + math.exp(-asks)))

@@ -39,20 +39,20 @@ def sums(table: str, found: Iterable[str]) -> list[float]:
 def features(sentence: str) -> set[str]:
     """Words, pairs of them, the first ones, ends of words, and the length. Of Chinese, Japanese and Korean, groups of
     one to three characters."""
-    found = {"*"}  # of every sentence
+    names = {"*"}  # of every sentence
     tokens: list[str] = []
     for number, match in enumerate(_TOKEN.finditer(_CODE.sub(_CODE_MARK, sentence))):
         token = match[0]
         if number and token[0].isupper():
-            found.add("Name" if token[1:].islower() else "NAME")
+            names.add("Name" if token[1:].islower() else "NAME")
         tokens.append("0" if token.isdigit() else token.lower().replace("’", "'"))
     padded = ["^", *tokens, "$"]
-    found.update(tokens)
-    found.update(f"{one} {two}" for one, two in pairwise(padded))
-    found.update(f"<{token}" for token in tokens[:_FIRST])
+    names.update(tokens)
+    names.update(f"{one} {two}" for one, two in pairwise(padded))
+    names.update(f"<{token}" for token in tokens[:_FIRST])
     for token in tokens:
-        found.update(_groups(token) if _DENSE.match(token) else {f"-{token[-3:]}"} if len(token) > 4 else ())
-    return found | {f"#{sum(len(tokens) >= one for one in _LENGTHS)}"}
+        names.update(_groups(token) if _DENSE.match(token) else {f"-{token[-3:]}"} if len(token) > 4 else ())
+    return names | {f"#{sum(len(tokens) >= least for least in _LENGTHS)}"}
 
 
 @lru_cache(20_000)  # several fields ask for the same texts, and what an agent states for the same pages

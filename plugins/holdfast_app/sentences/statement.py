@@ -63,7 +63,7 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> list[Token]:
     """The words, without the article in front."""
-    found: list[Token] = []
+    words: list[Token] = []
     text = normalized("NFC", text)
     for short, long in v.CONTRACTED.items():
         text = text.replace(short, long)
@@ -71,12 +71,12 @@ def tokens(text: str) -> list[Token]:
         bare = raw.strip("\"'`()[],;").rstrip(".").removesuffix("'s")
         word = bare.removesuffix(":") or bare
         small = word.casefold()
-        if word and (found or small not in v.FILLING):
-            is_name = bool(v.CODE.fullmatch(word) or (found and word[0].isupper()))
-            found.append(Token(small if is_name else v.COUNTS.get(small, small), is_name))
+        if word and (words or small not in v.FILLING):
+            is_name = bool(v.CODE.fullmatch(word) or (words and word[0].isupper()))
+            words.append(Token(small if is_name else v.COUNTS.get(small, small), is_name))
         if word != bare:
-            found.append(Token(":", False))
-    return found
+            words.append(Token(":", False))
+    return words
 
 
 @lru_cache(maxsize=4_096)

@@ -43,11 +43,11 @@ class _Read(NamedTuple):
 
 @lru_cache(4_096)
 def _read(text: str) -> _Read:
-    found = tokens(text)
-    words = tuple(token.word for token in found)
+    read = tokens(text)
+    words = tuple(token.word for token in read)
     places = [n for n, word in enumerate(words) if any(map(str.isalnum, word)) and word not in v.UNSAID]
     stems = {n: v.stem(words[n]) if words[n].isalpha() else words[n] for n in places}
-    return _Read(words, stems, {stem: _kind(found[n]) for n, stem in stems.items()})
+    return _Read(words, stems, {stem: _kind(read[n]) for n, stem in stems.items()})
 
 
 def _kind(token: Token) -> str:
@@ -73,7 +73,7 @@ def features(new: str, old: str) -> set[str]:
         "changes": reports_change(new),
         "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
-    signs = {f"{one} {two}" for one, two in _crossed(counts)}
+    signs = {f"{name} {two}" for name, two in _crossed(counts)}
     signs |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
     signs |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
     signs |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}

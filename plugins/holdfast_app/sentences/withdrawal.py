@@ -96,12 +96,12 @@ def find(sentence: str, rules: Collection[str], stated: Collection[str]) -> str 
         for form, kind in _FORMS:
             if hit := form.fullmatch(clause):
                 named = _words(" ".join(filter(None, hit.groups())))
-                found = [rule for rule in rules if _is_named(named, rule, kind)]
+                matches = [rule for rule in rules if _is_named(named, rule, kind)]
                 if not named and kind is _RULE and re.search(_POINT, clause, re.IGNORECASE):
-                    found = [rule for rule in rules if len(rules) == 1 or rule in stated]
-                if len(found) == 1:
-                    return found[0]
-                is_limited = not found and any(named & _words(rule) for rule in rules)
+                    matches = [rule for rule in rules if len(rules) == 1 or rule in stated]
+                if len(matches) == 1:
+                    return matches[0]
+                is_limited = not matches and any(named & _words(rule) for rule in rules)
                 return None if is_limited or kind is _STOP else ""
     return None
 
