@@ -82,7 +82,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     if max_chars is not None:
         must_be_whole(max_chars, "max_chars", 1)
     receipts = data_loss.newest_receipts(services)
-    fixed = [services.layout.name(one) for one in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
+    fixed = [services.layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER, *THREE_FILES)]
     handoff_name, memory_name, user_name, *protocol = fixed
     reading = _Reading(services, [*fixed, *_near(services)], data_loss.documents(services, receipts))
     session = services.gate.identifier(session) if session != "" else ""
@@ -93,8 +93,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     waiting = ""
     if services.waits(private.SPOOL):
-        kept = services.spool.unshipped()
-        days, entries, waiting = kept.notes(days), kept.work(entries), kept.sentence
+        spooled = services.spool.unshipped()
+        days, entries, waiting = spooled.notes(days), spooled.work(entries), spooled.sentence
     work, closed = _open_and_closed(entries, days, session)
     standing = ((user_name, user), (memory_name, memory), *files)
     lost = _losses(services, reading, receipts, ((handoff_name, torn), *standing, *days))
@@ -113,7 +113,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
-        rules=tuple(rule for one in entries for rule in one.rules[::-1]),
+        rules=tuple(rule for entry in entries for rule in entry.rules[::-1]),
     )
     return evolve(brief, text=_text(services, brief, reading, closed, facts, torn, session, max_chars))
 
@@ -133,7 +133,7 @@ def _text(
     work, days = brief.work, brief.notes
     ruled = {f"- {rule}" for rule in brief.rules}  # they are at the top; a purge leaves headings without text
     memory = _EMPTY_IN_MEMORY.sub("", "\n".join(line for line in brief.memory.split("\n") if line not in ruled))
-    commits = _commits(days, next((one.flush for one in (*work, closed) if one), ""))
+    commits = _commits(days, next((entry.flush for entry in (*work, closed) if entry), ""))
     stored = {duplicate_key(fact.content) for fact in reading.facts}
     first, shown = resume(services, brief, closed, commits, stored, session=session, max_chars=max_chars)
     lacks = ""
@@ -144,12 +144,12 @@ def _text(
     first = "\n\n".join(filter(None, (first, *hints)))
     past, later = _past(days), set[str]()
     condensed = [(name, _condensed(text, shown, later, past, facts.lines)) for name, text in days[::-1]]
-    said = session or next((one.session for one in (*work, closed) if one), "")
-    last, others = known.newest(services, said, max_chars or 0, [first, *(text for _, text in condensed)])
+    newest = session or next((entry.session for entry in (*work, closed) if entry), "")
+    last, others = known.newest(services, newest, max_chars or 0, [first, *(text for _, text in condensed)])
     parts = [
         Part(name=recalled.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
         Part(name="", text=first, rank=0, share=0.6),
-        Part(name=known.LAST.format(session=said), text=last, rank=1, share=0.3, optional=True),
+        Part(name=known.LAST.format(session=newest), text=last, rank=1, share=0.3, optional=True),
         Part(name=recalled.FACTS, text=facts.text(), rank=1),
         *(Part(name=name, text=text, rank=4) for name, text in ((handoff_name, torn), (user_name, brief.user))),
         Part(
@@ -162,7 +162,7 @@ def _text(
         ),
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
-        Part(name=known.OTHERS.format(session=said), text=others, rank=5, optional=True),
+        Part(name=known.OTHERS.format(session=newest), text=others, rank=5, optional=True),
         Part(name=known.ASK, text=_asked(brief, closed) if session else "", rank=4, optional=True),
     ]
     return fitted(parts, facts, max_chars, Witness(services).is_own)
@@ -170,8 +170,8 @@ def _text(
 
 def _asked(brief: Brief, closed: handoff.Work | None) -> str:
     notes = [text for _, text in brief.notes[::-1]]
-    is_rejected = any(one.rejected for one in (*brief.work, closed) if one) or any("- Rejected: " in n for n in notes)
-    is_blocked = any(blocker.casefold() != "none" for one in brief.work for blocker in one.blockers)
+    is_rejected = any(work.rejected for work in (*brief.work, closed) if work) or "- Rejected: " in "".join(notes)
+    is_blocked = any(blocker.casefold() != "none" for work in brief.work for blocker in work.blockers)
     return known.questions(brief.memory, notes, rejected=is_rejected, blocked=is_blocked, ruled=bool(brief.rules))
 
 
@@ -206,9 +206,9 @@ def _dated(body: str, services: Services) -> str:
     record = confirmed.load(services.state)
     lines = body.split("\n")
     for at, line in enumerate(lines if record else ()):
-        said = record.get(key_of(line.removeprefix("- ")))
-        if said is not None and said.is_said:
-            lines[at] = f"{line} ({said.last.astimezone(services.config.tz):%Y-%m-%d})"
+        confirmation = record.get(key_of(line.removeprefix("- ")))
+        if confirmation is not None and confirmation.is_said:
+            lines[at] = f"{line} ({confirmation.last.astimezone(services.config.tz):%Y-%m-%d})"
     return "\n".join(lines)
 
 
@@ -218,12 +218,12 @@ def _open_and_closed(
     """The open work, that of ``session`` first, and the newest closed entry, if it comes before. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
     entries = sorted(entries, key=lambda one: one.session != session)
-    work = tuple(one for one in entries if one.is_open)
-    closed = next((one for one in entries[: 1 if work else None] if not one.is_open), None)
+    work = tuple(entry for entry in entries if entry.is_open)
+    closed = next((entry for entry in entries[: 1 if work else None] if not entry.is_open), None)
     if work or closed or not days:
         return work, closed
     name, text = days[-1]
-    last = next((one for one in reversed(list(blocks(text))) if one.objective), None)
+    last = next((block for block in reversed(list(blocks(text))) if block.objective), None)
     if last is None:
         return (), None
     done = handoff.Work(session=last.session, flush=last.id, note=name, objective=last.objective)
@@ -232,9 +232,9 @@ def _open_and_closed(
 
 def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
     """The last commits that the note of ``flush`` lists."""
-    block = next((one for _, text in days for one in blocks(text) if one.id == flush), None)
-    found = _COMMITS.search(block.text) if block else None
-    return [line.removeprefix("- ") for line in found[1].splitlines()[-_LAST_COMMITS:]] if found else []
+    block = next((there for _, text in days for there in blocks(text) if there.id == flush), None)
+    listed = _COMMITS.search(block.text) if block else None
+    return [line.removeprefix("- ") for line in listed[1].splitlines()[-_LAST_COMMITS:]] if listed else []
 
 
 def _losses(
@@ -244,9 +244,9 @@ def _losses(
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
         *data_loss.apart(services.root, services.state),
-        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in merges if one),
+        *(Loss(kind="conflict", name="", message=problem, next_step=_MERGE) for problem in merges if problem),
         *reading.damaged.values(),
-        *(one for one in data_loss.newest(services, reading.contents, receipts) if one.name not in reading.damaged),
+        *(loss for loss in data_loss.newest(services, reading.contents, receipts) if loss.name not in reading.damaged),
     )
 
 
@@ -262,8 +262,8 @@ class _Reading:
         self.facts: list[Fact] = []
         store = services.store
         try:
-            found = store.fetch([*names, *checked], listing=True)
-            self._stored, self.facts = dict(found.documents), found.facts
+            fetched = store.fetch([*names, *checked], listing=True)
+            self._stored, self.facts = dict(fetched.documents), fetched.facts
         except Corrupt:  # intact documents are shown all the same
             self._stored = {name: self._try(name, partial(store.read, name)) for name in names}
             listed = self._try(data_loss.facts_name(services), lambda: list(store.backend.facts()))
@@ -297,8 +297,8 @@ class _Reading:
 
         if name not in self.damaged and (read := self._try(name, parsed)) is not None:
             return tuple(read.values()), text if versions[0] != versions[1] else ""
-        found = (*data_loss.open_work(self._services), *handoffs.salvaged(text))
-        return tuple(handoffs.newest({work.session: work for work in found}.values())), ""
+        salvaged = (*data_loss.open_work(self._services), *handoffs.salvaged(text))
+        return tuple(handoffs.newest({work.session: work for work in salvaged}.values())), ""
 
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
@@ -360,7 +360,7 @@ def _condensed(
     ``later`` holds the sessions of newer notes, and receives this note's. An older block is without its session's
     former state, and without the ``past`` statements.
     """
-    kept: list[str] = []
+    condensed: list[str] = []
     for block in reversed(_BLOCKS.split(text)):
         stamp, mark = _STAMP.search(block), _BLOCK.search(block)
         session = stamp["session"] if stamp else ""
@@ -370,14 +370,14 @@ def _condensed(
         later |= {session} - {""}
         lines: list[str] = []
         for line in block.splitlines():
-            said = _SAID.match(line)
-            is_shown = said and said["label"] == "Fact" and duplicate_key(said["text"]) in facts
-            if not (is_shown or (said and said["text"] in past) or any(form.match(line) for form in hidden)):
+            statement = _SAID.match(line)
+            is_shown = statement and statement["label"] == "Fact" and duplicate_key(statement["text"]) in facts
+            if not (is_shown or (statement and statement["text"] in past) or any(form.match(line) for form in hidden)):
                 lines.append(line)
-        kept.append("\n".join([*lines, ""]))
+        condensed.append("\n".join([*lines, ""]))
 
     def in_one_line(found: re.Match[str]) -> str:
         return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"
 
-    text = _ARTIFACTS.sub(in_one_line, "".join(reversed(kept)))
+    text = _ARTIFACTS.sub(in_one_line, "".join(reversed(condensed)))
     return _GAP.sub("\n\n", _EMPTY.sub("", text)).strip("\n")

@@ -75,7 +75,7 @@ class Check:
 
     def times(self, items: Iterable[str]) -> tuple[tuple[str, datetime], ...]:
         """The items with a confirmation, each with its last time."""
-        return tuple((text, one.last) for text in items if (one := self.record.get(key_of(text))))
+        return tuple((text, confirmation.last) for text in items if (confirmation := self.record.get(key_of(text))))
 
     def checked(self, draft: str) -> str:
         """The draft, ready to store. Raises: NotApplied, Skipped, Refused, PluginError."""
@@ -120,8 +120,8 @@ class Check:
     def _without_older(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
         """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``."""
         older = self.before.replaced(item.text for item in items)
-        times, now = dict(self.times(older)), self.newest
-        return [one for one in items if one.text not in older or (now is not None and times.get(one.text, now) > now)]
+        later = {text for text, at in self.times(older) if self.newest is not None and at > self.newest}
+        return [item for item in items if item.text not in older or item.text in later]
 
     def _filtered(self, text: str, previous: str | None) -> tuple[str, list[tuple[str, Finding]]]:
         """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
@@ -130,13 +130,13 @@ class Check:
         unproven = [line for line, finding in gone if finding.rule == judging.OPEN]
         if not unproven or not (plugin := self._judge()):
             return left, gone
-        said, denied, problem = judging.consult(self.services, plugin, unproven, self.sources)
-        if said:
-            left, gone = passed(entailed=tuple(said))
+        proven, denied, problem = judging.consult(self.services, plugin, unproven, self.sources)
+        if proven:
+            left, gone = passed(entailed=tuple(proven))
         if problem:
             self.run.warn(*admitted(self.services, problem))
-        kept = set(left.splitlines())
-        proofs = [(line.removeprefix("- "), said[line]) for line in unproven if line in said and line in kept]
+        stored = set(left.splitlines())
+        proofs = [(line.removeprefix("- "), proven[line]) for line in unproven if line in proven and line in stored]
         self._tell("judged", [Gone(text=line, reason=f"{plugin}: {words!r}") for line, words in proofs])
         denial = Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
         return left, [(line, denial if line in denied else finding) for line, finding in gone]
@@ -160,38 +160,38 @@ class Check:
         self, left: memorytext.Memory, gone: Sequence[tuple[str, Finding]], draft: Sequence[memorytext.Item]
     ) -> memorytext.Memory:
         """``left`` with the source lines that the refused lines were about."""
-        found = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)
-        lines = "\n".join(f"- {item.text}" for item, _ in found)
+        quotations = quoting.instead(gone, draft, left.items, self.sources, is_barred=self.heard.is_hostile)
+        lines = "\n".join(f"- {item.text}" for item, _ in quotations)
         room = MAX_CHARS - len(left.render())
-        if not found or len(lines) > room:
+        if not quotations or len(lines) > room:
             return left
-        said = set(self._passed(lines)[0].splitlines())
-        found = [(item, line) for item, line in found if f"- {item.text}" in said]
-        self._tell("quoted", [Gone(text=item.text, reason=f"instead of: {line}") for item, line in found])
-        return evolve(left, items=[*left.items, *(item for item, _ in found)])
+        passed = set(self._passed(lines)[0].splitlines())
+        quotations = [(item, line) for item, line in quotations if f"- {item.text}" in passed]
+        self._tell("quoted", [Gone(text=item.text, reason=f"instead of: {line}") for item, line in quotations])
+        return evolve(left, items=[*left.items, *(item for item, _ in quotations)])
 
     def _within(self, items: Sequence[memorytext.Item]) -> list[memorytext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
         most = self.services.curated_limit
-        kept, archived = consolidate.within(items, self.before, self.record, most=most, chars=MAX_CHARS)
+        fit, archived = consolidate.within(items, self.before, self.record, most=most, chars=MAX_CHARS)
         if archived:
             place = f"now in {self.services.archive}"
-            last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self.times(archived)}
+            last = {text: f"{place}; last confirmed {day:%Y-%m-%d}" for text, day in self.times(archived)}
             self._tell("archived", [Gone(text=text, reason=last.get(text, place)) for text in archived])
-        if warning := archive.warning(len(kept), most, self.name):
+        if warning := archive.warning(len(fit), most, self.name):
             self.run.warn(warning)
-        return kept
+        return fit
 
     def compare(self, old: str, new: str, *, force: bool) -> None:
         """Record all outcomes with evidence, and the difference. Raises: NotApplied when too much would be lost."""
         after = [item.text for item in memorytext.read(new).items]
         lines = [
             Supported(
-                text=found.text,
-                sources=[f"{support.document}:{support.line}" for support in found.supports],
-                kept=self.before.has(found.text),
+                text=line.text,
+                sources=[f"{support.document}:{support.line}" for support in line.supports],
+                kept=self.before.has(line.text),
             )
-            for found in ground(after, self.sources)
+            for line in ground(after, self.sources)
         ]
         self.run.note(
             lines=lines,
@@ -213,31 +213,31 @@ class Check:
     def _gone(self, new: str, after: Sequence[str]) -> dict[str, list[Gone]]:
         """The old items that are not in the memory ``new``, whose items are ``after``: those that went into others,
         that a newer statement replaced, and that were dropped, each with its reason. Archived ones are none of them."""
-        found: dict[str, list[Gone]] = {"merged": [], "replaced": [], "dropped": []}
-        still = {same_key(text) for text in after} | {same_key(one.text) for one in self.run.result.archived}
+        fates: dict[str, list[Gone]] = {"merged": [], "replaced": [], "dropped": []}
+        still = {same_key(text) for text in after} | {same_key(archived.text) for archived in self.run.result.archived}
         newer, there = self.before.replaced(after), new.splitlines()
-        reasons = {same_key(one.text): one.reason for one in self.run.result.refused}
-        said = dict(self.times(self.before.items))
+        reasons = {same_key(refused.text): refused.reason for refused in self.run.result.refused}
+        times = dict(self.times(self.before.items))
         for old in ground([text for text in self.before.items if same_key(text) not in still], [("new", new)]):
             best, text = (old.supports[0] if old.supports else None), old.text
             if heir := newer.get(text):
-                day = f"{said[text].astimezone(self.services.config.tz):%Y-%m-%d}" if text in said else ""
-                found["replaced"].append(Gone(text=text, reason=f"now: {heir}", said=day))
+                day = f"{times[text].astimezone(self.services.config.tz):%Y-%m-%d}" if text in times else ""
+                fates["replaced"].append(Gone(text=text, reason=f"now: {heir}", said=day))
             # An item that a model left out counts as merged when a new one has all its words, and proves it.
             elif best and not old.inventions and _holds(line := there[best.line - 1].removeprefix("- "), text):
-                found["merged"].append(Gone(text=text, reason=f"now in: {line}"))
+                fates["merged"].append(Gone(text=text, reason=f"now in: {line}"))
             else:
                 left_out = REASON if text in self.stale else "left out by the dream"
                 reason = reasons.get(same_key(text), left_out)
-                found["dropped"].append(Gone(text=text, reason=reason))
-        return found
+                fates["dropped"].append(Gone(text=text, reason=reason))
+        return fates
 
     def _tell(self, name: str, gone: Sequence[Gone]) -> None:
         """Record refused text in a form safe to record, because it may be a secret."""
-        texts = admitted(self.services, *(one.text for one in gone))
-        reasons = admitted(self.services, *(one.reason for one in gone))
-        said = zip(gone, texts, reasons, strict=True)
-        self.run.note(**{name: [evolve(one, text=text, reason=reason) for one, text, reason in said]})
+        texts = admitted(self.services, *(line.text for line in gone))
+        reasons = admitted(self.services, *(line.reason for line in gone))
+        recorded = zip(gone, texts, reasons, strict=True)
+        self.run.note(**{name: [evolve(line, text=text, reason=reason) for line, text, reason in recorded]})
 
 
 #: Removing a line may cause another error, for example when a limit on the number of items applies.
@@ -253,19 +253,19 @@ def filter_lines(
     gone: list[tuple[str, Finding]] = []
     errors: list[Finding] = []
     for _ in range(_ROUNDS):
-        text, found = request.text, gate.findings(request)
-        errors = [f for f in found if f.severity == "error" and not can_mask(f, text)]
+        text, findings = request.text, gate.findings(request)
+        errors = [f for f in findings if f.severity == "error" and not can_mask(f, text)]
         line = lines_of(text, errors) if known else {}
         errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
         lines = text.splitlines()
         if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
             break
         if errors:
-            said = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
-            gone += [(lines[number - 1], said[number]) for number in sorted(said)]
-            text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
-        elif any(can_mask(f, text) for f in found):
-            text = mask(text, found)
+            first = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
+            gone += [(lines[number - 1], first[number]) for number in sorted(first)]
+            text = "\n".join(line for number, line in enumerate(lines, 1) if number not in first) + "\n"
+        elif any(can_mask(f, text) for f in findings):
+            text = mask(text, findings)
         else:
             return text, gone
         request = request._replace(text=text)

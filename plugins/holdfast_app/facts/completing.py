@@ -61,15 +61,16 @@ def completed(
         turns = turns_of(newest)
         is_near = is_read and not services.is_remote  # a server's facts would cost a round trip
         stored = [fact.content for fact in extract.known_on(services, turns)] if is_near else None
-        found = extract.at_once(services, turns, before.evolve(facts=stored or None))
-        warnings = [_CUT] * (len(messages) > len(newest)) + list(found.failed.values())
-        drafts = [extraction.draft for _, extraction in found.results]
-        summary = "\n\n".join(one.summary.strip() for _, one in found.results if one.summary.strip())
+        gathered = extract.at_once(services, turns, before.evolve(facts=stored or None))
+        warnings = [_CUT] * (len(messages) > len(newest)) + list(gathered.failed.values())
+        drafts = [extraction.draft for _, extraction in gathered.results]
+        summaries = (extraction.summary.strip() for _, extraction in gathered.results)
+        summary = "\n\n".join(filter(None, summaries))
         if summary and given is not None and given.objective is not None:  # where extractors leave the last request
             request = cut(_last_request(newest), _LINE_CHARS)
             if request.rstrip("…") not in " ".join(summary.split()):
                 summary = f"{summary}\n\n{ownlines.ASKED_LAST}:\n- {request}"
-        made = Completed(made.payload, summary or digest(newest), found, warnings)
+        made = Completed(made.payload, summary or digest(newest), gathered, warnings)
         if not is_new:  # an earlier flush has the lists and the summary of these messages
             stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
             drafts = [draft.evolve(**dict.fromkeys((*_LISTS, "state_mutations"))) for draft in (*stated, *drafts)]
@@ -84,12 +85,12 @@ def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work
     journal; for a new session that of the newest open work, derived, as it may go on with it. ``derived`` names the
     unstated fields."""
     last, work = attempt.session.last_flush, _open_work(services, attempt, entries)
-    rules = tuple(dict.fromkeys(rule for one in entries for rule in one.rules))
+    rules = tuple(dict.fromkeys(rule for entry in entries for rule in entry.rules))
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
     if work is None:
-        other = next((one.objective for one in entries if one.is_open and one.derived and last is None), None)
+        other = next((entry.objective for entry in entries if entry.is_open and entry.derived and last is None), None)
         derived = ("objective",) if other else ()
         return Payload(objective=known or other, work_open=False, derived=derived, rules=rules or None)
     were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
@@ -109,7 +110,7 @@ def _open_work(services: Services, attempt: Attempt, entries: Sequence[handoff.W
     """The session's open work before the messages: from the journal when the store is not read, else from the handoff.
     When the handoff is full, only the journal may have it."""
     session, left = attempt.session, attempt.offline
-    work = next((one for one in entries if one.session == session.id), None)
+    work = next((entry for entry in entries if entry.session == session.id), None)
     if work is None and session.last_receipt is not None and handoff.is_full(entries):
         decided = services.decided(session.id, session.last_receipt.flush_id)
         left = decided is None or decided.is_open
@@ -147,8 +148,8 @@ def complete(
             drafted = _first(drafts, name)
             values[name] = _requested(name, messages, before) if drafted is None else drafted
     for name in OPTIONAL:  # the agent's rules do not withdraw the user's
-        if (getattr(payload, name) is None or name == "rules") and (found := _joined([payload, *drafts], name)):
-            values[name] = found
+        if (getattr(payload, name) is None or name == "rules") and (items := _joined([payload, *drafts], name)):
+            values[name] = items
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(map(_portable, values["artifacts"])))
     state = _first(drafts, "work_open")
@@ -169,8 +170,8 @@ def complete(
 
 def _first(drafts: Sequence[Payload], name: str) -> Any:
     """The first stated value among the drafts, otherwise the first derived one; None without either."""
-    found = [draft for draft in drafts if getattr(draft, name) is not None]
-    return next((getattr(draft, name) for draft in sorted(found, key=lambda draft: name in draft.derived)), None)
+    stating = [draft for draft in drafts if getattr(draft, name) is not None]
+    return next((getattr(draft, name) for draft in sorted(stating, key=lambda draft: name in draft.derived)), None)
 
 
 def _joined(drafts: Sequence[Payload], name: str) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ def _handoff(
     return HandoffFields(
         active_task=task or payload.objective or "none",
         branch=branch or (previous.branch if previous else "none"),
-        blocker=next((one for one in payload.blockers or () if not is_none(one)), "none"),
+        blocker=next((blocker for blocker in payload.blockers or () if not is_none(blocker)), "none"),
         next_action=payload.next_step or "none",
     )
 
@@ -205,8 +206,8 @@ def _requested(name: str, messages: Sequence[Message], before: Payload) -> str:
         return known
     if request or known:
         return cut(request, _OBJECTIVE_CHARS if is_objective else _LINE_CHARS) or known
-    said = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
-    return first_line(said, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
+    text = next((m.text for m in messages if m.text.strip()), ownlines.NO_TEXT)
+    return first_line(text, _LINE_CHARS) if is_objective else ownlines.NOT_STATED
 
 
 def _last_request(messages: Sequence[Message]) -> str:

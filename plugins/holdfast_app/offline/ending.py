@@ -165,13 +165,13 @@ def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
 def last_sentences(text: str, most: int = _READ) -> list[str]:
     """The last sentences, items and headings with a word, without labelled decisions beside them, which say nothing
     about what is left; "Run this:" has the first line of the code at the end."""
-    said = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
-    found = [unit for unit in said if not cues.match(unit, user=False)] or said
-    code = _CODE.search(text) if found and found[-1].endswith((":", "：")) else None
-    return [*found[:-1], f"{found[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else found
+    spoken = [*deque((unit for unit in units(text, headings=True) if any(map(str.isalnum, unit))), most)]
+    sentences = [unit for unit in spoken if not cues.match(unit, user=False)] or spoken
+    code = _CODE.search(text) if sentences and sentences[-1].endswith((":", "：")) else None
+    return [*sentences[:-1], f"{sentences[-1]} `{cut(code[1].strip(), _COMMAND)}`"] if code else sentences
 
 
 def waits(text: str, least: float = _REMAINS) -> bool:
     """Whether an answer leaves work (an action, a question, something unfinished) with ``least`` probability."""
-    said = last_sentences(text)
-    return bool(said) and endings.remains(tuple(said)) >= least and asked.kind_of_words(text) is not Kind.COURTESY
+    ends = last_sentences(text)
+    return bool(ends) and endings.remains(tuple(ends)) >= least and asked.kind_of_words(text) is not Kind.COURTESY

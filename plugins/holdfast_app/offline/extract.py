@@ -49,33 +49,33 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     if not messages:
         return Extraction()
     said = asked.spoken(messages)
-    found = Statements(standing=before.rules or (), stored=before.facts or ())
+    statements = Statements(standing=before.rules or (), stored=before.facts or ())
     ends = {id(message) for message in final_answers(said)}
     for message in said:
         # Between tool calls the agent weighs options that it later drops, so only its answers count.
         if message.role in ("user", "tool") or id(message) in ends:
-            found.read(message)
+            statements.read(message)
     last = asked.last_request(said)
     if last and asked.asks_next(last[1]) and any(m.tool for m in takewhile(lambda m: m is not last[0], reversed(said))):
-        found.next_step = ""  # the agent took it up
+        statements.next_step = ""  # the agent took it up
     done = changes(said)
     listed = calls.of(said)
-    decided = found.of(cues.Kind.DECISION)
+    decided = statements.of(cues.Kind.DECISION)
     echoed = speech.read_by_tools(decided, said)
     waiting = [clip(text, MAX_ITEM_CHARS) for text, _ in _open(listed)][1:]  # all but the next one
     draft = Payload(
-        facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
+        facts=[f.content for f in statements.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        rejected=found.of(cues.Kind.REJECTED) or None,
-        rules=[*found.withdrawn.values(), *found.of(cues.Kind.RULE)] or None,
-        blockers=found.of(cues.Kind.BLOCKER) or None,
-        next_step=found.next_step or None,
-        artifacts=[*done.files[-MAX_FILES:], *found.pointers.values()] or None,
-        follow_ups=[*found.of(cues.Kind.FOLLOW_UP), *waiting][:MAX_ITEMS] or None,
+        rejected=statements.of(cues.Kind.REJECTED) or None,
+        rules=[*statements.withdrawn.values(), *statements.of(cues.Kind.RULE)] or None,
+        blockers=statements.of(cues.Kind.BLOCKER) or None,
+        next_step=statements.next_step or None,
+        artifacts=[*done.files[-MAX_FILES:], *statements.pointers.values()] or None,
+        follow_ups=[*statements.of(cues.Kind.FOLLOW_UP), *waiting][:MAX_ITEMS] or None,
     )
     draft = _derived(draft, messages, before)
-    summary = _summary(messages, said, draft, done, listed, set(found.told))
-    return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
+    summary = _summary(messages, said, draft, done, listed, set(statements.told))
+    return Extraction(summary=summary, facts=tuple(statements.facts.values()), draft=draft)
 
 
 def final_answers(messages: Sequence[Message]) -> Iterator[Message]:
@@ -109,8 +109,8 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
     """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
     it was stated and the request is finished. Without either, what the user told first, or else the next step."""
     known, next_step = before.objective or "", end.next_step
-    said = (asked.kind(m.text) for m in messages if m.role == "user")
-    if before.derived and not (before.work_open or asked.goes_on(said)):
+    kinds = (asked.kind(m.text) for m in messages if m.role == "user")
+    if before.derived and not (before.work_open or asked.goes_on(kinds)):
         known = ""  # another session's
     if before.work_open and known and (end.open is None or not (before.derived or end.open)):
         return known
@@ -227,17 +227,17 @@ def _user_lines(message: Message, *, is_last: bool = True) -> list[Quote]:
         return [Quote(clip(reply.text, 600), short_id(message.id)) for reply in speech.replies(message)]
     if message.role != "user":
         return []
-    found = speech.lines(message, user=True)
+    quotes = speech.lines(message, user=True)
     own = own_words(message.text)
     if is_last:
-        return found
+        return quotes
     if 2 * sum(map(len, asked.paragraphs(own))) < len(own):
         return []
-    if not found and asked.kind_of_words(own) in (Kind.REQUEST, Kind.STATEMENT):
-        found = [Quote(clip(" ".join(own.split()), _HEADLINE_CHARS), short_id(message.id))]
-    if len(own) > _MAX_QUOTED_CHARS and found:
-        return [Quote(asked.headline(own, _HEADLINE_CHARS), found[0].source)]
-    return [quote for quote in found if not asked.QUESTION.search(quote.text)]  # those had their answers
+    if not quotes and asked.kind_of_words(own) in (Kind.REQUEST, Kind.STATEMENT):
+        quotes = [Quote(clip(" ".join(own.split()), _HEADLINE_CHARS), short_id(message.id))]
+    if len(own) > _MAX_QUOTED_CHARS and quotes:
+        return [Quote(asked.headline(own, _HEADLINE_CHARS), quotes[0].source)]
+    return [quote for quote in quotes if not asked.QUESTION.search(quote.text)]  # those had their answers
 
 
 def _open(listed: Sequence[calls.Task]) -> list[tuple[str, str]]:
@@ -249,6 +249,6 @@ def _open(listed: Sequence[calls.Task]) -> list[tuple[str, str]]:
 
 
 def _task_lines(listed: Sequence[calls.Task]) -> list[Quote]:
-    found = [f"{label}: {clip(text, 200)}" for text, label in _open(listed)][: 2 * _MAX_LISTED]
+    entries = [f"{label}: {clip(text, 200)}" for text, label in _open(listed)][: 2 * _MAX_LISTED]
     done = sum(task.state == calls.DONE for task in listed)
-    return [Quote(text, "") for text in [*found, *([f"done: {done}"] if found and done else [])]]
+    return [Quote(text, "") for text in [*entries, *([f"done: {done}"] if entries and done else [])]]

@@ -95,8 +95,8 @@ class Statements:
 
     def of(self, kind: Kind) -> list[str]:
         """One kind's statements, oldest first; those with a label after the others, because they are surer."""
-        kept = self.kept[kind]
-        return [kept[key] for key in sorted(kept, key=self.labelled.__contains__)]
+        statements = self.kept[kind]
+        return [statements[key] for key in sorted(statements, key=self.labelled.__contains__)]
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user or the agent, or the user's reply in a tool result, without its pointers."""
@@ -123,19 +123,19 @@ class Statements:
             for pointer in pointers(line) if point else ():
                 _keep(self.pointers, pointer, pointer)
             item = listed(line)
-            found = self._sentences(_as_label(line), message, only_labels or item is not None) if stating else []
-            if found and not found[-1][1].strip(" .!*_"):
-                announced, taken = found[-1][0], 0
-            elif announced and not found and (item is not None or not taken):
+            statements = self._sentences(_as_label(line), message, only_labels or item is not None) if stating else []
+            if statements and not statements[-1][1].strip(" .!*_"):
+                announced, taken = statements[-1][0], 0
+            elif announced and not statements and (item is not None or not taken):
                 self._take(announced, line if item is None else item, message)
                 announced, taken = announced if item is not None else None, taken + 1
-            elif not found or item is None:
+            elif not statements or item is None:
                 announced = None
 
     def _sentences(self, line: str, message: Message, only_labels: bool) -> list[tuple[Cue, str]]:
         """Collect statements from a line's sentences; returns each with its cue. The last one may be a label without
         text, which introduces the next lines. In lists and near pasted text ``only_labels`` of the user count."""
-        found: list[tuple[Cue, str]] = []
+        statements: list[tuple[Cue, str]] = []
         last: Cue | None = None  # of the sentence before
         spoken: list[str] = []
         for before, sentence in pairwise(("", *sentences(line))):
@@ -143,32 +143,32 @@ class Statements:
                 last = None
                 continue
             hit = self._cue(sentence, message, only_labels)
-            if last and _goes_on(found[-1][0], hit, sentence):
-                is_new = found[-1][1] and not _GOES_ON.match(sentence)
+            if last and _goes_on(statements[-1][0], hit, sentence):
+                is_new = statements[-1][1] and not _GOES_ON.match(sentence)
                 is_fact = last.category in (Category.KNOWLEDGE, Category.CORRECTION)  # each sentence is one
                 ends = is_new and not hit and (is_fact or _TURNS.match(sentence))
                 if ends and lasting.judge(sentence).asks > _ASKS:  # a request ends what the label covers
                     last = None
                     continue
                 if is_new and is_fact:
-                    found.append((hit[0] if hit else last, sentence))
+                    statements.append((hit[0] if hit else last, sentence))
                 else:
-                    found[-1] = (found[-1][0], f"{found[-1][1]} {sentence}")
+                    statements[-1] = (statements[-1][0], f"{statements[-1][1]} {sentence}")
                 spoken.append(sentence)
                 continue
             last = hit[0] if hit else None
             if hit:
                 text = sentence[hit[1] :]
                 if len(before.split()) >= _LEAST_WORDS and hit[0].whole and _REFERS.match(sentence):
-                    text = f"{found.pop()[1] if found and found[-1][1] == before else before} {text}"
-                found.append((hit[0], text))
+                    text = f"{statements.pop()[1] if statements and statements[-1][1] == before else before} {text}"
+                statements.append((hit[0], text))
                 spoken.append(sentence)
-        for cue, text in found:
+        for cue, text in statements:
             if text.strip(" .!*_"):
                 self._take(cue, text, message)
-        if found and message.role == "user":
+        if statements and message.role == "user":
             self.told |= {same_key((listed(text) or text).strip(" *_")) for text in spoken}
-        return found
+        return statements
 
     def _cue(self, sentence: str, message: Message, only_labels: bool) -> tuple[Cue, int] | None:
         user = message.role == "user"
@@ -178,12 +178,12 @@ class Statements:
             return hit if hit[0].kind is Kind.BLOCKER and asked.kind(message.text) is asked.Kind.PAUSE else None
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
-        rules, said = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
-        if hit is None and (old := outdated(said, self._known())):
+        rules, words = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
+        if hit is None and (old := outdated(words, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
-        if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(said, [*self.standing, *rules]):
+        if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(words, [*self.standing, *rules]):
             return cues.RULE, 0
-        if hit is None and outdated(said, self.stored):
+        if hit is None and outdated(words, self.stored):
             return cues.STATED_FACT, 0
         return hit
 
@@ -232,9 +232,9 @@ class Statements:
 
     def _retire(self, text: str) -> None:
         """Remove the rules and facts that ``text`` repeats or replaces."""
-        for one in outdated(text, self._known()):
-            self.kept[Kind.RULE].pop(same_key(one), None)
-            self.facts.pop(same_key(one), None)
+        for old in outdated(text, self._known()):
+            self.kept[Kind.RULE].pop(same_key(old), None)
+            self.facts.pop(same_key(old), None)
 
 
 def _keep(kept: dict[str, T], text: str, value: T) -> None:
@@ -255,6 +255,6 @@ def _goes_on(before: Cue, hit: tuple[Cue, int] | None, sentence: str) -> bool:
 
 def _as_label(line: str) -> str:
     """A heading or a line in bold as a label for the list below it."""
-    found = read_line(line)
-    bold = found.text.startswith("**") and found.text.endswith("**")
-    return f"{found.text.strip('*_: ')}:" if found.level or bold else line
+    parsed = read_line(line)
+    bold = parsed.text.startswith("**") and parsed.text.endswith("**")
+    return f"{parsed.text.strip('*_: ')}:" if parsed.level or bold else line

@@ -54,16 +54,16 @@ def plain(text: str) -> str:
 
 def literals(text: str) -> list[Literal]:
     """The literals of ``text``, as :func:`plain`, once each. A sentence's first capital makes no name."""
-    found = [one for one in _marked(text) if any(map(str.isalnum, one.text))]
+    collected = [literal for literal in _marked(text) if any(map(str.isalnum, literal.text))]
     end, opens = 0, True
     for part in _CHUNK.finditer(text):
         opens = opens or any(sign in '("!?' for sign in text[end : part.start()])
         word = part[0].strip("'.:+\\").removesuffix("'s").strip("_")
         if kind := _kind(word, opens=opens):
             number = _NUMBER.fullmatch(word) if kind == "number" else None
-            found.append(Literal(kind, number[1] if number else word))
+            collected.append(Literal(kind, number[1] if number else word))
         opens, end = part[0][-1] in ".!?", part.end()
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(collected))
 
 
 def has_negation(text: str) -> bool:
@@ -99,10 +99,10 @@ def _continues(near: str) -> bool:
 
 
 def _marked(text: str) -> Iterator[Literal]:
-    for found in _QUOTED.finditer(text):
-        yield Literal("quote", " ".join((found[1] or found[2]).rstrip(".,;:!?").split()))
-    for found in _CODE.finditer(text):
-        yield Literal("identifier", found[1].strip())
+    for match in _QUOTED.finditer(text):
+        yield Literal("quote", " ".join((match[1] or match[2]).rstrip(".,;:!?").split()))
+    for match in _CODE.finditer(text):
+        yield Literal("identifier", match[1].strip())
 
 
 def _kind(word: str, *, opens: bool) -> str:
@@ -157,22 +157,22 @@ class Sources:
         self._blocks: list[Near] = []
         self._with: dict[str, array[int]] = {}
         rows = list(self._sentences(documents))
-        self._flow = "".join(said for _, _, said in rows)
+        self._flow = "".join(row for _, _, row in rows)
         self._places = [(document, line) for document, line, _ in rows]
-        self._ends = list(accumulate(len(said) for _, _, said in rows))
+        self._ends = list(accumulate(len(row) for _, _, row in rows))
 
     def quoted(self, text: str, most: int) -> list[tuple[str, int]]:
         """The first places, as (document, line), with a row of whole sentences, or a line, that is ``text``."""
         body = statement(text)
         rows = ([sentence for _, sentence in split(body)], [body])
-        found: dict[tuple[str, int], None] = {}
+        places: dict[tuple[str, int], None] = {}
         for row in rows:
             wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in map(_key, row) if key)
             at = self._flow.find(wanted)
-            while wanted and at >= 0 and len(found) < most:
-                found[self._places[bisect_right(self._ends, at)]] = None
+            while wanted and at >= 0 and len(places) < most:
+                places[self._places[bisect_right(self._ends, at)]] = None
                 at = self._flow.find(wanted, at + len(wanted))
-        return sorted(found)
+        return sorted(places)
 
     def nearest(self, text: str, most: int) -> list[Near]:
         """The source lines that share most words with ``text``, best first. Rare words count more."""
@@ -184,13 +184,13 @@ class Sources:
             total += weight
             for at in places if len(places) <= _FREQUENT else ():
                 shared[at] = shared.get(at, 0.0) + weight
-        found = []
+        near = []
         for at in sorted(shared, key=lambda at: (-round(shared[at], 6), at))[:most]:
             block = self._blocks[at]
-            said = [len(words(line) & wanted) for line in block.text.split("\n")]
-            line = block.line + said.index(max(said))  # the block's line with most of the words
-            found.append(block._replace(line=line, score=round(shared[at] / total, 3)))
-        return found
+            shares = [len(words(line) & wanted) for line in block.text.split("\n")]
+            line = block.line + shares.index(max(shares))  # the block's line with most of the words
+            near.append(block._replace(line=line, score=round(shared[at] / total, 3)))
+        return near
 
     def _sentences(self, documents: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, int, str]]:
         """Document, line and key of each sentence, and of each whole line."""
@@ -198,8 +198,8 @@ class Sources:
             for number, (_, line) in enumerate(lines(text), 1):
                 if key := _key(statement(line)):
                     yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
-            for number, _, said in blocks(text):
-                body = statement(said)
+            for number, _, block in blocks(text):
+                body = statement(block)
                 for word in words(body):
                     self._with.setdefault(word, array("I")).append(len(self._blocks))
                 self._blocks.append(Near(document, number, 0.0, body))
@@ -226,7 +226,7 @@ def statement(text: str) -> str:
 
 def words(text: str) -> set[str]:
     """Beginnings of words in ``text``."""
-    return {(found[1] or found[0])[:_STEM] for found in _WORD.finditer(plain(text).casefold())}
+    return {(match[1] or match[0])[:_STEM] for match in _WORD.finditer(plain(text).casefold())}
 
 
 def _key(text: str) -> str:
