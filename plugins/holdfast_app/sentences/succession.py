@@ -73,19 +73,12 @@ def features(new: str, old: str) -> set[str]:
         "changes": reports_change(new),
         "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
-    signs = {f"{name} {two}" for name, two in _crossed(counts)}
+    signs = {f"{one} {other}" for one, other in _crossed(counts)}
     signs |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
     signs |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
     signs |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
     signs |= {f"without {word}" for word in theirs.words if word in v.UNSAID and word not in mine.words}
-    signs.update(_around(mine, theirs), _units(mine, theirs))
-    order = "".join("c" if stem in common else "o" for stem in mine.stems.values())
-    return signs | {
-        "*",
-        f"order {order[:3]}",
-        f"end {order[-2:]}",
-        f"ahead {min(3, len(order) - len(order.lstrip('o')))}",
-    }
+    return signs.union(["*"], _around(mine, theirs))
 
 
 def _negates(read: _Read) -> bool:
@@ -112,21 +105,6 @@ def _around(mine: _Read, theirs: _Read) -> Iterator[str]:
             yield from (f"<{words[n]}", f"{words[n + 2]}>", f"<{' '.join(words[max(0, n - 1) : n + 1])}")
         elif words[n] in v.UNSAID:
             yield f"<<{words[n]}"
-
-
-def _units(mine: _Read, theirs: _Read) -> set[str]:
-    """Whether the same word stands beside another number."""
-    beside = [
-        {(read.stems[m], read.stems[n]) for n in read.stems for m in (n - 1, n + 1) if _is_counted(read, n, m)}
-        for read in (mine, theirs)
-    ]
-    shared = {unit for unit, _ in beside[0]} & {unit for unit, _ in beside[1]}
-    values = [{pair for pair in pairs if pair[0] in shared} for pairs in beside]
-    return {f"unit {values[0] != values[1]}"} if shared else set()
-
-
-def _is_counted(read: _Read, n: int, unit: int) -> bool:
-    return read.kinds[read.stems[n]] in ("number", "amount") and unit in read.stems and read.stems[unit].isalpha()
 
 
 def likelihood(new: str, old: str) -> float:
