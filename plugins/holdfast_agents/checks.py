@@ -20,9 +20,7 @@ from holdfast.api import Check, Holdfast, HoldfastError, Outcome
 from holdfast.text.humanize import ago
 from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
 from holdfast_agents.records import heartbeat, memo
-from holdfast_agents.records.heartbeat import Beat
 from holdfast_agents.setup import claude_code, jsontext, placing, program
-from holdfast_agents.setup.claude_code import SCRIPT, module
 from holdfast_agents.setup.client import AGREED, Client, Problem, Where, not_found
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, where
 from holdfast_agents.setup.parts import Hooks, ours
@@ -116,7 +114,7 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     )
 
 
-def _running(client: Client, beat: Beat | None, there: Sequence[Where], root: str, now: datetime) -> Check:
+def _running(client: Client, beat: heartbeat.Beat | None, there: Sequence[Where], root: str, now: datetime) -> Check:
     """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after the last change of the
     settings with the hooks, which may be older, were unguarded."""
     written = memo.last(client.name, root)
@@ -204,7 +202,8 @@ def _modules(root: str) -> Iterator[Check]:
     switches = {key: on for config in settings for key, on in _object(config.get("enabledPlugins")).items()}
     named = {key.partition("@")[0] for key in switches}
     on_by_name = {key.partition("@")[0] for key, on in switches.items() if on is True}
-    own = [part.body.encode() for words in program.KNOWN for part in (module(words), module(words, SCRIPT))]
+    scripts: tuple[tuple[str, ...], ...] = ((), (claude_code.SCRIPT,))
+    own = [claude_code.module(words, *script).body.encode() for words in program.KNOWN for script in scripts]
     by_name: dict[str, str] = {}
     for start in dict.fromkeys(map(os.path.realpath, _starts(home, project, settings))):
         for path, _ in islice(_walk(start), _FOLDERS):

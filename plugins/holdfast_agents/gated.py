@@ -38,19 +38,16 @@ from holdfast.config.serde import stamp
 from holdfast.flush import notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
-from holdfast.journal.safety import Marker
 from holdfast_agents import restore, turns
 from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records import memo
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
-from holdfast_agents.records.memo import Memo
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
 from holdfast_app.message_formats.reading import SUMMARY, Reading, mapping, own_summary
 from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
-from holdfast_app.sessions.pastgate import PastGate
 from holdfast_app.transcripts import opencode, read
 
 #: Source of an instruction in the client's summary, if no message has it.
@@ -84,7 +81,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
     state, at = memory.services.state, stamp(memory.services.now())
     with suppress(HoldfastError):  # UNSAFE although no flush has started. The compaction is refused anyway.
-        marker = safety.read(state, session.id) or Marker(session=session.id, at=at, reason="compaction")
+        marker = safety.read(state, session.id) or safety.Marker(session=session.id, at=at, reason="compaction")
         safety.failed(state, marker, error=failure.message, next_step=failure.next_step, target="transcript")
     return _blocked(failure, event, session.id)
 
@@ -178,7 +175,7 @@ def _drop(services: Services, session: Session, event: Event) -> None:
     new, _, position = session.span()
     is_early = bool(memo.read(services.state, session.id).answered)
     past = not is_early and not session.unrecorded_overrides and _is_past(session, event, new)
-    mark = PastGate(session.id, services.now(), position, len(new))
+    mark = pastgate.PastGate(session.id, services.now(), position, len(new))
     wrote: list[str] = []
     try:
         session.compact(0, _payload(event, session), on_summary=wrote.append)
@@ -233,7 +230,7 @@ def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
     return event.unsummarised or has_begun
 
 
-def _summaries(event: Event, followed: Memo) -> Iterator[str]:
+def _summaries(event: Event, followed: memo.Memo) -> Iterator[str]:
     """The client's own summaries in ``event`` or, since it was ``followed``, in its transcript; the newest first."""
     sent = Reading()
     for position, row in enumerate(map(mapping, event.messages)):

@@ -14,7 +14,6 @@ from holdfast.gate import Gate
 from holdfast.journal import capture
 from holdfast.journal.journal import file_stem
 from holdfast_agents import events
-from holdfast_agents.events import Event
 from holdfast_app.capture import hot_plugins, label
 from holdfast_app.journal.journal import Journal
 from holdfast_app.message_formats.leaves import (
@@ -38,7 +37,7 @@ except ImportError:
 MARK = "hook-"
 
 
-def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
+def journal(event: events.Event, root: str) -> tuple[str, ConfigError | None]:
     """Journal an event's text durably. Returns the private folder, and the error for an unreadable project file.
 
     Such a file does not stop the journal, because a clone must not prevent a turn from being saved. Where the user
@@ -102,7 +101,7 @@ def digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
-def is_from_outside(event: Event) -> bool:
+def is_from_outside(event: events.Event) -> bool:
     """Whether strangers wrote the call's result."""
     from holdfast_app.authorship import strangers
 
@@ -121,7 +120,7 @@ def is_unsafe(state: str, session: str) -> bool:
         return False
 
 
-def _said(event: Event) -> list[tuple[str, str, str]]:
+def _said(event: events.Event) -> list[tuple[str, str, str]]:
     """Role, text and id of each message to journal. The id is empty where the client has none."""
     injected: list[str] = []  # evidence of who said a sentence first
     if event.kind == events.TOOL:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.fs import paths
 from holdfast.journal import safety
-from holdfast.journal.safety import Marker, Stated
 from holdfast.text.humanize import ago, count, nearest
 from holdfast.text.lazy import log
 from holdfast_app.journal.journal import Journal
@@ -294,7 +293,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
             return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
-        stated = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
-        not_begun(state, old or Marker(session=session_id, at=at, reason="manual"), [stated], error, folder)
+        stated = safety.Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        not_begun(state, old or safety.Marker(session=session_id, at=at, reason="manual"), [stated], error, folder)
     except HoldfastError as second:
         logger.warning("a refused payload could not be recorded: %s", second.message)

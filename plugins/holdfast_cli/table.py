@@ -9,7 +9,6 @@ epilog with examples, ``run(args)``, which returns the exit code and may raise w
 from typing import Any
 
 from holdfast.plugin import discovery
-from holdfast.plugin.discovery import Found
 
 #: The help's headings, in order.
 HEADINGS = (
@@ -43,7 +42,7 @@ def load(name: str) -> Any:
     return discovery.import_object(_found(name))
 
 
-def _found(name: str) -> Found:
+def _found(name: str) -> discovery.Found:
     """A command's entry point. Commands of holdfast's own distribution cannot be replaced."""
     entries = discovery.scan()
     own = [f for f in entries if (f.distribution, f.group, f.name) == (discovery.OWN, discovery.COMMANDS, name)]
@@ -56,12 +55,12 @@ def other_owner(name: str) -> str:
     return entry.distribution if entry and entry.distribution != discovery.OWN else ""
 
 
-def _provided() -> dict[str, Found]:
+def _provided() -> dict[str, discovery.Found]:
     entries = [f for f in discovery.scan() if f.group == discovery.COMMANDS]
     return {f.name: f for f in sorted(entries, key=lambda f: f.distribution == discovery.OWN)}  # ours last, so it wins
 
 
-def _described(entry: Found) -> tuple[str, str]:
+def _described(entry: discovery.Found) -> tuple[str, str]:
     """Heading and line of a command in the help. Another distribution's module is not imported for that."""
     if entry.distribution != discovery.OWN:
         return OTHERS, f"from {entry.distribution} {entry.version}"

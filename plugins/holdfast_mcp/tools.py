@@ -25,7 +25,6 @@ from holdfast_app.sessions.status import status
 from holdfast_app.trust import provenance
 from holdfast_mcp import schemas, searching
 from holdfast_models import recall
-from holdfast_models.recall import defuse
 
 Run = Callable[[Holdfast, "Arguments", "Caller"], str]
 
@@ -76,7 +75,7 @@ def _listed(memory: Holdfast, session_ids: set[str]) -> str:
     described = []
     for session_id in sorted(session_ids)[:_SHOWN]:
         requests = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
-        described.append(f"{session_id!r} ({cut(defuse(requests[-1]), 80) if requests else 'nothing yet'})")
+        described.append(f"{session_id!r} ({cut(recall.defuse(requests[-1]), 80) if requests else 'nothing yet'})")
     return "; ".join(described)
 
 

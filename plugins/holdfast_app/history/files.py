@@ -13,7 +13,6 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.fs import safeopen
 from holdfast_app import progress, transcripts
 from holdfast_app.history import memories
-from holdfast_app.history.memories import Statement
 from holdfast_app.history.sessions import Past
 from holdfast_app.message_formats.reading import Transcript
 from holdfast_app.privacy.transforms import is_database
@@ -40,7 +39,7 @@ class _Unknown(ValueError):
 
 
 #: A conversation, or a program's statements.
-_Content = Transcript | list[Statement]
+_Content = Transcript | list[memories.Statement]
 
 
 def is_foreign(path: str) -> bool:
@@ -61,7 +60,7 @@ def read_all(path: str, project: str = "", masked: Callable[[str], str] = str) -
     if not os.path.exists(path):
         raise ConfigError(f"{path!r} does not exist.", next_step="Pass a file or a folder.")
     sessions, unread = list[Past](), list[Unread]()
-    statements: dict[str, list[Statement]] = {}
+    statements: dict[str, list[memories.Statement]] = {}
     newest: dict[str, datetime] = {}
     for name in progress.each(list(_files(path)), "files read"):
         try:

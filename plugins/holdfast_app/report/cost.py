@@ -17,7 +17,6 @@ from holdfast_app.base import Services
 from holdfast_app.facts.extraction.queue import calls_today
 from holdfast_app.journal.journal import every
 from holdfast_app.records import journals
-from holdfast_app.records.journals import Incident
 
 _CHARS_PER_TOKEN: Final = 4
 
@@ -40,7 +39,7 @@ class Cost:
 
     since: datetime | None
     events: tuple[Event, ...]
-    refusals: tuple[Incident, ...]
+    refusals: tuple[journals.Incident, ...]
     said: int
     calls: int
 
@@ -56,7 +55,7 @@ def cost(services: Services) -> Cost:
             since.append(moment(row["since"]))
             for event, (times, seconds, chars) in row["spent"].items():
                 events.append(Event(name.removesuffix(".json"), event, times, seconds, chars // _CHARS_PER_TOKEN))
-    refused: list[Incident] = []
+    refused: list[journals.Incident] = []
     chars = 0
     for journal in every(services.state, packed=True):
         refused += (incident for incident in journals.incidents(journal) if not incident.overridden)

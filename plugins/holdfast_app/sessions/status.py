@@ -18,7 +18,6 @@ from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal import safety
 from holdfast.journal.journal import file_stem
-from holdfast.journal.safety import Marker, State
 from holdfast.models import turns_of
 from holdfast_app.base import Services, Waiting
 from holdfast_app.data_loss import Loss, apart, newest
@@ -37,7 +36,7 @@ class SessionStatus:
     """
 
     id: str
-    state: State
+    state: safety.State
     ended: bool = False
     unflushed_turns: int = 0
     unflushed_tokens: int = 0
@@ -73,14 +72,14 @@ class Status:
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
-        return tuple(s for s in self.sessions if s.state is State.UNSAFE)
+        return tuple(s for s in self.sessions if s.state is safety.State.UNSAFE)
 
     @property
     def ok(self) -> bool:
         return not self.unsafe and not self.lost
 
 
-_RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
+_RANK = {safety.State.UNSAFE: 0, safety.State.DIRTY: 1, safety.State.SAFE: 2}
 
 
 def status(services: Services, *, packed: bool = False) -> Status:
@@ -90,7 +89,7 @@ def status(services: Services, *, packed: bool = False) -> Status:
     rows = [_read(services, path, markers) for path in journal.session_files(services.state, packed=packed)]
     known = {row.id for row in rows}
     others = (marker for session_id, marker in markers.items() if session_id not in known)
-    rows += [_marked(SessionStatus(id=marker.session, state=State.UNSAFE), marker) for marker in others]
+    rows += [_marked(SessionStatus(id=marker.session, state=safety.State.UNSAFE), marker) for marker in others]
     now = services.now()
     gone = {compaction.session: compaction.at for compaction in pastgate.all_of(services.state)}
     rows = [evolve(row, past_gate_at=gone[row.id]) if row.id in gone else row for row in rows]
@@ -143,7 +142,7 @@ def _facts(services: Services) -> Sequence[Loss]:
     return ()
 
 
-def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
+def _read(services: Services, path: str, markers: dict[str, safety.Marker]) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
         known = _flushed(path)
@@ -152,7 +151,7 @@ def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionS
         session_id = owner(path)
         session = of_session(Context(services, session_id))
     except HoldfastError as error:
-        return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
+        return SessionStatus(id=session_id, state=safety.State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
     return _marked(session, marker) if marker else session
 
@@ -192,7 +191,7 @@ def _flushed(path: str) -> SessionStatus | None:
     at, (messages, tokens, turn_at) = moment(receipt["at"]), record["context"]
     return SessionStatus(
         id=session_id,
-        state=State.SAFE,
+        state=safety.State.SAFE,
         ended=record["ended"],
         context_messages=messages,
         context_tokens=tokens,
@@ -230,5 +229,5 @@ def _named(path: str) -> Iterator[str]:
             yield str(record["receipt"]["session_id"])
 
 
-def _marked(session: SessionStatus, marker: Marker) -> SessionStatus:
-    return evolve(session, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)
+def _marked(session: SessionStatus, marker: safety.Marker) -> SessionStatus:
+    return evolve(session, state=safety.State.UNSAFE, error=marker.error, next_step=marker.way_out)

@@ -17,7 +17,6 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import in_one_line
 from holdfast_app.records import journals
 from holdfast_app.records.blocks import Block, blocks
-from holdfast_app.records.journals import Incident
 from holdfast_app.sessions import lookup
 from holdfast_app.sessions.status import Status, status
 
@@ -270,9 +269,9 @@ def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
     return days[max(0, min(first, len(days) - least)) :]
 
 
-def incidents(project: Project, now: Status, first: date) -> list[Incident]:
+def incidents(project: Project, now: Status, first: date) -> list[journals.Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, as stored."""
-    recorded: list[Incident] = []
+    recorded: list[journals.Incident] = []
     for session in now.sessions:
         if session.last_turn_at and project.day(session.last_turn_at) >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
@@ -283,7 +282,7 @@ def incidents(project: Project, now: Status, first: date) -> list[Incident]:
 
 def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
     """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
-    groups: dict[tuple[date, str, bool], list[Incident]] = {}
+    groups: dict[tuple[date, str, bool], list[journals.Incident]] = {}
     for incident in incidents(project, now, first):
         groups.setdefault((project.day(incident.at), incident.session, incident.overridden), []).append(incident)
     newest = project.cleaned([group[0] for group in groups.values()], "why")

@@ -17,7 +17,6 @@ from holdfast.text.stored import CATEGORIES
 from holdfast_app.curated import layers as curated
 from holdfast_app.project_settings import resolved
 from holdfast_app.settings import project
-from holdfast_app.settings.project import Done
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term, home_short
@@ -146,7 +145,7 @@ def init(call: Call) -> Answer:
     return Answer({"root": done.root, "made": done.made, "kept": done.kept, "notices": notices})
 
 
-def _with_git(done: Done) -> Done:
+def _with_git(done: project.Done) -> project.Done:
     """The committed attribute, and this clone's setting that puts it in force. Raises: ConfigError; Unavailable."""
     if resolved.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")

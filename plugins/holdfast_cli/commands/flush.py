@@ -19,7 +19,6 @@ from holdfast_app.project_settings import files, resolved
 from holdfast_cli import saving
 from holdfast_cli.command import DEFAULT_SESSION, SESSION, Answer, Call, Command, argument, session_id
 from holdfast_cli.problem import UsageError, caution
-from holdfast_cli.saving import flags_for, how_to_give, require_session
 from holdfast_cli.stdin import is_agent, text_of
 from holdfast_cli.terminal import Term
 
@@ -126,7 +125,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
     if call.args.transcript is not None:
         session = _imported(call)
     elif payload is not None or call.args.session is not None:
-        session = memory.session(require_session(memory, call.session, payload))
+        session = memory.session(saving.require_session(memory, call.session, payload))
     else:
         session = memory.session(DEFAULT_SESSION)
     try:
@@ -140,7 +139,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
         blocked = f"{err.mark('fail')} {err.red('blocked', bold=True)}"
         err.say(f"{blocked}: {what}; session {err.plain(session.id)} is UNSAFE")
         if refused.missing:
-            refused.next_step = how_to_give(refused.missing)
+            refused.next_step = saving.how_to_give(refused.missing)
         raise
     memory.end_idle(but=session.id)
     saving.show_receipt(call.out, got, now=memory.services.now())
@@ -166,12 +165,12 @@ def _imported(call: Call) -> Session:
 def end(call: Call) -> Answer:
     """Flush the session for the last time. Raises: NotFound; FlushRefused."""
     memory = call.memory
-    session = memory.session(require_session(memory, call.session))
+    session = memory.session(saving.require_session(memory, call.session))
     try:
         got = session.end()
     except FlushRefused as refused:
         if refused.missing:
-            command = f"holdfast flush --session {shlex.quote(session.id)} {flags_for(refused.missing)}"
+            command = f"holdfast flush --session {shlex.quote(session.id)} {saving.flags_for(refused.missing)}"
             refused.next_step = f"Run `{command}`, or with text instead of `none`. Then end the session."
         raise
     memory.end_idle(but=session.id)
@@ -197,7 +196,7 @@ def end(call: Call) -> Answer:
 def override(call: Call) -> Answer:
     reason = call.args.reason
     call.check_words(reason)
-    session = call.memory.session(require_session(call.memory, call.session))
+    session = call.memory.session(saving.require_session(call.memory, call.session))
     try:
         if not session.unsafe:  # a disk that takes no writes keeps no sign of the refused flush
             with durable.lock(session.journal.lock_path):

@@ -17,11 +17,9 @@ from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import hostile
 from holdfast_app.checkup import adoption
-from holdfast_app.checkup.adoption import Adopted, Held
 from holdfast_app.config import Config
 from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
-from holdfast_app.project_settings.resolved import described
 from holdfast_app.records import ownlines
 from holdfast_app.search.answer import bare
 from holdfast_app.trust import statefolders, trusting
@@ -46,7 +44,7 @@ def _meaning(key: str) -> str:
     name, _, option = rest.partition(".")
     if head == "plugins":
         return f"is passed to the plugin {name}" if option not in ("", "enabled") else f"loads the plugin {name}"
-    about = described(Config).get(key)
+    about = resolved.described(Config).get(key)
     return about.help if about else "is beyond the limits for a project"
 
 
@@ -155,7 +153,7 @@ def _adopt(call: Call) -> Answer:
     return Answer({**table, "next_step": step}, ok=False)
 
 
-def _say_held(out: Term, root: str, held: Held) -> None:
+def _say_held(out: Term, root: str, held: adoption.Held) -> None:
     out.say(out.bold(os.path.relpath(held.path, root)))
     if held.problem:
         step = "Ask its user to flush, or change its owner (`chown -R`), then do this again"
@@ -170,7 +168,7 @@ def _say_held(out: Term, root: str, held: Held) -> None:
     out.say(out.table(rows))
 
 
-def _held_row(root: str, held: Held, done: Adopted | None) -> dict[str, Any]:
+def _held_row(root: str, held: adoption.Held, done: adoption.Adopted | None) -> dict[str, Any]:
     taken, left = (done.taken, done.left) if done else ((), ())
     table = {**asdict(held), "path": os.path.relpath(held.path, root).replace(os.sep, "/")}
     return {**table, "bytes": table.pop("size"), "taken": taken, "left": [{"name": n, "why": why} for n, why in left]}

@@ -7,7 +7,6 @@ from holdfast import Holdfast
 from holdfast.config.layout import Surface
 from holdfast.config.serde import unstructure
 from holdfast.flush import handoff
-from holdfast.flush.handoff import Work
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import is_none
 from holdfast_app.facts.restated import RULE
@@ -62,7 +61,7 @@ def _list(call: Call) -> Answer:
     return Answer({"open": number, "work": [_table(w) for w in entries], "rules": listed, "withheld": withheld})
 
 
-def _flushed(memory: Holdfast, entry: Work) -> str:
+def _flushed(memory: Holdfast, entry: handoff.Work) -> str:
     return ago(entry.when, memory.services.now()) if entry.when else "unknown"
 
 
@@ -119,14 +118,14 @@ def _decided(call: Call) -> Answer:
     return Answer({"changed": changed, "work": _table(now)})
 
 
-def _table(entry: Work) -> dict[str, Any]:
+def _table(entry: handoff.Work) -> dict[str, Any]:
     """An entry for programs; ``state`` is open, finished, answered or closed."""
     row = unstructure(entry)
     del row["ended"]
     return {"id": entry.session, **row, "state": entry.status}
 
 
-def _title_and_step(entry: Work) -> str:
+def _title_and_step(entry: handoff.Work) -> str:
     step = entry.next_action if entry.next_action.casefold() != "none" else ""
     if not step or step == entry.title:
         return entry.title

@@ -17,7 +17,6 @@ from holdfast.fs import durable, userdir
 from holdfast_memory import nested
 from holdfast_models.base import ModelPlugin
 from holdfast_models.cli import programs
-from holdfast_models.cli.programs import Ended
 from holdfast_models.retry import Completion
 
 #: The model's name when the program chooses it.
@@ -56,7 +55,7 @@ class CliModel(ModelPlugin):
         folder and run the program to ask for its settings. Raises: ModelFailed, OSError."""
 
     @abstractmethod
-    def parse(self, ended: Ended) -> Completion:
+    def parse(self, ended: programs.Ended) -> Completion:
         """Parse the answer from the program's output. Raises: ModelFailed."""
 
     def clean(self, folder: str, env: Mapping[str, str]) -> None:

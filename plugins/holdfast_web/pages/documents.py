@@ -12,7 +12,6 @@ from holdfast.config.layout import Surface
 from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import origins
-from holdfast_app.view.origins import Origins, lines_of
 from holdfast_app.view.project import Project
 from holdfast_web.pages.request import Request, page
 from holdfast_web.rendering import Renderer
@@ -37,10 +36,10 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
-    known = Origins(project)
+    known = origins.Origins(project)
     documents = {document.name: document for document in map(project.standing, (Surface.MEMORY, Surface.USER))}
     document = documents[request.choice("document", tuple(documents))]
-    lines = list(lines_of(document.text))
+    lines = list(origins.lines_of(document.text))
     shown = page(lines, request.text("page"), size=_LINES)
     archive = project.services.archive
     return renderer.page(
