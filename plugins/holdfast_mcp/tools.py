@@ -285,9 +285,11 @@ def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Show which sessions are safe, unflushed or UNSAFE, and why. Call it when a flush failed."""
     now = status(memory.services)
-    lines = [f"Layout {now.layout}, backend {now.backend}."]
-    lines.append("No session is UNSAFE." if now.ok else f"UNSAFE sessions: {len(now.unsafe)}. Do not drop context.")
-    lines += [f"- {recall.defuse(loss.message)} {loss.next_step}" for loss in now.lost[:8]]
+    lines = [
+        f"Layout {now.layout}, backend {now.backend}.",
+        "No session is UNSAFE." if now.ok else f"UNSAFE sessions: {len(now.unsafe)}. Do not drop context.",
+        *(f"- {recall.defuse(loss.message)} {loss.next_step}" for loss in now.lost[:8]),
+    ]
     shown = [s for s in now.sessions if not (s.ended and s.state == "safe")][:20]
     for session in shown:
         lines.append(f"- {session.id}: {session.state}, turns since the last flush: {session.unflushed_turns}")

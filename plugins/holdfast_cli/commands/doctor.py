@@ -12,7 +12,6 @@ from holdfast_app.checkup.examine import examine, inventory
 from holdfast_app.checkup.verify import TAMPERED, verify_all
 from holdfast_app.view.project import Project
 from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag, picked
-from holdfast_cli.terminal import Cell
 from holdfast_file import gitrun
 
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
@@ -69,10 +68,19 @@ def verify(call: Call) -> Answer:
 )
 def plugins(call: Call) -> Answer:
     statuses = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
-    out, rows = call.out, list[tuple[Cell, ...]]()
-    for s, kind in statuses:
-        state = s.status, _STYLES.get(s.status, "")
-        rows.append(((s.name, "bold"), kind, f"{s.distribution} {s.version}", state, ", ".join(s.hooks)))
+    out, rows = (
+        call.out,
+        [
+            (
+                (s.name, "bold"),
+                k,
+                f"{s.distribution} {s.version}",
+                (s.status, _STYLES.get(s.status, "")),
+                ", ".join(s.hooks),
+            )
+            for s, k in statuses
+        ],
+    )
     out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
     for s, _ in statuses:
         if s.status in ("failed", "missing"):

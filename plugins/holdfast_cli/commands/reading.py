@@ -58,12 +58,14 @@ def load(call: Call) -> Answer:
 
 
 def as_table(brief: Brief) -> dict[str, Any]:
-    table = picked(brief, *_KEYS)
-    table["unsafe"] = [picked(unsafe, "session", "error", "next_step", "at") for unsafe in brief.unsafe]
-    table["damaged"] = [picked(damage, "name", "message", "next_step") for damage in brief.damaged]
-    for name in ("files", "notes"):
-        table[name] = [{"name": document, "text": text} for document, text in table[name]]
-    return {**table, "text": str(brief)}
+    named = (("files", brief.files), ("notes", brief.notes))
+    return {
+        **picked(brief, *_KEYS),
+        "unsafe": [picked(unsafe, "session", "error", "next_step", "at") for unsafe in brief.unsafe],
+        "damaged": [picked(damage, "name", "message", "next_step") for damage in brief.damaged],
+        **{key: [{"name": name, "text": text} for name, text in documents] for key, documents in named},
+        "text": str(brief),
+    }
 
 
 @Command(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
@@ -37,55 +37,35 @@ _GUTTER: Final = 88
 _LABEL: Final = 70
 
 
-class Bar(NamedTuple):
-    """One lane's number for a day or more, up to the day ``until``."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    lane: str
-    value: int
-    until: date
-
-
-class Picture(NamedTuple):
-    """Geometry for the template, in units of the view box. ``span`` is a bar's days, ``ticks`` are labels below
-    with their place, ``lanes`` labels with their base line's height."""
-
-    width: int
-    height: int
-    span: int
-    bars: Sequence[Bar]
-    ticks: Sequence[tuple[float, str]]
-    lanes: Sequence[tuple[str, int]]
-
-
-def pictures(shown: Sequence[Day]) -> tuple[Picture, Picture]:
+def pictures(shown: Sequence[Day]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The picture for a wide window and for a narrow one."""
     span = 1 if len(shown) <= _BY_DAY else 7 if len(shown) <= _BY_WEEK else 28
     return _picture(shown, span, 960), _picture(shown, -(-len(shown) // 10), 340)
 
 
-def _picture(daily: Sequence[Day], span: int, width: int) -> Picture:
-    """Bars of ``span`` days for each lane, all on one linear scale."""
+def _picture(daily: Sequence[Day], span: int, width: int) -> dict[str, Any]:
+    """Geometry for the template, in units of the view box: a bar for each lane and ``span`` days up to a date, all on
+    one linear scale, the labels below with their place, and the lanes' with the height of their base line."""
     shown = [totals(daily[max(0, end - span) : end]) for end in range(len(daily), 0, -span)][::-1]
     step = (width - _GUTTER) / len(shown)
     most = max((getattr(day, name) for day in shown for name, _ in LANES), default=0)
-    bars = [
-        Bar(
-            round(_GUTTER + (number + 0.15) * step, 2), row * _LANE_H - height, step * 0.7, height, name, value, day.day
-        )
-        for row, (name, _) in enumerate(LANES, 1)
-        for number, day in enumerate(shown)
-        if (value := getattr(day, name)) and (height := max(_LEAST, round(_BAR_H * value / most, 2)))
-    ]
     numbers = range(len(shown) - 1, -1, -max(1, round(_LABEL / step)))
-    ticks = [
-        (min(round(_GUTTER + (number + 0.5) * step, 2), width - 22), f"{shown[number].day:%d %b}") for number in numbers
-    ]
-    lanes = [(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)]
-    return Picture(width, _LANE_H * len(LANES) + _FOOT, span, bars, ticks, lanes)
+    return {
+        "width": width,
+        "height": _LANE_H * len(LANES) + _FOOT,
+        "span": span,
+        "bars": [
+            {"x": round(_GUTTER + (number + 0.15) * step, 2), "y": row * _LANE_H - height, "width": step * 0.7,
+             "height": height, "lane": name, "value": value, "until": day.day}
+            for row, (name, _) in enumerate(LANES, 1)
+            for number, day in enumerate(shown)
+            if (value := getattr(day, name)) and (height := max(_LEAST, round(_BAR_H * value / most, 2)))
+        ],
+        "ticks": [
+            (min(round(_GUTTER + (at + 0.5) * step, 2), width - 22), f"{shown[at].day:%d %b}") for at in numbers
+        ],
+        "lanes": [(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)],
+    }  # fmt: skip
 
 
 T = TypeVar("T")
