@@ -1,8 +1,8 @@
 """The overview (state, due tasks, timeline, open work), and the timeline on its own page, with its SVG."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.handoff import Work
@@ -78,14 +78,6 @@ _LATEST: Final = 6
 _UNSAFE: Final = 5
 
 
-class Due(NamedTuple):
-    """Something that waits for a person. ``path`` is the page about it."""
-
-    text: str
-    step: str
-    path: tuple[str, ...]
-
-
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     memory = project.memory
     now = project.status()
@@ -153,22 +145,25 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     )
 
 
-def _due(project: Project, now: Status, work: Iterable[Work], titles: dict[str, str]) -> Iterable[Due]:
+def _due(
+    project: Project, now: Status, work: Iterable[Work], titles: dict[str, str]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """What waits for a person: the text, the next step and the page about it."""
     memory = project.memory
     for session in now.unsafe[:_UNSAFE]:
         step = session.next_step or f"`holdfast flush --session {session.id}`"
-        yield Due(f"UNSAFE: {titles.get(session.id) or session.id}", step, ("sessions", session.id))
+        yield (f"UNSAFE: {titles.get(session.id) or session.id}", step, ("sessions", session.id))
     for loss in now.lost[:_UNSAFE]:
-        yield Due(f"UNSAFE: {loss.message}", loss.next_step, ("timeline",))
+        yield (f"UNSAFE: {loss.message}", loss.next_step, ("timeline",))
     if now.waiting:
-        yield Due(f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, ("outbox",))
+        yield (f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, ("outbox",))
     for entry in work:
         for text in entry.needs_operator:
             if not is_none(text):
-                yield Due(text, f"Asked for by session {entry.session}.", ("work",))
+                yield (text, f"Asked for by session {entry.session}.", ("work",))
     try:
         if memory.dream_due():
             step = "`holdfast dream` runs it now."
-            yield Due("A dream is due, because the notes have new blocks.", step, ("dreams",))
+            yield ("A dream is due, because the notes have new blocks.", step, ("dreams",))
     except HoldfastError as error:
-        yield Due(error.message, error.next_step, ("dreams",))
+        yield (error.message, error.next_step, ("dreams",))
