@@ -67,7 +67,15 @@ def inspected(distribution: str, *, settings_file: str = "") -> list[Row]:
             next_step="Install it, or correct the name. If it is installed, add a table like "
             '`[project.entry-points."holdfast.plugins"]` to its pyproject.toml and reinstall it.',
         )
-    settings, rows = _settings(settings_file), list[Row]()
+    settings: dict[str, Any] = {}
+    if settings_file:
+        try:
+            with open(settings_file, "rb") as file:
+                settings = tomllib.load(file)
+        except (OSError, ValueError) as error:
+            step = "Pass a file with keys for the plugin's table."
+            raise ConfigError(f"{settings_file!r} cannot be read as TOML: {error}.", next_step=step) from error
+    rows: list[Row] = []
     for entry in entries:
         rows += _names(entry, every)
         rows += [Row(label(entry), *row) for row in _probed(entry, settings)]
@@ -81,18 +89,6 @@ def label(entry: Found) -> str:
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).casefold()
-
-
-def _settings(path: str) -> dict[str, Any]:
-    if not path:
-        return {}
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{path!r} cannot be read as TOML: {error}.", next_step="Pass a file with keys for the plugin's table."
-        ) from error
 
 
 def _names(entry: Found, every: Sequence[Found]) -> list[Row]:

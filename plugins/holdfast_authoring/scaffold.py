@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
-from typing import Final, NamedTuple
+from typing import Final
 
 from holdfast.api import Holdfast, Refused
 from holdfast.plugin import discovery
@@ -22,16 +22,9 @@ _SUFFIX = ".tmpl"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-class Made(NamedTuple):
-    """A written distribution: its folder, its name and its files, relative to the folder and sorted."""
-
-    folder: str
-    distribution: str
-    files: tuple[str, ...]
-
-
-def create(name: str, kind: str, folder: str = "") -> Made:
-    """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist.
+def create(name: str, kind: str, folder: str = "") -> tuple[str, str, list[str]]:
+    """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist. Returns the
+    folder, the distribution's name, and its files, relative to the folder and sorted.
 
     By default the folder is ``holdfast-NAME`` in the working directory. Nothing outside of it is written. Raises:
     UsageError for an unusable name; Refused when the name is taken or the folder exists; OSError.
@@ -63,7 +56,7 @@ def create(name: str, kind: str, folder: str = "") -> Made:
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text, encoding="utf-8", newline="\n")
         written.append(path)
-    return Made(target, values["distribution"], tuple(sorted(written)))
+    return target, values["distribution"], sorted(written)
 
 
 def _short_name(name: str) -> str:
@@ -131,12 +124,12 @@ def _new(call: Call) -> Answer:
         raise UsageError(
             "`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and one of {', '.join(KINDS)}."
         )
-    made, out = create(call.names[0], call.args.kind, call.args.dir), call.out
-    out.say(f"{out.mark('ok')} {out.bold(made.distribution)} in {out.plain(made.folder)}")
-    for file in made.files:
+    (folder, distribution, files), out = create(call.names[0], call.args.kind, call.args.dir), call.out
+    out.say(f"{out.mark('ok')} {out.bold(distribution)} in {out.plain(folder)}")
+    for file in files:
         out.say(f"    {file}")
     out.next_step("go there, and run `python -m pip install -e '.[test]' && python -m pytest`")
-    return Answer(made._asdict())
+    return Answer({"folder": folder, "distribution": distribution, "files": files})
 
 
 @plugin.action("check DISTRIBUTION", "settings")

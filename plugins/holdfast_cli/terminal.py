@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from holdfast.errors import HoldfastError
+from holdfast.fs import paths
 from holdfast_app.printable import JOINERS, in_one_line, json_safe, printable
 
 #: A string, or a string with its style's name.
@@ -243,9 +244,7 @@ def _shown(text: str) -> str:
 
 def home_short(path: str) -> str:
     """``path`` with the home folder as ``~``, on one line, for showing."""
-    path = in_one_line(path)
-    home = os.path.expanduser("~")
-    return "~" + path[len(home) :] if len(home) > 1 and (path == home or path.startswith(home + os.sep)) else path
+    return in_one_line(paths.rewrite(path, os.sep))
 
 
 def _wants_colour(is_tty: bool) -> bool:

@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.api import HoldfastError, Message, NotFound, Payload, Receipt
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, moment, receipt_from
+from holdfast.config.serde import moment, receipt_from
 from holdfast.flush import verify
 from holdfast_app.authorship import sources
 from holdfast_app.base import Services
@@ -41,11 +41,6 @@ class Passage:
     dropped: range = range(0)
     kept: int = 0
     overridden: str = ""
-
-    @property
-    def payload(self) -> Payload | None:
-        """The saved payload; None when the record lacks it."""
-        return flushed_payload(self.flushed) if self.flushed else None
 
 
 @frozen(kw_only=True)

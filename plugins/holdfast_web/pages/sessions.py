@@ -7,6 +7,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload
 from holdfast.journal import order
 from holdfast.models import Message, turns_of
 from holdfast_app.view import journals
@@ -75,7 +76,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     """A compaction for the template: saved items, dropped messages, and the receipt checked now."""
-    payload = passage.payload
+    payload = flushed_payload(passage.flushed) if passage.flushed else None
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
     saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
