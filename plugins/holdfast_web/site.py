@@ -20,8 +20,7 @@ from attrs import frozen
 
 from holdfast.api import Holdfast, HoldfastError, NotFound, Refused
 from holdfast_app.view.project import Project
-from holdfast_web.pages import documents, overview, sessions, start
-from holdfast_web.pages.request import Request
+from holdfast_web.pages import Request, documents, overview, sessions, start
 from holdfast_web.rendering import Renderer
 
 #: Names that a browser on this machine uses for loopback. Any other Host header means DNS rebinding.

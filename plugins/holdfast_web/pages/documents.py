@@ -13,7 +13,7 @@ from holdfast_app.records.blocks import blocks
 from holdfast_app.trust import provenance
 from holdfast_app.view import origins
 from holdfast_app.view.project import Project
-from holdfast_web.pages.request import Request, page
+from holdfast_web.pages import Request, page
 from holdfast_web.rendering import Renderer
 
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.

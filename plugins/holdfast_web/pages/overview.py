@@ -13,7 +13,7 @@ from holdfast_app.records import lastbrief
 from holdfast_app.sessions.status import Status
 from holdfast_app.trust import provenance
 from holdfast_app.view.project import Day, Project, days, events, interruptions, since_first, totals
-from holdfast_web.pages.request import Request, page
+from holdfast_web.pages import Request, page
 from holdfast_web.rendering import Renderer
 
 #: The picture's rows, top to bottom: attribute, label.

@@ -13,7 +13,7 @@ from holdfast.models import Message, turns_of
 from holdfast_app.view import journals
 from holdfast_app.view.journals import FIELDS, Passage, Story, items, quoted
 from holdfast_app.view.project import Project
-from holdfast_web.pages.request import Request, page
+from holdfast_web.pages import Request, page
 from holdfast_web.rendering import Renderer
 
 #: Turns on one page, and compactions.

@@ -16,7 +16,7 @@ from holdfast_app.search import KINDS
 from holdfast_app.search.hits import SearchHit
 from holdfast_app.view.project import Project
 from holdfast_models import recall
-from holdfast_web.pages.request import Request
+from holdfast_web.pages import Request
 from holdfast_web.rendering import Renderer, line_to_html
 
 #: Lines around the recalled text, which are part of the brief but not of the memory.
