@@ -47,7 +47,7 @@ def access(log: Log) -> Iterator[Check]:
 
 
 def inspect(log: Log) -> Iterator[Check]:
-    """Read the whole store and report edited, deleted and late records. Changes nothing."""
+    """Read the whole store and report edited and deleted records. Changes nothing."""
     log.index.refresh(whole=True)
     if unknown_members := list(_failing(log.index.check_members)):
         yield from unknown_members

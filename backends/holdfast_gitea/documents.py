@@ -136,10 +136,9 @@ class Documents(ComposedBackend):
         used = [entry for entry in entries if entry.comments]
         if not used or not used[-1].deleted:
             return bool(used)  # without comments the issue was created, but nothing has been written to it yet
-        try:  # the mark is set before the deletion, so it has to be checked
+        with suppress(Corrupt):  # the mark is set before the deletion, so it has to be checked
             return state_of(self.log.load(title)).text is not None
-        except Corrupt:
-            return True  # reading it reports the damage
+        return True  # reading it reports the damage
 
     def _version(self, view: LogView, state: State, name: str, text: str) -> bool:
         full = view.is_full

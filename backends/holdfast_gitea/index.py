@@ -376,10 +376,9 @@ def encoded(text: str) -> str:
 
 def decoded(text: str) -> str:
     """The inverse of :func:`encoded`; empty for anything else."""
-    try:
+    with suppress(ValueError):
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-    except ValueError:
-        return ""
+    return ""
 
 
 # --- the issue that describes the repository -------------------------------------------------------------------------

@@ -88,10 +88,9 @@ class Place(durable.StoreFolder):
 
     def still(self, known: Identity) -> bool:
         """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""
-        try:
+        with contextlib.suppress(OSError):
             return identity_of(os.lstat(self.database)) == known
-        except OSError:
-            return False
+        return False
 
     def put_aside(self) -> str:
         """Rename the database and its log, and return the new path. Raises: Unavailable."""
@@ -111,10 +110,9 @@ class Place(durable.StoreFolder):
 
     def unmerged(self) -> bool:
         """Whether the log holds anything. Looks at its name and size only."""
-        try:
+        with contextlib.suppress(OSError):
             return os.stat(self.log, follow_symlinks=False).st_size > 0
-        except OSError:
-            return False
+        return False
 
 
 class Mark(NamedTuple):

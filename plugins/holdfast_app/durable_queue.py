@@ -195,10 +195,9 @@ class DurableQueue(Generic[T]):
         return Row(records.encode(unstructure(item)), item)
 
     def _parsed(self, line: bytes) -> T | None:
-        try:
+        with suppress(Corrupt):
             return structure(records.decode(line.rstrip(b"\n")), self._kind, what="A line of the queue", error=Corrupt)
-        except Corrupt:
-            return self._damaged(line)
+        return self._damaged(line)
 
 
 def damaged_id(line: bytes) -> str:

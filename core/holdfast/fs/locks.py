@@ -155,10 +155,9 @@ lock = Lock
 
 
 def _file_at(path: str) -> tuple[int, int] | None:
-    try:
+    with suppress(FileNotFoundError):
         return _file_of(os.stat(path))
-    except FileNotFoundError:
-        return None
+    return None
 
 
 if sys.platform == "win32":

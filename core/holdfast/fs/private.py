@@ -100,10 +100,9 @@ def ignore(state: str) -> None:
 
 def ignores_itself(state: str) -> bool:
     """Whether the folder's ``.gitignore`` ignores everything. A pull can write another one."""
-    try:
+    with suppress(OSError):
         return safeopen.read(os.path.join(state, IGNORE), len(_TO_IGNORE), private=False) == _TO_IGNORE
-    except OSError:
-        return False
+    return False
 
 
 def put_aside_name(name: str) -> str:

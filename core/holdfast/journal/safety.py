@@ -278,10 +278,9 @@ def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | No
 def _parsed(data: bytes) -> Marker | None:
     from holdfast.config.serde import structure
 
-    try:
+    with suppress(ValueError, Corrupt):
         return structure(untrusted.from_json(data), Marker, what="An UNSAFE marker", error=Corrupt)
-    except (ValueError, Corrupt):
-        return None
+    return None
 
 
 def _copied(path: str) -> tuple[Stated, ...]:
@@ -303,7 +302,6 @@ def _changed(path: str) -> str:
     """The file's last modification time, as ISO-8601; the epoch when unknown."""
     from datetime import UTC, datetime
 
-    try:
+    with suppress(OSError):
         return datetime.fromtimestamp(safeopen.stat(path).st_mtime, UTC).isoformat()
-    except OSError:
-        return datetime.fromtimestamp(0, UTC).isoformat()
+    return datetime.fromtimestamp(0, UTC).isoformat()

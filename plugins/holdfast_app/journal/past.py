@@ -106,10 +106,9 @@ def packs(folder: str) -> list[str]:
 
 def size(path: str) -> int:
     """A pack's size in bytes, 0 when it is missing. Raises: OSError."""
-    try:
+    with suppress(FileNotFoundError):
         return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
+    return 0
 
 
 def scanned(path: str, pack: str, start: int) -> list[Packed]:
