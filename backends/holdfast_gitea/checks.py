@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from holdfast.api import Check, Holdfast, HoldfastError, Outcome
+from holdfast.api import Check, Holdfast, HoldfastError
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
@@ -25,7 +25,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     findings = list(inspect(backend.log))
     yield from findings
     if not findings:
-        yield _ok(f"no manual edits in {backend.log.repo.url}")
+        yield Check.good(f"no manual edits in {backend.log.repo.url}")
 
 
 def access(log: Log) -> Iterator[Check]:
@@ -33,17 +33,19 @@ def access(log: Log) -> Iterator[Check]:
     try:
         log.repo.check_write()
     except Closed as error:  # another error would be that of all that follows
-        yield _fail(error)
+        yield Check.fail(error.message, error.next_step)
     kind, logins = log.repo.readers()
     name = log.repo.name
     if kind in ("public", "internal"):
         who = "everyone" if kind == "public" else "everyone with an account on the server"
-        yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
+        yield Check.warn(
+            f"{who} can read this memory, in {name}.", "Make the repository private in its settings there."
+        )
     elif logins:
-        yield _ok(f"{', '.join(logins)} can read {name}, too")
+        yield Check.good(f"{', '.join(logins)} can read {name}, too")
     log.index.refresh()
     who = ", ".join(f"{login} ({why})" for login, why in invitations.writers(log))
-    yield _ok(f"records count from {who}")
+    yield Check.good(f"records count from {who}")
 
 
 def inspect(log: Log) -> Iterator[Check]:
@@ -55,22 +57,24 @@ def inspect(log: Log) -> Iterator[Check]:
     yield from _failing(log.check_own)
     for member in (member for member in log.authors.members.values() if member.state == "left"):
         step = f"Run `holdfast gitea invite {member.login} --revoke` again."
-        yield _warn(f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step)
+        yield Check.warn(
+            f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step
+        )
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
-        yield _warn(message, _about(log, issue))
+        yield Check.warn(message, _about(log, issue))
     if not log.index.known(FACTS):
         yield from _failing(lambda: log.load(FACTS))
     for title, entries in log.index.titles().items():
         for entry in (entry for entry in entries if entry.shown):
             message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
-            yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
+            yield Check.warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)
         elif title == TO_REMOVE:
             issues = ", ".join(f"#{entry.number}" for entry in entries)
             message = f"{issues} are empty, but the server keeps an issue's earlier versions."
-            yield _warn(message, "Delete these issues on the server.")
+            yield Check.warn(message, "Delete these issues on the server.")
 
 
 def _log(log: Log, title: str) -> Iterator[Check]:
@@ -79,17 +83,17 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         yield from _of_others(log, title, view)
         view.check()
     except HoldfastError as error:
-        yield _fail(error)
+        yield Check.fail(error.message, error.next_step)
         return
     for record in (record for record in view.replay.accepted if record.source.was_edited or not record.intact):
         approved = view.approves(record)
         where = f"{shown(title)}: {record.source.url} was edited"
         if not record.intact:
             step = "" if approved else "Restore the earlier version, or accept this one; see docs/forges.md."
-            yield _warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
+            yield Check.warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
         elif not approved:
             step = "The server shows the edit history. Users with write access can do this."
-            yield _warn(f"{where} on the server, and its checksum fits the new text.", step)
+            yield Check.warn(f"{where} on the server, and its checksum fits the new text.", step)
 
 
 def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
@@ -107,7 +111,7 @@ def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
             message = f"{_some(urls)} by {author} do not count."
         else:
             message = f"`{ACCEPT}` by {author} has no effect ({urls[0]})."
-        yield _warn(f"{shown(title)}: {message}", step)
+        yield Check.warn(f"{shown(title)}: {message}", step)
 
 
 def _about(log: Log, post: Comment | Issue) -> str:
@@ -120,20 +124,8 @@ def _failing(call: Callable[[], object]) -> Iterator[Check]:
     try:
         call()
     except HoldfastError as error:
-        yield _fail(error)
+        yield Check.fail(error.message, error.next_step)
 
 
 def _some(urls: list[str], what: str = "record") -> str:
     return f"{len(urls)} {what}{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
-
-
-def _ok(message: str) -> Check:
-    return Check(name="", outcome=Outcome.OK, message=message)
-
-
-def _fail(error: HoldfastError) -> Check:
-    return Check(name="", outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
-
-
-def _warn(message: str, next_step: str) -> Check:
-    return Check(name="", outcome=Outcome.WARN, message=message, next_step=next_step)

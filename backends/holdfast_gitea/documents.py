@@ -208,7 +208,5 @@ def _is_name(title: str) -> bool:
 
 
 def _too_long(name: str, most: int) -> Refused:
-    return Refused(
-        f"The text for {name!r} is longer than {most >> 10} KiB, the limit for one issue.",
-        next_step="Make it shorter, or use another backend for it.",
-    )
+    step = "Make it shorter, or use another backend for it."
+    return Refused(f"The text for {name!r} is longer than {most >> 10} KiB, the limit for one issue.", next_step=step)

@@ -227,10 +227,8 @@ def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[
     try:
         return [parse(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Corrupt(
-            f"The facts in a comment cannot be read: {url}",
-            next_step="Restore the earlier version from the comment's edit history on the server.",
-        ) from error
+        step = "Restore the earlier version from the comment's edit history on the server."
+        raise Corrupt(f"The facts in a comment cannot be read: {url}", next_step=step) from error
 
 
 def _operation(table: Mapping[str, Any]) -> Operation:

@@ -245,10 +245,8 @@ class Index:
         """Raises: Closed when another repository has replaced the one known to this machine."""
         repository_id = next((issue.repository for issue in listed if issue.repository), 0)
         if repository_id and self._kept.repository_id and repository_id != self._kept.repository_id:
-            raise Closed(
-                f"Another repository is now at {self._repo.url}, unknown to this machine.",
-                next_step=f"If that is right, remove {self._path} and try again.",
-            )
+            step = f"If that is right, remove {self._path} and try again."
+            raise Closed(f"Another repository is now at {self._repo.url}, unknown to this machine.", next_step=step)
         self._kept.repository_id = repository_id or self._kept.repository_id
 
     # --- updates from callers

@@ -57,10 +57,8 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
             if before is not None and before.state == "joined":
                 return evolve(before, login=name) if before.login != name else None
             if before is not None and before.state == "left":
-                raise Refused(
-                    f"The invitation of {name} is not yet revoked completely.",
-                    next_step=f"Run `holdfast gitea invite {name} --revoke` again.",
-                )
+                step = f"Run `holdfast gitea invite {name} --revoke` again."
+                raise Refused(f"The invitation of {name} is not yet revoked completely.", next_step=step)
             spans = (*(before.spans if before else ()), Span(since=THIS, since_at=NEVER))
             return Member(id=account_id, login=name, by=log.authors.own, state="joined", spans=spans)
 
@@ -122,10 +120,8 @@ def _prepare(log: Log) -> None:
             f"{own.login} joined by an invitation itself, and may not change who counts.", next_step=f"Ask {own.by}."
         )
     if not log.authors.own_invites and log.authors.own not in (log.authors.owner.casefold(), *log.authors.named):
-        raise Refused(
-            f"{log.authors.own} may not change who counts in {log.repo.name}.",
-            next_step=f"Ask {log.authors.owner}, or name the user in `[storage] authors` on all machines.",
-        )
+        step = f"Ask {log.authors.owner}, or name the user in `[storage] authors` on all machines."
+        raise Refused(f"{log.authors.own} may not change who counts in {log.repo.name}.", next_step=step)
 
 
 def _account(log: Log, login: str) -> tuple[str, int]:

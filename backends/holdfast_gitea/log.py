@@ -163,10 +163,8 @@ class Log:
         if not self._settled:
             issue = self.repo.issue(number)
             if issue is not None and (entry := entry_of(issue)) is not None and entry.title == FACTS:
-                raise Unavailable(
-                    f"The server's list of issues lacks #{number}, which the server has.",
-                    next_step="Its database is behind. Try again.",
-                )
+                step = "Its database is behind. Try again."
+                raise Unavailable(f"The server's list of issues lacks #{number}, which the server has.", next_step=step)
             raise Corrupt(
                 f"The facts issue, #{number}, is gone from the server.",
                 next_step="Restore the server's database from a copy. To go on without these facts, add the comment "

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from holdfast.api import Check, Holdfast, Outcome
+from holdfast.api import Check, Holdfast
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database
 
-_NAME = "postgres"
 _ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
     FROM pg_roles WHERE rolname = current_user"""
 _OWNER = "SELECT pg_get_userbyid(holdfast.owning_role(%s))"
@@ -22,21 +21,17 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 def inspect(database: Database) -> Iterator[Check]:
     """Checks for one namespace. Raises: Unavailable."""
     version, role, bypasses = database.ask((_ROLE, ()))[0][0]
-    yield Check(name=_NAME, outcome=Outcome.OK, message=f"{database.server} runs PostgreSQL {version}")
+    yield Check.good(f"{database.server} runs PostgreSQL {version}")
     if database.is_encrypted() or database.address.is_local:
         how = "is encrypted" if database.is_encrypted() else "stays on this machine"
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"the connection {how}")
+        yield Check.good(f"the connection {how}")
     else:
         step = "Switch TLS on at the server, and add `?sslmode=verify-full` to `storage.server`."
-        yield _warn("The connection crosses the network without encryption.", step)
+        yield Check.warn("The connection crosses the network without encryption.", step)
     if bypasses:
         step = "Connect as a plain role; see docs/teams.md."
-        yield _warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
+        yield Check.warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
     rows = database.read((_OWNER, (database.namespace,)))[0]
     owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else "is empty"
     message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"
-    yield Check(name=_NAME, outcome=Outcome.OK, message=message)
-
-
-def _warn(message: str, next_step: str) -> Check:
-    return Check(name=_NAME, outcome=Outcome.WARN, message=message, next_step=next_step)
+    yield Check.good(message)

@@ -58,13 +58,15 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             gaps = "; ".join(filter(None, (elsewhere if is_shared else "", client.around)))
             broken = any(check.outcome is Outcome.FAIL for check in lines)
             label = f"{client.label} once that is repaired" if broken else client.label
-            yield _good(name, f"{label}; not covered: {gaps}" if gaps else label)
+            yield Check.good(f"{label}; not covered: {gaps}" if gaps else label, name)
             if name == claude_code.NAME:
                 yield from _modules(root)
     for mark in pastgate.recent(memory.services.state, now):
-        yield _warn("past the gate", mark.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
+        yield Check.warn(mark.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF, "past the gate")
     if none:
-        yield _good("agents", f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})")
+        yield Check.good(
+            f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})", "agents"
+        )
 
 
 def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -73,22 +75,22 @@ def _installed(client: Client, there: Sequence[Where], plugins: Sequence[Where])
         problems, shown = list(_problems(client, place)), client.needed(place).places[0].shown
         again = f"Run `holdfast install {name}{'' if place.in_project else ' --scope user'}` again."
         for problem in problems:
-            bad = _fail if problem.unguarded else _warn
-            yield bad(name, problem.message, problem.next_step or again)
+            bad = Check.fail if problem.unguarded else Check.warn
+            yield bad(problem.message, problem.next_step or again, name)
         if not problems:
             whose = "this project's" if place.in_project else "the user's own"
             trusted = " and trusted" if name == "codex" else ""
-            yield _good(name, f"installed{trusted} in {whose} settings ({shown})")
+            yield Check.good(f"installed{trusted} in {whose} settings ({shown})", name)
     for place in plugins:
-        yield _good(name, f"installed as a plugin ({client.needed(place).places[0].shown})")
+        yield Check.good(f"installed as a plugin ({client.needed(place).places[0].shown})", name)
     if not there and not plugins:
         message = "Its hooks have run, but neither this project's settings nor the user's contain them."
-        yield _warn(name, message, f"Run `holdfast install {name}`, unless they were for one session only.")
+        yield Check.warn(message, f"Run `holdfast install {name}`, unless they were for one session only.", name)
     # Claude Code drops duplicate commands, so it runs each hook once.
     once = name == claude_code.NAME and not plugins and len({place.program for place in there}) == 1
     if len(there) + len(plugins) > 1 and not once:
         message = "It is guarded more than once (project, user or plugin), so each hook runs more than once."
-        yield _warn(name, message, f"Run `holdfast uninstall {name} --scope user` or `--scope project`.")
+        yield Check.warn(message, f"Run `holdfast uninstall {name} --scope user` or `--scope project`.", name)
 
 
 def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -106,11 +108,11 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
     if any(client.is_there(place) or (plugins and _as_plugin(place)) for place in places):
         return
     root = guarding[0].root
-    yield _fail(
-        client.name,
+    yield Check.fail(
         f"{client.shown} started in this folder ({here}) runs none of this project's hooks, so it compacts unguarded: "
         f"its settings are in {root}.",
         f"Run `holdfast install {client.name} --scope user` to guard every folder, or start it in {root}.",
+        client.name,
     )
 
 
@@ -123,22 +125,12 @@ def _running(client: Client, beat: heartbeat.Beat | None, there: Sequence[Where]
     if written is not None and start.timestamp() and written - start > _SILENCE:
         last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
         message = f"{client.shown} was used {ago(written, now)}, but {last}."
-        return _fail(client.name, message, "It ran without hooks. Check the cases listed below, then restart it.")
+        return Check.fail(message, "It ran without hooks. Check the cases listed below, then restart it.", client.name)
     if beat is None:
-        return _warn(client.name, f"No {client.shown} hook has run yet.", "Start it, send a message, and check again.")
-    return _good(client.name, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
-
-
-def _good(name: str, message: str) -> Check:
-    return Check(name=name, outcome=Outcome.OK, message=message)
-
-
-def _warn(name: str, message: str, next_step: str) -> Check:
-    return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
-
-
-def _fail(name: str, message: str, next_step: str) -> Check:
-    return Check(name=name, outcome=Outcome.FAIL, message=message, next_step=next_step)
+        return Check.warn(
+            f"No {client.shown} hook has run yet.", "Start it, send a message, and check again.", client.name
+        )
+    return Check.good(f"its hooks run: {beat.event}, {ago(beat.at, now)}", client.name)
 
 
 def _as_plugin(where: Where) -> bool:
@@ -213,10 +205,10 @@ def _modules(root: str) -> Iterator[Check]:
     for name, path in sorted(by_name.items()):
         finding = f"The plugin {in_one_line(name)} ({in_one_line(path)}) has a module that hooks `session.compact`"
         if name in named - on_by_name:
-            yield _good("claude-code", f"{finding}, but it is switched off")
+            yield Check.good(f"{finding}, but it is switched off", "claude-code")
         else:
             so = "" if name in named else ", if it is enabled"
-            yield _warn("claude-code", f"{finding}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
+            yield Check.warn(f"{finding}. It can compact without asking holdfast{so}.", _SWITCH_OFF, "claude-code")
 
 
 def _starts(home: str, project: str, settings: list[dict[str, Any]]) -> list[str]:

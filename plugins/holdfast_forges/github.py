@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from holdfast.errors import StorageError
 from holdfast_app.outbox.forge import INCOMPLETE, Activity, Ask
 from holdfast_app.outbox.trail import ANSWER, BLOCKED, PATIENCE_S, PRIORITY, IssueForge, Target, asked, row_text
-from holdfast_keys.faults import Absent, Closed
+from holdfast_keys.faults import Absent, Closed, stamp
 from holdfast_keys.transport import Transport
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class GitHub(IssueForge):
     def _comment(self, server: Any, target: Target, item: Item) -> tuple[str, str]:
         repo = f"/repos/{target.repository}"
         path = f"{repo}/issues/{target.number}/comments"
-        rows = server.rows(path, since=_iso(item.at - timedelta(hours=1)), per_page=100)  # clocks differ
+        rows = server.rows(path, since=stamp(item.at - timedelta(hours=1)), per_page=100)  # clocks differ
         comment = next((row for row in rows if f"{_MARK}{item.id} " in (row["body"] or "").rpartition("\n")[2]), None)
         if comment is None:
             # Tried once: after a lost answer, a lagging replica may not show it yet. The outbox searches again later.
@@ -169,7 +169,7 @@ class _Day:
 
     def issues(self) -> Iterator[Activity]:
         """New issues and pull requests, and events on them."""
-        path, since = f"/repos/{self._name}/issues", _iso(self._since)
+        path, since = f"/repos/{self._name}/issues", stamp(self._since)
         for row in self._server.rows(path, state="all", since=since, per_page=100):
             self._changed[row["number"]] = row
             if self._now(row["created_at"]):
@@ -193,7 +193,9 @@ class _Day:
     def comments(self) -> Iterator[Activity]:
         """Comments, and comments on lines."""
         for path in ("issues", "pulls"):
-            for row in self._server.rows(f"/repos/{self._name}/{path}/comments", since=_iso(self._since), per_page=100):
+            for row in self._server.rows(
+                f"/repos/{self._name}/{path}/comments", since=stamp(self._since), per_page=100
+            ):
                 body, author = row["body"] or "", _login(row["user"])
                 is_own = author == self._me and _MARK in body and " kind=trail " in body
                 waits = "" if is_own else asked(body, author, self._operator)
@@ -280,10 +282,6 @@ class _Day:
 
 def _in(text: str | None, since: datetime) -> bool:
     return text is not None and _moment(text) >= since
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _login(user: Mapping[str, Any] | None) -> str:

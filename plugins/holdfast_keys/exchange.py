@@ -9,8 +9,12 @@ import json
 import os
 import socket
 import ssl
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from functools import partial
+from string import punctuation
+from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,45 +22,26 @@ import httpcore2
 
 from holdfast.storage import deadline, time_left
 from holdfast_keys import origins
-from holdfast_keys.faults import MAX_ANSWER_BYTES
+from holdfast_keys.faults import MAX_ANSWER_BYTES, Closed, Service
 
 #: Bytes that a server may send for one answer, with interim answers, headers and the frames of chunks.
 _MOST_SENT: Final = MAX_ANSWER_BYTES + (1 << 20)
 #: Bytes sent at once.
 _PIECE: Final = 16 << 10
+_JSON: Final = dict.fromkeys(("Accept", "Content-Type"), "application/json")
 #: No compressed answers, because a short one may unpack to any length.
-_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "holdfast"}
-
-
-class NoAnswer(Exception):
-    """There is no whole answer. The message says why, like "took too long"."""
-
-
-class TimedOut(NoAnswer):
-    """There was none in time."""
-
-
-class Distrusted(NoAnswer):
-    """The server's certificate is not trusted."""
-
-
-class Response(NamedTuple):
-    """An answer. The names of its headers are in lower case. A body is not ``whole`` when it is too long."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    whole: bool
+_HEADERS: Final = {**_JSON, "Accept-Encoding": "identity", "User-Agent": "holdfast"}
 
 
 class Connections:
-    """The connections to one origin. Certificates are checked, and redirects are never followed, because the next
+    """The connections to one server. Certificates are checked, and redirects are never followed, because the next
     address would get the key. The environment's proxies are used for HTTPS to other machines only, where they carry a
     tunnel and see no key."""
 
-    def __init__(self, origin: str) -> None:
-        self._origin = origin
-        self._pools: dict[int, httpcore2.ConnectionPool] = {}
+    def __init__(self, server: str, service: Service) -> None:
+        self._server, self._service = server, service
+        #: By process, because connections are not shared with a fork.
+        self._pools = defaultdict[int, httpcore2.ConnectionPool](partial(_pool, origins.of(server)))
 
     def close(self) -> None:
         if pool := self._pools.pop(os.getpid(), None):
@@ -65,7 +50,7 @@ class Connections:
     def ask(
         self,
         method: str,
-        url: str,
+        path: str,
         headers: Mapping[str, str],
         *,
         params: Mapping[str, str | int] | None = None,
@@ -73,16 +58,19 @@ class Connections:
         wait_s: float,
         limit_s: float,
         most: int = MAX_ANSWER_BYTES,
-    ) -> Response:
-        """Send one request, with ``send`` as JSON. ``wait_s`` bounds connecting and every wait, ``limit_s`` all of it,
-        and ``most`` the bytes of the body. Raises: NoAnswer."""
-        url = quote(url, safe="!\"#$%&'()*+,/:;<=>?@[]^_`{|}~") + (f"?{urlencode(params)}" if params else "")
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request, with ``send`` as JSON. Returns the answer's status, its headers by their names in lower
+        case, and its body, of which no more is read once it has more than ``most`` bytes.
+
+        ``wait_s`` bounds connecting and every wait, ``limit_s`` all of it. Raises: Passing, also as TimedOut; Closed
+        for an untrusted certificate.
+        """
+        url = quote(self._server + path, safe=punctuation) + (f"?{urlencode(params)}" if params else "")
         data = None if send is None else json.dumps(send, ensure_ascii=False).encode("utf-8", "replace")
-        kind = {} if data is None else {"Content-Type": "application/json"}
-        fields = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **kind, **headers}.items()]
+        sent = {**_HEADERS, "Host": urlsplit(self._server).netloc, **headers}
+        fields = [(name.encode(), value.encode()) for name, value in sent.items()]
         waits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), wait_s)}
-        pid = os.getpid()  # connections are not shared with a fork
-        pool = self._pools.get(pid) or self._pools.setdefault(pid, _pool(self._origin))
+        pool = self._pools[os.getpid()]
         exchange = pool.stream(method, url, headers=fields, content=data, extensions=waits)
         try:
             with deadline(limit_s), exchange as response:
@@ -92,29 +80,28 @@ class Connections:
                     if len(body) > most:
                         break
         except httpcore2.TimeoutException as error:
-            raise TimedOut("does not answer, or took too long") from error
+            raise self._service.unreachable(self._server) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, OSError) as error:
             if isinstance(error.__context__, ssl.SSLCertVerificationError):
-                raise Distrusted("is not trusted") from error
-            raise NoAnswer(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
+                problem = f"The {self._service.title} server's certificate is not trusted."
+                step = "Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate."
+                raise Closed(problem, next_step=step) from error
+            raise self._service.unreachable(self._server, type(error).__name__) from error
         names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        return Response(response.status, names, bytes(body), whole=len(body) <= most)
+        return response.status, names, bytes(body)
 
 
 class _Network(httpcore2.NetworkBackend):
     """Connects within the caller's deadline."""
 
-    def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, *options: Any, **more: Any
-    ) -> httpcore2.NetworkStream:
-        error: Exception = httpcore2.ConnectError("there is no address")
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *_: Any, **__: Any) -> "_Stream":
+        connect = httpcore2.SyncBackend().connect_tcp
         # One by one, because the library grants each address the whole time.
-        for address in dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(host, port)):
-            try:
-                return _Stream(httpcore2.SyncBackend().connect_tcp(address, port, _wait(timeout), *options, **more))
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
-                error = failed
-        raise error
+        *others, last = dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(host, port))
+        for address in others:
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return _Stream(connect(address, port, _wait(timeout)))
+        return _Stream(connect(last, port, _wait(timeout)))
 
 
 class _Stream(httpcore2.NetworkStream):

@@ -38,7 +38,9 @@ class _Failed(Unavailable):
 class Passing(_Failed):
     """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown."""
 
-    retryable = True
+
+class TimedOut(Passing):
+    """No answer in time."""
 
 
 class Closed(_Failed):
@@ -77,19 +79,18 @@ class Service(NamedTuple):
     refused_step: str = "Check its log, and its version."
     extra: str = "forges"
 
-    def unreachable(self, server: str, reason: str) -> Passing:
-        """The error for no answer at all; ``reason`` is a phrase like "took too long to answer"."""
-        return Passing(
-            f"The {self.title} server {reason}.",
-            next_step=f"Check the address {server} and the network, then try again. Repeating is safe.",
-        )
+    def unreachable(self, server: str, broke: str = "") -> Passing:
+        """The error for no whole answer: none in time, or because of ``broke``, the name of an error."""
+        step = f"Check the address {server} and the network, then try again. Repeating is safe."
+        if not broke:
+            return TimedOut(f"The {self.title} server does not answer, or took too long.", next_step=step)
+        problem = f"The {self.title} server cannot be reached, or broke off its answer ({broke})."
+        return Passing(problem, next_step=step)
 
     def garbled(self, what: str) -> Passing:
         """The error for an answer that is not what this server says when it works."""
-        return Passing(
-            f"The answer is not from a {self.title} server: {what}.",
-            next_step="Check the address, and any proxy or login page in front of the server.",
-        )
+        step = "Check the address, and any proxy or login page in front of the server."
+        return Passing(f"The answer is not from a {self.title} server: {what}.", next_step=step)
 
     def refused(
         self, status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
@@ -189,7 +190,8 @@ def patiently(attempt: Callable[[], T], *, patience_s: float = inf, tries: float
             pause, tries = error.retry_after_s, tries - 1
             if pause is None:
                 pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-            if not error.retryable or tries <= 0 or time.monotonic() + pause >= end:
+            is_final = isinstance(error, ModelFailed) and not error.retryable
+            if is_final or tries <= 0 or time.monotonic() + pause >= end:
                 raise
             time.sleep(pause)
             longest = min(longest * 2, _LONGEST_PAUSE_S)
@@ -209,6 +211,11 @@ def seconds(retry_after: str | None) -> float | None:
 def until(epoch: str | None) -> float | None:
     """The seconds until a time in seconds since 1970; None when it is missing or invalid."""
     return max(0.0, int(epoch) - time.time()) if epoch and epoch.isascii() and epoch.isdigit() else None
+
+
+def stamp(moment: datetime) -> str:
+    """``moment`` in whole seconds, as forges take it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def date(header: str | None) -> datetime | None:

@@ -183,10 +183,8 @@ def _talking() -> Iterator[ModuleType]:
     try:
         yield keyring
     except keyring.errors.KeyringError as error:
-        raise KeyringUnusable(
-            f"The keyring failed ({type(error).__name__}).",
-            next_step="Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`.",
-        ) from error
+        step = "Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`."
+        raise KeyringUnusable(f"The keyring failed ({type(error).__name__}).", next_step=step) from error
 
 
 def _keyring() -> ModuleType:
@@ -196,8 +194,6 @@ def _keyring() -> ModuleType:
 
     # Backends that keep nothing have no or a negative priority.
     if float(getattr(keyring.get_keyring(), "priority", 0)) <= 0:
-        raise KeyringUnusable(
-            "This machine has no keyring to keep a key in.",
-            next_step="Set the key in the environment instead, as `HOLDFAST_<NAME>_KEY`.",
-        )
+        step = "Set the key in the environment instead, as `HOLDFAST_<NAME>_KEY`."
+        raise KeyringUnusable("This machine has no keyring to keep a key in.", next_step=step)
     return keyring

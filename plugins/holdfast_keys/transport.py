@@ -108,43 +108,38 @@ class Transport:
         Raises: Passing when a retry may succeed, even if this request took effect; TooLong after ``most`` bytes;
         Absent, Closed, Conflict, Refused.
         """
-        from holdfast_keys.exchange import Distrusted, NoAnswer  # the library waits for the first request
-
-        _check_text(send)
-        try:
-            response = self._connections.ask(
-                method,
-                f"{self.server}{self.service.path}{path}",
-                {} if public else {"Authorization": f"{self.service.scheme} {self._token}"},
-                params=params,
-                send=send,
-                wait_s=self._timeout_s,
-                limit_s=max(self._timeout_s, self._patience_s),
-                most=most,
-            )
-        except Distrusted as error:
-            step = "Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate."
-            raise faults.Closed(f"The {self.service.title} server's certificate {error}.", next_step=step) from error
-        except NoAnswer as error:
-            raise self.service.unreachable(self.server, str(error)) from error
-        headers, body = response.headers, response.body
-        total, at = _told(headers)
-        if not response.whole:
+        text = "".join(value for value in (send or {}).values() if isinstance(value, str))
+        if "\0" in text or text.encode(errors="ignore").decode() != text:
+            raise Refused("The text holds a NUL character or a lone surrogate.", next_step="Remove it.")
+        status, headers, body = self._connections.ask(
+            method,
+            f"{self.service.path}{path}",
+            {} if public else {"Authorization": f"{self.service.scheme} {self._token}"},
+            params=params,
+            send=send,
+            wait_s=self._timeout_s,
+            limit_s=max(self._timeout_s, self._patience_s),
+            most=most,
+        )
+        count, at = headers.get("x-total-count", ""), faults.date(headers.get("date"))
+        total = int(count) if count.isascii() and count.isdigit() and len(count) < 12 else None
+        if len(body) > most:
             raise faults.TooLong(self.service.title, most, body[:_START], total, at)
         data, is_json = None, True
         try:
             data = untrusted.from_json(body) if body else None
         except ValueError:
             is_json = False
-        if not 200 <= response.status < 300:
+        if not 200 <= status < 300:
             message = str(data.get("message", "")) if isinstance(data, Mapping) else ""
-            raise self.service.refused(response.status, headers, message, repository=_named(path), is_json=is_json)
+            repository = "/".join(path.split("/")[2:4]) if path.startswith("/repos/") else ""
+            raise self.service.refused(status, headers, message, repository=repository, is_json=is_json)
         if not is_json:
             raise self.service.garbled("it is not JSON, or was cut")
         # The rest of the next page's address is ignored, so the token goes nowhere else.
         match = _NEXT.search(headers.get("link", ""))
         following = dict(parse_qsl(urlsplit(match[1]).query)) if match else {}
-        return Answer(status=response.status, data=data, total=total, at=at, following=following)
+        return Answer(status=status, data=data, total=total, at=at, following=following)
 
     def get(self, path: str, most: int = faults.MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Read something, again after transient errors. Raises: as :meth:`once`."""
@@ -169,9 +164,9 @@ class Transport:
 
     @cached_property
     def _connections(self) -> Connections:
-        from holdfast_keys.exchange import Connections
+        from holdfast_keys.exchange import Connections  # the library waits for the first request
 
-        return Connections(origins.of(self.server))
+        return Connections(self.server, self.service)
 
     def close(self) -> None:
         """Close the connections. The next request opens new ones."""
@@ -202,32 +197,6 @@ def find_token(service: faults.Service, server: str, root: str | os.PathLike[str
     name = service.key
     token = secrets.get(name, origin=origin, root=root, settings=(setting,))
     if not token:
-        raise ConfigError(
-            f"There is no token for the {service.title} server {origin}.",
-            next_step=f"Set {secrets.variables(name)[0]}, or keep one in the keyring: {secrets.command(name, origin)}.",
-        )
+        step = f"Set {secrets.variables(name)[0]}, or keep one in the keyring: {secrets.command(name, origin)}."
+        raise ConfigError(f"There is no token for the {service.title} server {origin}.", next_step=step)
     return token
-
-
-def _check_text(send: Mapping[str, object] | None) -> None:
-    """Raises: Refused for text that no JSON or database holds."""
-    text = "".join(value for value in (send or {}).values() if isinstance(value, str))
-    if "\0" in text:
-        raise Refused("The text holds a NUL character.", next_step="Remove it.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise Refused("The text holds a lone surrogate.", next_step="Remove it.") from error
-
-
-def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:
-    """How many things there are in all, and the server's clock."""
-    total = headers.get("x-total-count", "")
-    is_number = total.isascii() and total.isdigit() and len(total) < 12
-    return int(total) if is_number else None, faults.date(headers.get("date"))
-
-
-def _named(path: str) -> str:
-    """The repository that a path is about."""
-    parts = path.split("/")
-    return "/".join(parts[2:4]) if parts[1:2] == ["repos"] else ""

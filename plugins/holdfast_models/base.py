@@ -24,7 +24,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from attrs import field, fields_dict, frozen
@@ -35,6 +34,7 @@ from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed, must_be
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_keys import origins, secrets
+from holdfast_keys.faults import Closed, Passing, Service, TimedOut
 from holdfast_memory import extra
 from holdfast_models import recall, retry
 from holdfast_models.retry import Completion
@@ -229,14 +229,11 @@ class Endpoint:
     @property
     def origin(self) -> str:
         """The origin of :meth:`url`, empty for the provider's own. Raises: ModelFailed for an unusable address."""
-        origin = self._checked_origin()
-        return "" if self.address and origin == origins.of(self.address) else origin
-
-    def _checked_origin(self) -> str:
         try:
-            return origins.safe(self.url(), "`base_url`", insecure_http=self.settings.insecure_http)
+            origin = origins.safe(self.url(), "`base_url`", insecure_http=self.settings.insecure_http)
         except ConfigError as error:
             raise ModelFailed(error.message, next_step=error.next_step) from None
+        return "" if self.address and origin == origins.of(self.address) else origin
 
     def key(self) -> str:
         """The key for :meth:`url`. A custom endpoint (``base_url``) may need none and gets a placeholder.
@@ -253,10 +250,8 @@ class Endpoint:
             key = None
         if key is None and not origin:
             variable = secrets.variables(self.provider)[0]
-            raise ModelFailed(
-                f"No key is set for {self.provider}.",
-                next_step=f"Set it with {secrets.command(self.provider)}, or in {variable}.",
-            )
+            step = f"Set it with {secrets.command(self.provider)}, or in {variable}."
+            raise ModelFailed(f"No key is set for {self.provider}.", next_step=step)
         return key or "none"
 
     def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str], timeout_s: float) -> Any:
@@ -267,17 +262,16 @@ class Endpoint:
         except ImportError as error:
             step = f"Install it with `{extra(self.provider)}`."
             raise ModelFailed(f"The library of {self.provider} is missing.", next_step=step) from error
-        url = self.url().rstrip("/") + path
+        origin, service = self.origin, Service(f"{self.provider} endpoint", self.provider)
         try:
-            with closing(exchange.Connections(self._checked_origin())) as server:
-                answer = server.ask("POST", url, headers, send=body, wait_s=timeout_s, limit_s=timeout_s)
-        except exchange.NoAnswer as error:
-            raise retry.unreachable(self.provider, timed_out=isinstance(error, exchange.TimedOut)) from None
-        if answer.status != HTTPStatus.OK:
-            wait = answer.headers.get("retry-after")
-            raise retry.refused(self.provider, answer.status, wait, origin=self.origin)
+            with closing(exchange.Connections(self.url().rstrip("/"), service)) as server:
+                status, got, data = server.ask("POST", path, headers, send=body, wait_s=timeout_s, limit_s=timeout_s)
+        except (Passing, Closed) as error:
+            raise retry.unreachable(self.provider, timed_out=isinstance(error, TimedOut)) from None
+        if status != 200:
+            raise retry.refused(self.provider, status, got.get("retry-after"), origin=origin)
         try:
-            return untrusted.from_json(answer.body)
+            return untrusted.from_json(data)
         except ValueError:
             raise self.foreign() from None
 
@@ -292,10 +286,8 @@ class Endpoint:
     def foreign(self) -> ModelFailed:
         """The error for an answer that does not follow the provider's API: a web page, or other JSON. It is not
         retried, because the answer would be the same."""
-        return ModelFailed(
-            f"The server at the {self.provider} endpoint does not speak its API.",
-            next_step="Check `base_url`; a proxy or a sign-in page may answer instead.",
-        )
+        step = "Check `base_url`; a proxy or a sign-in page may answer instead."
+        return ModelFailed(f"The server at the {self.provider} endpoint does not speak its API.", next_step=step)
 
 
 class ModelPlugin(Endpoint, ABC):

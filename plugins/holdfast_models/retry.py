@@ -74,10 +74,7 @@ def persist(
     attempt: Callable[[float], Completion], *, timeout_s: float, max_retries: int, budget_s: float
 ) -> Completion:
     """Call ``attempt`` with its time limit in seconds, and retry temporary failures. ``timeout_s`` bounds one attempt,
-    ``budget_s`` all attempts and the pauses between them.
-
-    See :func:`holdfast_keys.faults.patiently`. Raises: ModelFailed, the last one.
-    """
+    ``budget_s`` all attempts and the pauses between them. Raises: ModelFailed, the last one."""
     with deadline(budget_s):
         return patiently(lambda: attempt(max(0.1, min(timeout_s, time_left()))), tries=max_retries + 1)
 

@@ -24,8 +24,8 @@ from holdfast_app.outbox.trail import ANSWER, BLOCKED, PRIORITY, asked, row_text
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.models import PAGE, PAGES, Issue, garbled, since_of, stamp, text
-from holdfast_keys.faults import Absent, Closed
+from holdfast_gitea.wire.models import PAGE, PAGES, Issue, garbled, since_of, text
+from holdfast_keys.faults import Absent, Closed, stamp
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50

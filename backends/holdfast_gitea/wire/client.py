@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, TypeVar
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models
-from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of, stamp
-from holdfast_keys.faults import MAX_ANSWER_BYTES, Absent, Closed, Passing, Service, TooLong
+from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of
+from holdfast_keys.faults import MAX_ANSWER_BYTES, Absent, Closed, Passing, Service, TooLong, stamp
 from holdfast_keys.transport import Answer, Transport
 
 logger = logging.getLogger(__name__)
@@ -331,10 +331,8 @@ class Repo:
                 self.check()  # the issue may be missing because the repository is
             elif error.status != 500 or self.issue(number) is not None:
                 raise
-            raise NotFound(
-                f"There is no issue #{number} in {self.name}.",
-                next_step="It was deleted on the server, or the number is wrong.",
-            ) from error
+            step = "It was deleted on the server, or the number is wrong."
+            raise NotFound(f"There is no issue #{number} in {self.name}.", next_step=step) from error
 
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""

@@ -7,13 +7,13 @@ server sends its number, author and address before its text.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from attrs import evolve, frozen
 
 from holdfast.text import untrusted
-from holdfast_keys.faults import Service, TooLong
+from holdfast_keys.faults import Service, TooLong, stamp
 from holdfast_keys.transport import Answer
 
 T = TypeVar("T")
@@ -264,8 +264,3 @@ def _one_by_one(get: Callable[..., Answer], path: str, number: int, params: Mapp
 def since_of(moment: datetime | None) -> dict[str, str | int]:
     """The parameter for a list of what changed at or after ``moment``."""
     return {"since": stamp(moment)} if moment else {}
-
-
-def stamp(moment: datetime) -> str:
-    """``moment`` as the server takes it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -156,13 +156,26 @@ class Outcome(StrEnum):
 
 @frozen(kw_only=True)
 class Check:
-    """One check's result. ``repaired`` is true when ``--repair`` has just repaired it."""
+    """One check's result. ``repaired`` is true when ``--repair`` has just repaired it. An empty name becomes the
+    entry point's."""
 
     name: str = field(validator=_text)
     outcome: Outcome = field(converter=Outcome)
     message: str = field(validator=_text)
     next_step: str = field(default="", validator=_text)
     repaired: bool = False
+
+    @classmethod
+    def good(cls, message: str, name: str = "") -> Check:
+        return cls(name=name, outcome=Outcome.OK, message=message)
+
+    @classmethod
+    def warn(cls, message: str, next_step: str, name: str = "") -> Check:
+        return cls(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+    @classmethod
+    def fail(cls, message: str, next_step: str, name: str = "") -> Check:
+        return cls(name=name, outcome=Outcome.FAIL, message=message, next_step=next_step)
 
 
 @frozen(kw_only=True)

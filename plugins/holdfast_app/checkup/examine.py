@@ -29,6 +29,7 @@ from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 from holdfast_app.dream.write import lock
 from holdfast_app.journal.journal import Journal, session_files
 from holdfast_app.printable import some
+from holdfast_app.progress import report
 from holdfast_app.project_settings import files, resolved
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
@@ -91,6 +92,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     }
     checks: list[Check] = []
     for at, (name, results) in enumerate(looks.items(), 1):
+        report(at, len(looks), f"Checking the {name}")
         named, error = looked(name, results)
         checks += named
         left = [*looks][at:]

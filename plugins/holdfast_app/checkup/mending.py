@@ -17,7 +17,7 @@ from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
-from holdfast.models import Check, CuratedEntry, Outcome, Payload, Receipt, StateMutation
+from holdfast.models import Check, CuratedEntry, Payload, Receipt, StateMutation
 from holdfast.storage import Capability, Condition
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
@@ -30,21 +30,11 @@ from holdfast_app.services import Services
 from holdfast_app.sessions import rewriting
 from holdfast_file import conflicts
 
-
-def good(message: str) -> Check:
-    return Check(name="", outcome=Outcome.OK, message=message)
+good, warn, fail = Check.good, Check.warn, Check.fail
 
 
 def repaired(message: str) -> Check:
     return evolve(good(message), repaired=True)
-
-
-def warn(message: str, next_step: str) -> Check:
-    return Check(name="", outcome=Outcome.WARN, message=message, next_step=next_step)
-
-
-def fail(message: str, next_step: str) -> Check:
-    return Check(name="", outcome=Outcome.FAIL, message=message, next_step=next_step)
 
 
 def failed(error: HoldfastError) -> Check:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from holdfast import Holdfast
-from holdfast.models import Check, Outcome
+from holdfast.models import Check
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.outbox import fault
 
@@ -14,16 +14,16 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     is only a warning, because work can continue without a forge."""
     waiting = Counter((item.error, item.next_step) for item in memory.outbox.items())
     if not waiting and forges_of(memory.services, publishing=True):
-        yield Check(name="outbox", outcome=Outcome.OK, message="nothing waits to be published")
+        yield Check.good("nothing waits to be published")
     for (error, step), count in waiting.items():
         message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
         step = step or "`holdfast outbox send` sends it now."
-        yield Check(name="outbox", outcome=Outcome.WARN, message=message, next_step=step)
+        yield Check.warn(message, step)
     for forge in forges_of(memory.services).values():
         try:
-            check = Check(name=forge.name, outcome=Outcome.OK, message=forge.check() or "enabled")
+            check = Check.good(forge.check() or "enabled", forge.name)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - one plugin's fault must not hide the others
             failed = fault(forge.name, raised)
             step = failed.next_step or "Correct it; until then comments wait."
-            check = Check(name=forge.name, outcome=Outcome.WARN, message=failed.message, next_step=step)
+            check = Check.warn(failed.message, step, forge.name)
         yield check

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 
-from holdfast.api import Check, ConfigError, Holdfast, ModelFailed, Outcome
+from holdfast.api import Check, ConfigError, Holdfast, ModelFailed
 from holdfast.config.serde import moment
 from holdfast.fs import private
 from holdfast.text.humanize import ago, count
@@ -26,9 +26,9 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         try:
             path = find(program, plugin, memory.services.root)
         except (ModelFailed, ConfigError) as error:
-            yield Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
+            yield Check.warn(error.message, error.next_step, "models")
         else:
-            yield Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {path}")
+            yield Check.good(f"{plugin} runs {path}", "models")
     used: dict[str, list[dict[str, object]]] = {}
     record = private.read(os.path.join(memory.services.state, USAGE_FILE)) or b""
     for row in rows(record[-_MAX_BYTES:].decode("utf-8", "replace")):
@@ -49,6 +49,6 @@ def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
             when = f" ({ago(moment(str(failed[-1].get('at'))), now)})"
         message += f"; the last failure{when}: {failed[-1]['failed']}"
     if not failed or its[-1] is not failed[-1]:
-        return Check(name="models", outcome=Outcome.OK, message=message)
+        return Check.good(message, "models")
     step = "`holdfast extract --queued` tries again and shows the next step."
-    return Check(name="models", outcome=Outcome.WARN, message=message, next_step=step)
+    return Check.warn(message, step, "models")
