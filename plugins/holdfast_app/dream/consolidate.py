@@ -23,6 +23,8 @@ from holdfast_app.sentences.relation import Known
 
 #: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
 MOST_STATEMENTS: Final = 2_000
+#: Maximum number of a memory's items that are compared with statements, the first ones: a longer memory is cut anyway.
+MOST_ITEMS: Final = 4_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
 
@@ -106,7 +108,7 @@ class Before:
     @cached_property
     def _known(self) -> Known[str]:
         known = Known[str]()
-        for text in self.items:
+        for text in self.items[:MOST_ITEMS]:
             known.add(text, text)
         return known
 

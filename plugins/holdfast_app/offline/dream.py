@@ -13,7 +13,7 @@ from holdfast.models import DreamDraft, DreamSources
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.dream import memorytext
-from holdfast_app.dream.consolidate import MOST_STATEMENTS
+from holdfast_app.dream.consolidate import MOST_ITEMS, MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
 from holdfast_app.records import blocks, ownlines
 from holdfast_app.sentences.relation import Known, Relation
@@ -29,7 +29,7 @@ def dream(sources: DreamSources) -> DreamDraft:
     items: dict[str, Item] = {}
     known = Known[str]()
     for item in old.items:
-        if items.setdefault(same_key(item.text), item) is item:
+        if items.setdefault(same_key(item.text), item) is item and len(items) <= MOST_ITEMS:
             known.add(same_key(item.text), item.text)
     repeated = len(old.items) - len(items)
     added = replaced = 0

@@ -231,7 +231,8 @@ class Provenance(Trusting):
         ]
         if origins and origins.shared:
             keys = [passage.key if passage.above else "" for passage, _ in pending]
-            rows = [_unless_rearranged(origins, *both) for both in zip(keys, rows, strict=True)]
+            here = frozenset(origins.here)
+            rows = [_unless_rearranged(origins, here, *both) for both in zip(keys, rows, strict=True)]
         settled = self._settle(rows, origins)
         return [passage for passage, digest in unknown if digest not in settled]
 
@@ -322,11 +323,11 @@ class Provenance(Trusting):
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode(), undo=False)
 
 
-def _unless_rearranged(origins: Origins, key: str, row: _Pending) -> _Pending:
+def _unless_rearranged(origins: Origins, here: frozenset[int], key: str, row: _Pending) -> _Pending:
     """``row``, without a line of the user's where all are from here and only others put them together. ``key`` is
     empty for a passage below nothing."""
     digest, numbers, text = row
-    is_judged = not key or not set(origins.here).issuperset(numbers)
+    is_judged = not key or not here.issuperset(numbers)
     return row if is_judged or all(made.has_put(key, numbers) for made in origins.shared) else (digest, (0,), text)
 
 

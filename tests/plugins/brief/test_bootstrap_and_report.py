@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,15 @@ def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payl
     assert "Objective number 11" in text
     assert "Objective number 00" not in text
     assert re.search(r"… \d+ lines not shown: `holdfast show memory/2026-11-21.md`\n## ", text)
+
+
+def test_load__note_of_thousands_of_changes__costs_no_more_than_a_page(flushed, project):
+    said = "".join(f"\n## Notes\n\n- Fact: Unit {n} listens on port {n} from now on.\n" for n in range(2_000))
+    (project / ".holdfast/memory/2026-11-21.md").write_text(f"# Daily Memory: 2026-11-21\n{said}")
+    seen(project)
+    began = time.process_time()
+    assert "Unit 1999 listens" in str(flushed().load(max_chars=3000))
+    assert time.process_time() - began < 5
 
 
 TEXTS = st.text(max_size=120) | st.lists(st.text(max_size=30), max_size=12).map("\n- ".join)
