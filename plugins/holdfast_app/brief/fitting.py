@@ -134,7 +134,9 @@ def _cut(body: str, part: Part, room: int, total: int) -> str:
     if room <= (_LEAST if part.name else 0):
         return ""
     head, cut, _ = body[: room + 1].rpartition("\n")
-    if part.newest:
+    if part.name == recalled.FACTS:  # a long one is left out, not those after it
+        kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
+    elif part.newest:
         kept = _newest(body, room)
     else:  # cut at a line; within a line when the first one is longer
         kept = head.rstrip() if cut and len(head) * 2 >= room else body[: room - 1].rstrip() + "…"
@@ -146,11 +148,13 @@ def _cut(body: str, part: Part, room: int, total: int) -> str:
 
 def _newest(note: str, room: int) -> str:
     """A note's end, starting at a block. A single longer block keeps its beginning, where its session's quotations
-    start. At most ``room`` characters."""
+    start, without a heading at its end. At most ``room`` characters."""
     tail = note[-room:]
     at = tail.find("\n## ")
     if 0 <= at < len(tail) - _LEAST:
         return tail[at + 1 :]
     block = note.rfind("\n## ") + 1
     head = note[block : block + room].rpartition("\n")[0].rstrip("\n")
+    while head.endswith(":") and not head.rpartition("\n")[2].startswith("- "):
+        head = head.rpartition("\n")[0].rstrip("\n")
     return head if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]

@@ -182,6 +182,8 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
     lines = ["", f"## {len(others)} more open, of other sessions", ""]
     for at, work in enumerate(others):
         line = f"- {one_line(work.session)}: {cut(work.title, _TITLE_CHARS)}"
+        if "(worktree " in work.branch:
+            line += f" On {one_line(work.branch)}."
         if work.next_action and work.next_action.casefold() != "none":
             line += f" Next: {cut(work.next_action, _NEXT_CHARS)}"
         if room is not None and (room := room - len(line) - 1) < _LEAST and at:

@@ -8,7 +8,8 @@ from typing import Final
 from attrs import define, evolve
 
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Refused
+from holdfast.fs import paths
 from holdfast.gate import Gate, lines_of, refusal
 from holdfast.models import Finding
 from holdfast.text.plain import clean, same_key
@@ -231,6 +232,16 @@ class Check:
                 reason = reasons.get(same_key(text), left_out)
                 fates["dropped"].append(Gone(text=text, reason=reason))
         return fates
+
+    def story(self, text: str) -> str:
+        """The dreamer's account, if it may be stored."""
+        if not text.strip():
+            return ""
+        try:
+            return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
+        except Refused as error:
+            self.run.warn(f"The dreamer's account was left out: {error.message}")
+            return ""
 
     def _tell(self, name: str, gone: Sequence[Gone]) -> None:
         """Record refused text in a form safe to record, because it may be a secret."""

@@ -183,7 +183,7 @@ class _Run(Run):
             new = check.checked(draft.memory)
             report(3, _STAGES, "Comparing with the memory before")
             check.compare(old, new, force=self.force)
-            [story] = admitted(services, draft.diary.strip())
+            story = check.story(draft.diary)
         except Skipped:  # the notes were read, and hold nothing for the memory
             if not self.dry_run:
                 when.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))

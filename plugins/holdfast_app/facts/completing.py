@@ -131,11 +131,13 @@ def complete(
     """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
     Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
-    that states it wins, then the first that derived it. The curated decision is derived (as ``none``) only when the
-    caller passed no payload, because a passed payload must decide (R169), or with ``undecided``, for a payload refused
-    often enough.
+    that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
+    back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
+    passed payload must decide (R169), or with ``undecided``, for a payload refused often enough.
     """
     payload, before = given or Payload(), before or Payload()
+    if not messages:
+        return payload
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         if name == "curated":

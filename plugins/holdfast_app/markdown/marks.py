@@ -26,6 +26,13 @@ def heading(text: str) -> tuple[int, str] | None:
     return level, bare.rstrip(_BLANKS) if closed else words
 
 
+def underline(text: str) -> int:
+    """The heading level that this line gives the paragraph above. 0 otherwise."""
+    if text[:1] not in ("=", "-") or text.rstrip(_BLANKS).strip(text[0]):
+        return 0
+    return 1 if text[0] == "=" else 2
+
+
 def item(text: str, *, bullets: str = BULLETS, most_digits: int = 9) -> str:
     """A list item's mark, such as ``-`` or ``1.``. Empty otherwise, also for a rule such as ``- - -``. A
     no-break space after it is a blank, because word processors write it there."""

@@ -1,5 +1,5 @@
 """Tool calls: the client's own task list (Claude Code's TodoWrite and Task tools, Codex's update_plan,
-opencode's todowrite), files written by edit tools, commits reported by git; and pointers in
+opencode's todowrite), files written by edit tools, commits reported by git, and packages taken out; and pointers in
 messages (issue and pull request numbers, addresses, commits).
 
 Calls are read in their journalled form (:func:`holdfast_app.message_formats.leaves.call_text`). Of the task list failed
@@ -48,6 +48,11 @@ _NOT_THE_PROJECT: Final = Lazy(
     r"|\n|://|: ",  # an address, or a name like a label
     re.IGNORECASE,
 )
+_REMOVED: Final = Lazy(
+    r"\b(?:npm|pnpm|yarn|bun|pip3?|uv(?: pip)?|poetry|cargo|gem|composer|conda)(?: -\S+)* (?:uninstall|remove|rm)"
+    r"(?: (?!\||&)[\w@/.-]+){1,6}"
+)
+_VERSION: Final = Lazy(r"\b(?:install|add|i)\b[^\n;|]{0,200}?(?<= )([@\w][\w./-]*?)(==|@)(\d[\w.]*)")
 _POINTER: Final = Lazy(
     r"(?P<url>https?://[^\s<>\"'`|\\^{}]{4,500})"
     r"|(?<![\w/#&.-])(?P<full>[A-Za-z0-9][\w.-]{0,80}/[A-Za-z0-9][\w.-]{0,80}#[1-9]\d{0,6})\b"
@@ -66,11 +71,12 @@ _SHARED: Final = 2
 
 
 class Changes(NamedTuple):
-    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls``
-    is a count."""
+    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``removed``
+    the commands that took packages out, and replaced versions; ``calls`` is a count."""
 
     files: list[str]
     commits: list[str]
+    removed: list[str]
     calls: int
 
 
@@ -79,6 +85,8 @@ def changes(messages: Iterable[Message]) -> Changes:
     waiting: dict[str, deque[list[str]]] = {}
     edits: list[list[str]] = []
     commits: dict[str, str] = {}
+    removed: dict[str, None] = {}
+    versions: dict[str, str] = {}
     calls = 0
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2]
@@ -87,6 +95,11 @@ def changes(messages: Iterable[Message]) -> Changes:
             paths = list(_edited(tool, message.text))
             waiting.setdefault(tool, deque()).append(paths)
             edits.append(paths)
+            removed.update(dict.fromkeys(" ".join(found[0].split()) for found in _REMOVED.finditer(message.text)))
+            for name, sign, version in _VERSION.findall(message.text):
+                if versions.setdefault(name, version) != version:
+                    removed[f"{name}{sign}{versions[name]}"] = None
+                    versions[name] = version
         elif message.role == "user":
             waiting.clear()  # calls without a result by now were interrupted
         elif message.role == "tool":
@@ -105,7 +118,7 @@ def changes(messages: Iterable[Message]) -> Changes:
         name = "/".join(path.split("/")[above:]) if path.startswith("/") else path
         files.pop(name, None)
         files[name] = None
-    return Changes(files=list(files), commits=list(commits.values()), calls=calls)
+    return Changes(files=list(files), commits=list(commits.values()), removed=list(removed), calls=calls)
 
 
 def _edited(tool: str, text: str) -> Iterator[str]:
@@ -156,6 +169,7 @@ _WHOLE: Final = frozenset({"todowrite", "updateplan", "updatetodolist", "writeto
 _ENTRY: Final = Lazy(r"^[ \t]*[\w.]*?(content|step|status|description|title|task)s?: (.*)$", re.MULTILINE)
 _ARGUMENT: Final = Lazy(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
 _HEAD: Final = Lazy(r"\w+: ([^\n]*)")
+_CREATED: Final = Lazy(r"[Tt]ask #?(\d+)")
 DONE, DOING, PENDING = "done", "doing", "pending"
 _STATES: Final = {
     **dict.fromkeys(("completed", "done", "complete", "cancelled", "canceled", "deleted", "skipped"), DONE),
@@ -201,6 +215,11 @@ def of(messages: Iterable[Message]) -> list[Task]:
             if key in entries:
                 fresh.add(key)
                 entries[key] = [arguments.get("subject", entries[key][0]), arguments.get("status", entries[key][1])]
+        elif message.role == "tool" and tool == "taskcreate" and str(made) in entries:
+            created = _CREATED.search(message.text)
+            if created and created[1] not in entries:
+                entries[created[1]] = entries.pop(str(made))
+                fresh.add(created[1])
     return [Task(text, _STATES.get(status, PENDING), key in fresh) for key, (text, status) in entries.items() if text]
 
 

@@ -138,6 +138,13 @@ _FROM_NOW_ON: Final = Lazy(
     re.IGNORECASE,
 )
 
+#: The beginning of an order that is put as a question. Without it the order is judged, and must be this likely to last.
+_PUT: Final = Lazy(
+    _LEAD + r"(?:(?:can|could|would|will) you|(?:kannst|könntest|würdest) (?:du|ihr))\s+(?:(?:please|bitte)\s+)?",
+    re.IGNORECASE,
+)
+_STANDING: Final = 0.78
+
 
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
@@ -150,6 +157,10 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
+    if put := _PUT.match(sentence):
+        judged = lasting.judge(sentence[put.end() :].lower().rstrip("?？ "))
+        if judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS:
+            return RULE, 0
     if sentence.rstrip("\"')* ").endswith(("?", "？")) or _ASKED.match(sentence):
         return None
     for cue, form in _BEGINS:

@@ -44,6 +44,7 @@ _READ: Final = 6  # sentences at an answer's end
 #: A block of code at the end, with its first line; and that line's limit.
 _CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\s`][^\n`]*)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
 _COMMAND: Final = 120
+_FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
 
 
@@ -143,13 +144,15 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
 
 def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     """The newest words among ``said``, which is newest first: whole sentences of at most ``limit`` characters, after a
-    label "Next:". An end of a few words, such as "Let me find the paths:", follows the end
+    label "Next:", without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end
     of the message before it."""
     kept: list[str] = []
     room = limit
     for text in said:
         for unit in reversed(last_sentences(text, _UNITS)):
             unit = " ".join(unit.replace("**", "").split())
+            if not kept and _FILLER.match(unit):
+                continue
             if kept and len(unit) >= room:
                 return " ".join(kept)
             begins = _BEGINS.match(unit)

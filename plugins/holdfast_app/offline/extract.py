@@ -66,7 +66,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     draft = Payload(
         facts=[f.content for f in statements.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        rejected=statements.of(cues.Kind.REJECTED) or None,
+        rejected=[*statements.of(cues.Kind.REJECTED), *done.removed][-MAX_ITEMS:] or None,
         rules=[*statements.withdrawn.values(), *statements.of(cues.Kind.RULE)] or None,
         blockers=statements.of(cues.Kind.BLOCKER) or None,
         next_step=statements.next_step or None,

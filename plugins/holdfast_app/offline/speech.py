@@ -16,9 +16,11 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.authorship.sources import plain, short_id
+from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_app.message_formats import reading
 from holdfast_app.offline import asked
+from holdfast_app.records import ownlines
 from holdfast_app.sentences.splitting import split
 
 #: A longer list item is read by sentence.
@@ -53,11 +55,18 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def units(message: str, *, headings: bool = False) -> Iterator[str]:
-    """List items and sentences, in order, without code, rules, tables and, by default, headings."""
+    """List items, table rows and sentences, in order, without code, rules, first rows and, by default, headings."""
+    in_table = False
     for line in own_lines(message):
         parsed = read_line(line)
         text = parsed.text
-        if parsed.kind == RULE or text.startswith("|"):
+        if text.startswith("|"):
+            if in_table:
+                yield " · ".join(cell.strip() for cell in text.strip("|").split("|") if cell.strip())
+            in_table = True
+            continue
+        in_table = False
+        if parsed.kind == RULE or marks.underline(text):
             continue
         if parsed.kind == HEADING or (text[:2] == text[-2:] == "**" and text.count("**") == 2):
             if headings:
@@ -128,6 +137,7 @@ def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
+_LEAST_LETTERS: Final = 4
 #: Less room than this holds no further line. A line takes so many characters for its bullet and its source, and its
 #: worth is divided by so many more than its own.
 _FULL_CHARS: Final = 60
@@ -152,6 +162,21 @@ _TALK: Final = Lazy(
     r"|noted\b|got it\b|understood\b|thank|sorry\b|you['’]re (?:absolutely )?right|i['’]m doing)",
     re.IGNORECASE,
 )
+#: Differences, and what clients put around a message; listings and prompts, from a line's start.
+_NOISE: Final = Lazy(
+    r"\b(?:current (?:local |utc )?(?:date|time)|\d+ files? changed|caller\.type)\b|\$ARGUMENTS", re.IGNORECASE
+)
+_LISTS: Final = Lazy(
+    r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
+    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ ",
+    re.IGNORECASE,
+)
+#: Parts of a moment or a count. A line of nothing else says nothing.
+_MOMENT: Final = Lazy(
+    r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    r"|aug(?:ust)?|(?:sept?|oct|nov|dec)(?:o|em)?(?:ber)?|utc|gmt|am|pm|[tz])\b|[\d\W_]",
+    re.IGNORECASE,
+)
 _ECHO: Final = Lazy(r"(?:noted|got it|understood|ok(?:ay)?|sure|right)\b[\s:,.!–—-]*", re.IGNORECASE)
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 #: Sections of a client's summary that come first.
@@ -171,7 +196,7 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     quotes: list[Quote] = []
     for line in units(own_words(message.text) if user else message.text):
         quoted = _LINK.sub(r"\1", line).replace("**", "").strip(" *").removeprefix("- ")
-        if _says_little(quoted) or (user and asked.is_pasted(quoted)):
+        if _says_little(quoted) or _LISTS.match(quoted) or _NOISE.search(quoted) or (user and asked.is_pasted(quoted)):
             continue
         echo = _ECHO.match(quoted)
         if not user and (_TALK.match(quoted) or same_key(quoted[echo.end() :] if echo else quoted) in echoed):
@@ -181,26 +206,30 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
 
 
 def _says_little(said: str) -> bool:
-    """Whether a line is a label, an exclamation, one name, or a few words that name nothing."""
+    """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
     few = len(said) < _LEAST_CHARS or len(said.split(None, _LEAST_WORDS)) < _LEAST_WORDS
     if few and (len(said) < _LEAST_NAMED or not _NAMES.search(said)):
         return True
     label = (said.endswith(":") and len(said) < 120) or (said.endswith(("!", "！")) and len(said) < 40)
-    return label or (said.isascii() and " " not in said)
+    return label or (said.isascii() and " " not in said) or len(_MOMENT.sub("", said[:100])) < _LEAST_LETTERS
 
 
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
-    come first, up to ``room`` characters. Empty for a notice without a summary."""
+    come first. Lines beyond ``room`` characters are counted. Empty for a notice without a summary."""
     sections = [list(own_lines(part)) for part in _SECTION.split(reading.own_summary(message.text)) if part.strip()]
     outline: list[str] = []
+    left = 0
     for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):
         for number, line in enumerate(section):
             text = read_line(line).text if number else line.strip("#*: ")
             shown = f"  - {' '.join(text.split())}" if number else f"- **{text}**"
-            room -= len(shown) + 1
-            if text and room >= 0:
+            if text and len(shown) < room and not left:
                 outline.append(shown)
+                room -= len(shown) + 1
+            else:
+                left += bool(text)
+    outline += [ownlines.line(ownlines.MORE, str(left))] if left else []
     return outline if len(outline) >= _LEAST_LINES else []
 
 

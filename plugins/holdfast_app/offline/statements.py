@@ -34,6 +34,7 @@ MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
+_BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "Decision: whether to retry, and why" names an open question, and "Decision: option A" needs the options.
 _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECASE)
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
@@ -48,6 +49,8 @@ _NO_FACT: Final = Lazy(
 )
 #: Minimum probability of a request for now, which ends what a label covers and replaces no rule.
 _ASKS: Final = 0.95
+#: A question to the agent, also without a question mark.
+_ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
@@ -59,6 +62,11 @@ _REFERS: Final = Lazy(
     r"(?:her|his|their|its|she|he|they|this|that|these|those|das|dies\w*|er|deren|dessen|bis dahin|dafür|deshalb)\b",
     re.IGNORECASE,
 )
+_ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
+_SHORT_ORDER: Final = 7
+#: What the user rejects, and the sentence after it that says what to use.
+_REJECTS: Final = Lazy(r"(?:(?:stopp?|no|nope|nein|wait)\b\W*)*(?:not|don['’]?t use|nicht)\b", re.IGNORECASE)
+_USES: Final = Lazy(r"(?:please |bitte )?(?:use|take|go with|nimm|verwende|benutze)\b", re.IGNORECASE)
 #: A withdrawal with these words states what holds now, too.
 _INSTEAD: Final = Lazy(r"\b(?:instead|stattdessen|à la place|en su lugar)\b|改[用成为]", re.IGNORECASE)
 #: A pasted prompt for an agent, or a document: a person's role, or a tag on a separate line.
@@ -143,7 +151,7 @@ class Statements:
                 last = None
                 continue
             hit = self._cue(sentence, message, only_labels)
-            if last and _goes_on(statements[-1][0], hit, sentence):
+            if last and _goes_on(*statements[-1], hit, sentence):
                 is_new = statements[-1][1] and not _GOES_ON.match(sentence)
                 is_fact = last.category in (Category.KNOWLEDGE, Category.CORRECTION)  # each sentence is one
                 ends = is_new and not hit and (is_fact or _TURNS.match(sentence))
@@ -179,6 +187,8 @@ class Statements:
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules, words = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
+        if hit is None and _ASKED.match(words):
+            return None
         if hit is None and (old := outdated(words, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
         if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(words, [*self.standing, *rules]):
@@ -203,6 +213,10 @@ class Statements:
         return [*self.of(Kind.RULE), *(fact.content for fact in self.facts.values())]
 
     def _take(self, cue: Cue, text: str, message: Message) -> None:
+        if box := _BOX.match(text.strip()):
+            if box[1] != " ":
+                return  # done
+            text = text.strip()[box.end() :]
         text = clip(text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS)
         text = text if cue.kind is Kind.RULE else cues.LEAD.sub("", text).rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
@@ -245,12 +259,16 @@ def _keep(kept: dict[str, T], text: str, value: T) -> None:
         del kept[next(iter(kept))]
 
 
-def _goes_on(before: Cue, hit: tuple[Cue, int] | None, sentence: str) -> bool:
-    """Whether a sentence belongs to the statement before: under a label any unlabelled one, and after a rule a
-    reference to it."""
+def _goes_on(before: Cue, text: str, hit: tuple[Cue, int] | None, sentence: str) -> bool:
+    """Whether a sentence belongs to the statement ``text`` before: under a label any unlabelled one, after a rule
+    a reference to it, after a limit a short order, and after what is rejected what to use."""
+    if hit is None and _REJECTS.match(text) and _USES.match(sentence):
+        return True
     if not before.line or (hit and not hit[0].whole):
         return False
-    return not before.whole or (hit is None and _GOES_ON.match(sentence) is not None)
+    if hit is None or not before.whole:
+        return not before.whole or _GOES_ON.match(sentence) is not None
+    return bool(_ORDER.match(sentence)) and not _ORDER.match(text) and len(sentence.split()) <= _SHORT_ORDER
 
 
 def _as_label(line: str) -> str:

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -94,10 +95,10 @@ def moment(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def narrowed(question: str, now: datetime) -> tuple[Span | None, str]:
+def narrowed(question: str, now: datetime, latest: Callable[[], datetime] | None = None) -> tuple[Span | None, str]:
     """The days that ``question`` names, seen from ``now``, and its other words. Several dates are one span.
 
-    None without a past day. A month without a year is the latest that has started. A month or
+    None without a past day. A month without a year is the latest that had started at ``latest()`` (``now``). A month or
     weekday alone ("May I push?"), and a day to come, are words.
     """
     tomorrow = _start(now, now.year, now.month, now.day) + timedelta(days=1)
@@ -106,7 +107,7 @@ def narrowed(question: str, now: datetime) -> tuple[Span | None, str]:
     for match in _DATE.finditer(question):
         lead = _word(match, "lead")
         try:
-            span = _span(match, lead, now)
+            span = _span(match, lead, now, latest or (lambda: now))
         except (ValueError, OverflowError):
             continue
         if span is None or span.start >= tomorrow:
@@ -129,11 +130,11 @@ def _word(match: re.Match[str], group: str) -> str:
     return _ENGLISH.get(word, word)
 
 
-def _span(match: re.Match[str], lead: str, now: datetime) -> Span | None:
+def _span(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
     if match["iso"]:
         return _days(now, int(match["iso"]), int(match["iso_month"]), int(match["iso_day"] or 0))
     if match["month"] or (match["dot_day"] and (lead or match["dot_year"])):
-        return _of_month(match, lead, now)
+        return _of_month(match, lead, now, latest)
     today = _start(now, now.year, now.month, now.day)
     if match["named"]:
         return _from(today - timedelta(days=_NAMED[match["named"].lower()]), 1)
@@ -154,17 +155,18 @@ def _span(match: re.Match[str], lead: str, now: datetime) -> Span | None:
     return _unit(_word(match, "unit"), today, last=bool(is_last)) if match["which"] else None
 
 
-def _of_month(match: re.Match[str], lead: str, now: datetime) -> Span | None:
+def _of_month(match: re.Match[str], lead: str, now: datetime, latest: Callable[[], datetime]) -> Span | None:
     """A day, several days, a month, or the week of a day."""
     month = int(match["dot_month"] or 0) or _MONTH[match["month"].lower()]
     days = [int(match[group]) for group in ("first", "day", "day2", "last", "dot_day") if match[group]]
     day, year = days[0] if days else 0, int(match["year"] or match["dot_year"] or 0)
     if not (day or year or lead):
         return None
-    started = (month, day or 1) <= (now.month, now.day)
+    newest = latest()
+    started = (month, day or 1) <= (newest.month, newest.day)
     if day and not (started or year):
         return None
-    year = year or (now.year if started else now.year - 1)
+    year = year or (newest.year if started else newest.year - 1)
     span = _days(now, year, month, day)
     if "week" in lead:
         return _from(span.start - timedelta(days=span.start.weekday()), 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ def search(
 
     def found(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
-        span, rest = (None, asked) if first or end else dates.narrowed(asked, now)
+        span, rest = (None, asked) if first or end else dates.narrowed(asked, now, partial(ask.latest, now))
         hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
         outside = span is not None and not hits
         if outside:
@@ -128,6 +128,11 @@ class _Search:
         arranged = answer.arranged(hits, len(by_kind), wanted, self._limit)
         shown = answer.replaced(excerpts(self._memory, self._db, arranged, ids, question))
         return [hit._replace(corrected=corrected) for hit in shown]
+
+    def latest(self, now: datetime) -> datetime:
+        """The time of the newest entry, at most ``now``."""
+        (newest,) = self._db.execute("SELECT max(at) FROM entry").fetchone()
+        return min(now, datetime.fromtimestamp(newest or 0.0, UTC).astimezone(now.tzinfo))
 
     def _where(self, first: datetime | None, end: datetime | None) -> str:
         """An SQL condition on the table ``entry``, empty for all of it. It has numbers and known words only."""

@@ -4,12 +4,13 @@ all existing text stays, and the files use the same gate and store as other docu
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from operator import itemgetter
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import NotFound
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Written
 from holdfast.storage import Document
@@ -189,4 +190,7 @@ def _checked(services: Services, deliverable: Deliverable) -> Deliverable:
     inside = os.path.normpath(os.path.join(services.root, *path.split("/")))
     if not path or (os.path.commonpath((inside, services.root)) == services.root and os.path.exists(inside)):
         return deliverable
+    with suppress(HoldfastError):
+        if services.store.read(path) is not None:
+            return deliverable
     return evolve(deliverable, evidence=f"{deliverable.evidence.strip()} (not in the project)")

@@ -106,6 +106,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Open question: who rotates the key?", "blockers", "who rotates the key?"),
         ("Blockers:\n- no API key", "blockers", "no API key"), ("Blockers: none\nnext: nothing", "blockers", ()),
         ("We can't ship until Ana signs. Park it till then.", "blockers", "We can't ship until Ana signs"),
+        ("Stop, not Lucia, it's old. Use Better Auth.", "decisions", "not Lucia, it's old. Use Better Auth"),
         ("Ana owns the rules. Her deadline is May 4.", "facts", "Ana owns the rules. Her deadline is May 4"),
         ("For next time: staging is on port 8443.", "facts", "staging is on port 8443"),
         ("todo: write a runbook entry", "follow_ups", "write a runbook entry"),
@@ -114,7 +115,7 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("HARD CONSTRAINT: Only Python 3.11. No network.", "rules", "Only Python 3.11. No network."),
         ("Rule: never push to main. Then fix the bug in a.py. Thanks.", "rules", "never push to main."),
         ("One correction: we say members. Next, please add a flag to a.py.", "facts", "we say members"),
-        ("Can you run the linter?", "rules", ()),
+        ("Budget cap is $500 total. Never exceed it.", "rules", None),
         ("Never push to main, idiot. Budget cap is $5.", "rules", ("Never push to main, idiot.", "Budget cap is $5.")),
         ("Fix the login. Please never push to main.", "rules", "Please never push to main."),
         ("I prefer tabs over spaces. Do it.", "rules", "I prefer tabs over spaces."),
@@ -125,6 +126,8 @@ def test_extract__request_question_report_or_quotation__is_no_statement(text):
         ("Ne supprime jamais un fichier sans demander.", "rules", None),
         ("I told you: run the linter before every commit!", "rules", None),
         ("Bitte denk dran: keine Kundendaten in Logs.", "rules", None),
+        ("Kannst du das bitte nie wieder ohne Rückfrage löschen?", "rules", None),
+        ("Can you always run the linter?", "rules", None), ("Can you run the linter?", "rules", ()),
         ("Can you always show the save button on mobile?", "rules", ()),
         ("It must work without JavaScript.", "rules", None),
         ("It is forbidden to call the payment API.", "facts", "It is forbidden to call the payment API"),
@@ -257,6 +260,16 @@ def test_flush__rule_withdrawn_by_an_agents_payload__stays(memory, payload):
     for number, rule in enumerate(["Answer in German.", "No longer a rule: “Answer in German.” The user: “Drop it.”"]):
         memory.session(str(number)).flush(payload(rules=[rule]))
     assert memory.load().rules == ("Answer in German.",)
+
+
+def test_extract__package_taken_out_or_version_replaced__was_given_up():
+    got = extract(
+        ("user", "Use dates"),
+        ("assistant", "Bash: npm install moment@2.29.4", "Bash"),
+        ("assistant", "Bash: npm uninstall moment && npm install date-fns@2.0", "Bash"),
+        ("assistant", "Bash: npm install date-fns@3.1", "Bash"),
+    )
+    assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer():

@@ -237,7 +237,10 @@ def _key(text: str) -> str:
 
 def strip_marks(line: str) -> str:
     """A line without its item, heading or quotation marks."""
-    return without_boxes(read_line(line.lstrip("> ")).text)
+    text = read_line(line).text
+    if text.startswith(">"):
+        text = read_line(text.lstrip("> ")).text
+    return without_boxes(text)
 
 
 def blocks(text: str) -> Iterator[tuple[int, str, str]]:
