@@ -30,6 +30,7 @@ from holdfast.storage import (
     Update,
     Write,
     appended,
+    block_ids,
     block_marker,
     check_block,
     check_name,
@@ -158,6 +159,8 @@ class PostgresBackend(StorageBackend):
             raise no_document(name)
 
     def names(self, prefix: str = "") -> list[str]:
+        if not _is_storable(prefix):
+            return []
         return [str(name) for (name,) in self.database.read((_NAMES, (self.database.namespace, prefix)))[0]]
 
     def _asked(self, names: Sequence[str]) -> Statement:
@@ -258,7 +261,15 @@ class PostgresBackend(StorageBackend):
     ) -> tuple[list[list[Row]], list[list[Row]]]:
         """Make the changes and read, in one round trip. The rows of both."""
         statements = [self._statement(change) for change in changes if not isinstance(change, Update)]
-        rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
+        try:
+            rows = self.database.commit(*statements, after=after) if statements else self.database.read(*after)
+        except Conflict:  # was this the lost answer of the first try?
+            if not self.database.was_repeated:
+                raise
+            rows = [[] for _ in statements] + self.database.run(*after)
+            stored = found(wanted, rows[len(statements)])
+            if not all(_is_there(edit, stored[edit.name]) for edit in changes if isinstance(edit, Append | Write)):
+                raise
         return rows[: len(statements)], rows[len(statements) :]
 
     def _statement(self, change: Append | Write | Add | Remove) -> Statement:
@@ -310,6 +321,13 @@ def found(names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | Non
             raise faults.spoiled(name)
         documents[name] = Document(name=name, text=body, revision=revision)
     return documents
+
+
+def _is_there(edit: Append | Write, stored: Document | None) -> bool:
+    """Whether the change is in the stored document."""
+    if stored is None:
+        return False
+    return stored.text == edit.text if isinstance(edit, Write) else edit.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:

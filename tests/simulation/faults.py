@@ -10,7 +10,7 @@ from typing import Any
 
 _FS, _JOURNAL, _FLUSH, _FILE = "holdfast.fs.", "holdfast.journal.", "holdfast.flush.", "holdfast_file."
 _CONTEXT, _TAKE_UP = "holdfast.flush.context Context.", "holdfast.flush.plan _take_up_refused"
-_FACTS, _DOCUMENTS = "holdfast_file.facts FactFile.", "holdfast_file.backend Documents."
+_FACTS, _DOCUMENTS = "holdfast_file.facts FactFile.", "holdfast_file.backend _Documents."
 _BEGIN = _FLUSH + "record begin"
 #: By name: the module and its function, text in its source, and the text instead.
 FAULTS: dict[str, tuple[str, str, str]] = {
