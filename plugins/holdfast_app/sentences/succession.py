@@ -28,7 +28,7 @@ _PARTS: Final = Lazy(r"[,;:，、；。]\s*|\.\s+|\s(?:and|but|or|und|et|y|e)\s"
 #: Least probability that one has ended. An outdated line does less harm than a missing one.
 _LIKELY: Final = 0.45
 #: Least probability that what ends one lasts, and that a part of the older one states something of its own.
-_LASTS, _STATES = 0.1, 0.3
+_LASTS, _STATES = 0.03, 0.3
 _LENGTHS: Final = (4, 7, 10, 14, 20, 30)
 _STEPS: Final = 4
 

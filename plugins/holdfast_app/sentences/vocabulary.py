@@ -60,7 +60,7 @@ LIGHT: Final = _set(
 CHANGED: Final = _set(
     "moved switched changed migrated replaced replace swapped renamed upgraded downgraded bumped raised lowered"
     " increased reduced shifted converted extended shortened abandoned dropped cut retired became went gave given took"
-    " taken handed rotated rebased slipped postponed stricter tighter looser pushed ripped sold left rebranded relaxed"
+    " taken handed rotated rebased slipped postponed stricter tighter looser pushed ripped sold rebranded relaxed"
     " rewritten again correction typo mistake decided actually"
     " jetzt nun künftig wieder umgestellt umgezogen gewechselt erhöht gesenkt verschoben ersetzt seit"
     " ahora otra cambió cambiamos pasó dejamos subimos bajamos movió reemplazamos"
