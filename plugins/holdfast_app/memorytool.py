@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import Conflict, HoldfastError, NotFound, Refused, must_be
+from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused, must_be
 from holdfast.fs import durable, private
 from holdfast.storage import ABSENT, check_name
 
@@ -288,7 +288,10 @@ class MemoryTool:
         return True
 
     def _size(self, name: str) -> int:
-        document = self._store.read(name)
+        try:
+            document = self._store.read(name)
+        except Corrupt:
+            return 0  # viewing it reports the error, and the others must be listed
         return len(document.text.encode("utf-8")) if document else 0
 
     def _changed(self, path: str, missing: str, change: Callable[[str], str]) -> str:

@@ -85,6 +85,12 @@ def check(state: str) -> None:
 
     Raises: Unavailable when it cannot be put aside; ConfigError for a key that cannot be used.
     """
+    above = os.path.dirname(state)
+    if not os.path.lexists(state) and os.path.isdir(above) and not os.access(above, os.X_OK):
+        raise Unavailable(
+            f"{above!r} is another account's, and closed to this one.",
+            next_step="Ask that account for write permission on this folder, without the private one inside.",
+        )
     if not os.path.lexists(state) or is_marked(state):
         return
     with _settling(state) as (parent, name):
@@ -188,9 +194,15 @@ def _is_blank(parent: Folder, name: str) -> bool:
 
 def _put_aside(parent: Folder, name: str) -> None:
     aside = put_aside_name(name)
-    with durable.reporting(os.path.join(parent.path, name), "put aside another user's private folder"):
+    try:
         parent.take(aside, parent, name)
         parent.sync()
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise Unavailable(
+            f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
+            next_step="Rename it, or give this user write permission on its parent folder, then try again.",
+        ) from error
     with suppress(Unavailable):  # so that git does not offer it; not possible in another user's folder
         ignore(os.path.join(parent.path, aside))
 

@@ -229,6 +229,8 @@ class Journal:
         Memory use does not depend on the journal's length. Raises: Corrupt naming file and offset, also after the last
         record when acknowledged records are missing; Unavailable.
         """
+        if os.path.isdir(self.path):
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away. A journal must be a file.")
         bad, end = -1, start
         for at, line in self._lines(start):
             record = decode(line[:-1]) if line.endswith(b"\n") else None

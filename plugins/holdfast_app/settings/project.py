@@ -172,6 +172,8 @@ def _edited(text: str, keys: list[str], value: object) -> str | None:
             table = table.setdefault(key, tomlkit.table(is_super_table=key != keys[-2]))
         table[keys[-1]] = value
         new = tomlkit.dumps(document)
+        if "\r\n" in text:
+            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
         return new if untrusted.from_toml(new) == wish else None
     except (TOMLKitError, ValueError):  # a ValueError is tomllib's answer to broken TOML
         return None

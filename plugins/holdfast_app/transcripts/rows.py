@@ -1,4 +1,4 @@
-"""Read JSON values from a file: lines (JSONL), one at a time, or one array's elements."""
+"""Read JSON values from a file: lines (JSONL) in bounded memory, or one array's elements."""
 
 import json
 from collections.abc import Iterator
@@ -6,16 +6,21 @@ from typing import BinaryIO, Final, NamedTuple
 
 from holdfast.text import untrusted
 
+MAX_ROW_BYTES: Final = 64 * 1024 * 1024
+"""Maximum row size in bytes. Longer rows are skipped, because decoding holds the row in memory."""
+
 CONTAINERS: Final = frozenset({"conversations", "data", "memories", "messages", "results"})
 """Keys under which a whole-file object holds its rows."""
 
-_MAX_DOCUMENT_BYTES: Final = 256 * 1024 * 1024
+_MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES
+_CHUNK: Final = 64 * 1024
+_HEAD: Final = 2_000
 
 
 class Row(NamedTuple):
     """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
     ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
-    is a BAD line's text."""
+    is a BAD line's text; for a line over :data:`MAX_ROW_BYTES` its beginning and length."""
 
     value: object
     position: int
@@ -34,19 +39,30 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
     ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
     start = offset
-    for line in stream:
-        if line.strip():
+    while line := stream.readline(MAX_ROW_BYTES):
+        size = len(line)
+        whole = line.endswith(b"\n")
+        while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(_CHUNK)):
+            size += len(more)
+            whole = more.endswith(b"\n")
+        if size > MAX_ROW_BYTES:
+            raw = line[:_HEAD].decode("utf-8", "replace") + f"\n[… a row of {size:,} bytes, too long to be read …]"
+            yield Row(BAD, start, start + size if whole else start, cut=not whole, raw=raw)
+        elif line.strip():
             text = line.decode("utf-8", "replace").removeprefix("\ufeff")
             value = _decoded(text)
-            cut = value is BAD and not line.endswith(b"\n")
-            yield Row(value, start, start if cut else start + len(line), cut, raw=text if value is BAD else "")
-        start += len(line)
+            cut = value is BAD and not whole
+            yield Row(value, start, start if cut else start + size, cut, raw=text if value is BAD else "")
+        start += size
 
 
 def elements(stream: BinaryIO) -> list[Row] | None:
     """Elements of a file that is one JSON array, or one object with it in :data:`CONTAINERS`; else None."""
     stream.seek(0)
-    line = next(filter(bytes.strip, stream), b"").decode("utf-8-sig", "replace").strip()
+    first = stream.readline(MAX_ROW_BYTES)
+    while first.isspace():
+        first = stream.readline(MAX_ROW_BYTES)
+    line = first.decode("utf-8-sig", "replace").strip()
     if not line.startswith(("[", "{")) or (isinstance(row := _decoded(line), dict) and _contained(row) is None):
         return None
     stream.seek(0)
