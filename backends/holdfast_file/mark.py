@@ -57,7 +57,8 @@ def lower(path: str, short: int) -> None:
 
 
 def after(mark: Mark, path: str, *, private: bool = True) -> bytes | None:
-    """The bytes after the marked line if the list still has it at its offset, otherwise None. Reads only a few."""
+    """The bytes after the marked line if the list still has it at its offset, otherwise None. Earlier parts are not
+    read."""
     start = max(0, mark.size - _LONGEST)
     try:
         with safeopen.reader(path, private=private) as file:

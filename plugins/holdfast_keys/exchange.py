@@ -40,7 +40,7 @@ class Connections:
 
     def __init__(self, server: str, service: Service) -> None:
         self._server, self._service = server, service
-        #: By process, because connections are not shared with a fork.
+        #: By process id, because a fork must not share connections.
         self._pools = defaultdict[int, httpcore2.ConnectionPool](partial(_pool, origins.of(server)))
 
     def close(self) -> None:
@@ -105,8 +105,7 @@ class _Network(httpcore2.NetworkBackend):
 
 
 class _Stream(httpcore2.NetworkStream):
-    """A connection whose waits end with the caller's deadline, and which takes so many bytes in answer to what was
-    written last."""
+    """A connection whose waits end at the caller's deadline. It accepts a limited number of bytes after each write."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self._stream, self._room = stream, _MOST_SENT

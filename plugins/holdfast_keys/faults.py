@@ -80,7 +80,7 @@ class Service(NamedTuple):
     extra: str = "forges"
 
     def unreachable(self, server: str, broke: str = "") -> Passing:
-        """The error for no whole answer: none in time, or because of ``broke``, the name of an error."""
+        """The error for a missing or incomplete answer. ``broke`` names the error behind it; empty means a timeout."""
         step = f"Check the address {server} and the network, then try again. Repeating is safe."
         if not broke:
             return TimedOut(f"The {self.title} server does not answer, or took too long.", next_step=step)

@@ -335,18 +335,20 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 
 
 def _past(days: Iterable[tuple[str, str]]) -> set[str]:
-    """The statements and quotations in notes that a newer statement replaces. What one block states holds together."""
+    """The statements and quotations in notes that a newer block's statement replaces."""
     past, known = set[str](), Known[str]()
-    blocks = (block for _, text in days for block in _BLOCKS.split(text))
-    matches = [[match for line in block.splitlines() if (match := _SAID.match(line))] for block in blocks]
-    surplus = max(0, sum(map(len, matches)) - _COMPARED)
-    for found in matches:
-        said = [(match["label"], match["text"]) for match in found[surplus:]]
-        surplus = max(0, surplus - len(found))
-        related = [known.related(text) for label, text in said if label]
+    statements = [
+        [(match["label"], match["text"]) for line in block.splitlines() if (match := _SAID.match(line))]
+        for _, text in days
+        for block in _BLOCKS.split(text)
+    ]
+    surplus = max(0, sum(map(len, statements)) - _COMPARED)
+    for block in statements:
+        newest, surplus = block[surplus:], max(0, surplus - len(block))
+        related = [known.related(text) for label, text in newest if label]
         past |= {old for pairs in related for old, how in pairs if how is not Relation.SAME}
-        past -= {text for label, text in said if label}
-        for _, text in said:
+        past -= {text for label, text in newest if label}
+        for _, text in newest:
             known.add(text, text)
     return past
 
