@@ -12,7 +12,7 @@ from holdfast.storage import block_marker
 from holdfast.text import ownlines
 from holdfast.text.plain import is_none, is_open, one_line
 
-#: A purge by date puts this in place of a summary.
+#: A purge puts this in place of removed text in a kept record.
 PURGED = "[purged]"
 
 #: A block's parts: headings with their lines' labels, for one item and for many.

@@ -32,6 +32,7 @@ from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.resume import Brief, artifacts, resume
 from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal
+from holdfast_app.printable import cut
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import blocks
 from holdfast_app.sentences.relation import Known, Relation
@@ -66,6 +67,8 @@ _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 _SAID = re.compile(r"- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)")
 #: How many of the newest statements in notes are compared. A page shows fewer.
 _COMPARED = 200
+#: Characters shown of a sentence that may have ended a line.
+_DOUBT = 160
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
 _LAST_COMMITS = 3
@@ -146,8 +149,9 @@ def _text(
     condensed = [(name, _condensed(text, shown, later, past, facts.lines)) for name, text in days[::-1]]
     newest = session or next((entry.session for entry in (*work, closed) if entry), "")
     last, others = known.newest(services, newest, max_chars or 0, [first, *(text for _, text in condensed)])
+    dated = partial(_dated, services)
     parts = [
-        Part(name=recalled.RULES, text=known.ruled(brief.rules, max_chars), rank=-1),
+        Part(name=recalled.RULES, text=known.ruled(brief.rules, max_chars), rank=-1, dated=dated),
         Part(name="", text=first, rank=0, share=0.6),
         Part(name=known.LAST.format(session=newest), text=last, rank=1, share=0.3, optional=True),
         Part(name=recalled.FACTS, text=facts.text(), rank=1),
@@ -158,7 +162,7 @@ def _text(
             rank=3,
             share=0.7,
             shortened=lambda room: _shortened(memory, memory_name, room, services.state),
-            dated=lambda body: _dated(body, services),
+            dated=dated,
         ),
         *(Part(name=name, text=text, rank=4) for name, text in brief.files),
         *(Part(name=name, text=text, rank=2, share=0.5, newest=True) for name, text in condensed),
@@ -198,17 +202,22 @@ def _shortened(text: str, name: str, chars: int, state: str) -> str:
     return evolve(memory, items=[items[at] for at in sorted(stay)]).render().rstrip("\n") + note
 
 
-def _dated(body: str, services: Services) -> str:
-    """Curated memory with the day on which each line was last said."""
+def _dated(services: Services, body: str) -> str:
+    """Rules or curated memory with the day on which each line was last said, and what the user said later that may have
+    ended it."""
     from holdfast_app.dream import confirmed
     from holdfast_app.facts.rejected import key_of
 
-    record = confirmed.load(services.state)
+    record, tz = confirmed.load(services.state), services.config.tz
     lines = body.split("\n")
     for at, line in enumerate(lines if record else ()):
         confirmation = record.get(key_of(line.removeprefix("- ")))
-        if confirmation is not None and confirmation.is_said:
-            lines[at] = f"{line} ({confirmation.last.astimezone(services.config.tz):%Y-%m-%d})"
+        if confirmation is None:
+            continue
+        about = [f"{confirmation.last.astimezone(tz):%Y-%m-%d}"] if confirmation.is_said else []
+        if confirmation.doubted and confirmation.is_doubted:
+            about += [f'later, {confirmation.doubted.astimezone(tz):%Y-%m-%d}: "{cut(confirmation.doubt, _DOUBT)}"']
+        lines[at] = f"{line} ({'; '.join(about)})" if about else line
     return "\n".join(lines)
 
 

@@ -1,8 +1,9 @@
 """When each item of MEMORY.md was last confirmed, and by what. MEMORY.md itself stays plain and undated.
 
 The record is ``state/dream.confirmed.json``. It maps an item's digest to its first and last mention, the number of
-days, and the last document. It holds no item text. A missing or damaged record affects only the order in which
-items are shown and archived. The next dream writes it again.
+days, the last document, and a later sentence of the user that may have ended it. It holds no item text. A missing or
+damaged record affects only the order in which items are shown and archived, and such sentences. The next dream writes
+it again.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Final
 
 from attrs import frozen
 
+from holdfast.flush.notes import PURGED
 from holdfast.fs import private
 from holdfast_app.facts.rejected import key_of
 from holdfast_app.records import json_file
@@ -28,12 +30,20 @@ _MOST: Final = 12
 @frozen(kw_only=True)
 class Confirmation:
     """``count`` is the number of days on which the item was said; ``by`` the document that said it last. For an item
-    that no document said, the times only order the items."""
+    that no document said, the times only order the items. ``doubt`` is what the user said at ``doubted`` that may have
+    ended the item, masked; empty without it."""
 
     first: datetime
     last: datetime
     count: int = 1
     by: str = BY_HAND
+    doubt: str = ""
+    doubted: datetime | None = None
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the doubt is newer than the item's last confirmation, and was not purged."""
+        return self.doubted is not None and self.doubted > self.last and self.doubt != PURGED
 
     @property
     def is_said(self) -> bool:

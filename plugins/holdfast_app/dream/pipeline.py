@@ -25,7 +25,7 @@ from holdfast.text import humanize
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
 from holdfast_app.base import Services
-from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, repeated, when
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, spoken, when
 from holdfast_app.dream.checking import Check, NotApplied, Run, Skipped
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
@@ -66,7 +66,7 @@ def deep_dream(
         with lock(services, timeout_s=WAIT_S):
             run.go()  # raises nothing
             if not dry_run and when.mark(services.state).id == run.result.id:
-                repeated.propose(services)
+                spoken.review(services)
     except Unavailable as error:
         run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
     dreamlog.record(services.state, run.result)

@@ -21,8 +21,6 @@ from holdfast_app.journal.journal import Journal
 from holdfast_app.privacy.transforms import Edit, Needle, any_in_bytes, edit_bytes, fold, is_temporary, map_texts
 from holdfast_app.records import blocks
 
-#: Replaces removed text in a kept record.
-PURGED: Final = "[purged]"
 MIN_SUBJECT_CHARS: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STAMP_SESSION: Final = re.compile(r"(<!-- at=\S+ session=).*( reason=\S+ -->)")
@@ -69,7 +67,7 @@ class BySubject(Edit):
             # Text written below the entries is not part of them, and the next flush replaces it anyway.
             return handoff.render(handoff.parse(new)) if self._holds(new) else new
         if surface is Surface.DAILY:
-            text = _STAMP_SESSION.sub(lambda m: m[1] + PURGED + m[2] if self._holds(m[0]) else m[0], text)
+            text = _STAMP_SESSION.sub(lambda m: m[1] + notes.PURGED + m[2] if self._holds(m[0]) else m[0], text)
         return self._lines(text)
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -103,7 +101,7 @@ class BySubject(Edit):
         return "\\" in text and any_in_bytes(self.traces(), text.encode("utf-8", "surrogateescape"))
 
     def _text(self, text: str) -> str:
-        return (self._lines(text).strip("\n") or PURGED) if self._holds(text) else text
+        return (self._lines(text).strip("\n") or notes.PURGED) if self._holds(text) else text
 
     def _lines(self, text: str) -> str:
         """``text`` without the lines that hold the subject or parts of it."""
@@ -227,11 +225,11 @@ class Before(Edit):
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         receipt = record.get("receipt")
         if record["kind"] in ("message", "summary") and self._old_text(record.get("at")):
-            return {**record, "text": PURGED}
+            return {**record, "text": notes.PURGED}
         if record["kind"] == "work" and self._old_text(record.get("at")):
             return {**record, "because": "", "work": None}
         if receipt and self._old_text(receipt.get("at")):
-            summary = PURGED if receipt.get("summary") else ""
+            summary = notes.PURGED if receipt.get("summary") else ""
             return {**record, "flush": None, "receipt": {**receipt, "summary": summary}}
         return record
 

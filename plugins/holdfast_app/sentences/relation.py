@@ -91,10 +91,14 @@ class Known(Generic[K]):
         found = [(key, _relation(new, self._known[key][1])) for key in self._near(new.places)]
         related = [pair for pair in found if pair[1] is not Relation.DIFFERENT]
         if not related and reports_change(text):
-            near = {key: self._known[key][0] for key in self._near(succession.words(text))}
+            near = {key: self._known[key][0] for key in self.near(text)}
             ended = succession.ended(text, near.values())
             related = [(key, Relation.ENDS) for key, old in near.items() if old == ended]
         yield from sorted(related, key=lambda pair: pair[1] is not Relation.SAME)
+
+    def near(self, text: str) -> Iterable[K]:
+        """The statements that share a word with content with ``text``."""
+        return self._near(succession.words(text))
 
     def _near(self, places: Iterable[Hashable]) -> dict[K, None]:
         return dict.fromkeys(key for place in places for key in self._places.get(place, ()))

@@ -94,6 +94,26 @@ def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
         assert f"\n- The API uses Redis ({day})\n- The API uses Postgres ({clock():%Y-%m-%d})\n" in text
 
 
+def test_load__user_said_what_may_have_ended_a_line__it_is_quoted_until_the_line_is_said_again(memory, clock):
+    def brief(*said: str) -> str:
+        with memory.session(f"s{clock.now:%d}") as one:
+            for text in said:
+                one.add("user", text)
+            one.flush(done(facts=["We use tabs there and keep lines under 100 columns"] if "tabs" in said[0] else []))
+        memory.deep_dream()
+        clock.tick(days=1)
+        return str(memory.load())
+
+    assert "later" not in brief("We use tabs there and keep lines under 100 columns.", "Reformat src/ui.")
+    line = '100 columns (2026-11-21; later, 2026-11-22: "the team voted, line length goes up to 120.")\n'
+    assert line in brief("the team voted, line length goes up to 120. rerun it on src/ui")
+    assert line in brief("Which tests are slow?")
+    assert "later" not in brief("No, we use tabs there and keep lines under 100 columns.")
+    assert "later" in brief("the team voted, line length goes up to 120. rerun it on src/ui")
+    memory.purge(subject="the team voted")
+    assert "later" not in str(memory.load())
+
+
 def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project, clock):
     class Swaps:
         @hookimpl(tryfirst=True)
