@@ -56,8 +56,8 @@ def top(root: str) -> str:
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     """The output of ``git`` in ``root``, a repository folder, empty when it answers "no" (1); None when it fails, is
-    missing or times out, for a minute after that, where it would wait for a pipe, and in another user's repository that
-    ``safe.directory`` does not name."""
+    missing or times out, for a minute after that, where it would follow a link or wait for a pipe, in a repository that
+    is not the work tree's, and in another user's that ``safe.directory`` does not name."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
@@ -65,14 +65,15 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     import tempfile  # here, because agents' hooks import modules that use this one
 
     own, common = git_folders(work_tree)
-    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own, common):
-        return None
-    opened = [os.path.join(own, name) for name in ("index", "logs")]
-    opened += [os.path.join(common, name) for name in ("objects", "objects/info/alternates", *_LINKED)]
-    if _would_wait(opened):
+    if time.monotonic() < _resting.get(work_tree, 0.0) or not _may_read(work_tree, own):
         return None
     with tempfile.TemporaryDirectory(prefix="holdfast-git-") as view, suppress(OSError):
-        _make_view(view, own, common)
+        shared = [name for name in os.listdir(own) if name.startswith(_SHARED_INDEX)]
+        opened = [os.path.join(own, name) for name in ("index", "logs", *shared)]
+        opened += [os.path.join(common, name) for name in ("objects", "objects/info/alternates", *_LINKED)]
+        if not _is_plain(opened):
+            return None
+        _make_view(view, own, common, shared)
         places = {
             "GIT_DIR": view,
             "GIT_WORK_TREE": work_tree,
@@ -186,7 +187,7 @@ def _names(data: bytes, hash_bytes: int) -> Iterator[tuple[bytes, str]]:
         yield name, object_id
 
 
-def _make_view(view: str, own: str, common: str) -> None:
+def _make_view(view: str, own: str, common: str, shared: Iterable[str]) -> None:
     settings = _kept(common)
     if own != common and settings.get("refstorage") == "reftable":
         raise OSError("a linked work tree with reftable has two sets of references")
@@ -197,7 +198,6 @@ def _make_view(view: str, own: str, common: str) -> None:
         with open(os.path.join(view, name), "w", encoding="utf-8") as file:
             file.write(content)
     os.mkdir(os.path.join(view, "logs"))
-    shared = [name for name in os.listdir(own) if name.startswith(_SHARED_INDEX)]
     links = [(common, name) for name in _LINKED]
     for folder, name in (*links, (own, os.path.join("logs", "HEAD")), *((own, name) for name in shared)):
         source = os.path.join(folder, name)
@@ -205,21 +205,20 @@ def _make_view(view: str, own: str, common: str) -> None:
             _link(source, os.path.join(view, name))
 
 
-def _would_wait(paths: Iterable[str]) -> bool:
-    """Whether one of ``paths``, or a file below, is a pipe, a device or a huge list of folders, as git opens them."""
-    waiting, seen = list(paths), set[tuple[int, int]]()
+def _is_plain(paths: Iterable[str]) -> bool:
+    """Whether ``paths``, and what is below, are folders and regular files, and no list of object folders is huge. A
+    link could lead git to another repository, and it would wait for a pipe."""
+    waiting = list(paths)
     while waiting:
         with suppress(OSError):
             path = waiting.pop()
-            status = os.stat(path)
-            if not S_ISDIR(status.st_mode):
-                if not S_ISREG(status.st_mode) or (path.endswith("alternates") and status.st_size > _SETTINGS):
-                    return True
-            elif (status.st_dev, status.st_ino) not in seen:  # a link may lead to a folder above
-                seen.add((status.st_dev, status.st_ino))
+            status = os.lstat(path)
+            if S_ISDIR(status.st_mode):
                 with os.scandir(path) as entries:
                     waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
-    return False
+            elif not S_ISREG(status.st_mode) or (path.endswith("alternates") and status.st_size > _SETTINGS):
+                return False
+    return True
 
 
 def _link(source: str, target: str) -> None:
@@ -239,10 +238,10 @@ def _kept(common: str) -> dict[str, str]:
     return {}
 
 
-def _may_read(work_tree: str, own: str, common: str) -> bool:
-    """Whether the repository is this user's, or is named by the user's own ``safe.directory``, as in git. Another work
-    tree's is not read, because an archive can name it."""
-    if not _is_its_own(work_tree) and (own != common or ".git" in own.split(os.sep)):
+def _may_read(work_tree: str, own: str) -> bool:
+    """Whether the repository is this user's, or is named by the user's own ``safe.directory``, as in git. One that is
+    not this work tree's is not read, because an archive can name it."""
+    if not _is_its_own(work_tree):
         return False
     if not hasattr(os, "geteuid"):
         return True

@@ -148,7 +148,7 @@ class LocalGit(Forge):
         if answer is None:
             raise Unavailable(
                 "git cannot read this repository, or took too long.",
-                next_step="Install git, and check with `git status` that the repository is yours.",
+                next_step="Install git, and check that the repository is yours and that `.git` has no links in it.",
             )
         return answer.decode("utf-8", "replace")
 
