@@ -198,7 +198,8 @@ def test_more_notes_than_anyone_writes__are_refused_at_once(victim):
 
 
 def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim, tmp_path):
-    victim.clone(lambda project: None)
+    text = '[storage]\nbackend = "evil"\nx = 1\n[plugins.evil]\nx = 1\n'
+    victim.clone(lambda project: (project / "holdfast.toml").write_text(text))
     assert victim.run("init").code == 0
     groups = {"commands": "aaa evil", "checks": "evil redaction offline", "defaults": "evil", "plugins": "evil"}
     groups |= {"application": "Holdfast Config", "backends": "evil", "methods": "evil"}
@@ -212,7 +213,8 @@ def test_an_installed_distribution__that_no_one_enabled__is_not_imported(victim,
     (site / "evil-1.0.dist-info" / "entry_points.txt").write_text(entries)
     (site / "evil_module.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w').close()\ndef x(*_): ...\n")
     offered = "completion words aa"
-    for words in ("--help", offered, "completion words aaa --x", "doctor", "plugins", "lod"):
+    changes = ("config", "completion words config ", "config storage.x 2", "config plugins.evil.x 2")
+    for words in ("--help", offered, "completion words aaa --x", "doctor", "plugins", "lod", *changes):
         done = finished(
             [sys.executable, "-P", "-m", "holdfast_memory", *words.split()],
             cwd=victim.project,

@@ -88,7 +88,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
     settings.put(wish, keys, value)
     config_from(wish, f"{key} = {_toml(value)}")
-    _check_names(wish, keys, value)
+    _check_names(wish, keys, value, {} if before is None else before.withheld)
     there = os.path.lexists(target)
     old = Path(target).read_bytes().decode("utf-8") if there else HEADER
     new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
@@ -125,18 +125,19 @@ def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
     return path, os.path.relpath(path, root).replace(os.sep, "/")
 
 
-def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
-    """Refuse a missing backend or plugin, and a key that it does not accept."""
+def _check_names(wish: Mapping[str, Any], keys: list[str], value: object, withheld: Mapping[str, object]) -> None:
+    """Refuse a missing backend or plugin, and a key that it does not accept. What only a project that is not trusted
+    chose is not imported."""
     entries = discovery.scan()
     if keys[0] == "storage":
         storage = wish["storage"]
         backend = storage.get("backend", StorageConfig().backend)
-        if keys[1:] == ["backend"] or keys[1] not in discovery.STORAGE_KEYS:
+        if keys[1:] == ["backend"] or (keys[1] not in discovery.STORAGE_KEYS and "storage.backend" not in withheld):
             module = discovery.import_object(discovery.choose(entries, discovery.BACKENDS, str(backend)))
             discovery.check_storage(module, [k for k in storage if k not in discovery.STORAGE_KEYS], entries)
     elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
         entry = discovery.choose(entries, discovery.PLUGINS, keys[1])
-        if keys[2] not in discovery.PLUGIN_KEYS:
+        if keys[2] not in discovery.PLUGIN_KEYS and f"plugins.{keys[1]}.enabled" not in withheld:
             discovery.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
 
 
