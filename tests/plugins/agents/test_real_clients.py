@@ -391,45 +391,49 @@ def spoil(project: Path) -> Callable[[], None]:
     return mend
 
 
-def real(kind: type[Real], project: Path, tmp_path: Path, model: Model) -> Real:
-    """The client with holdfast's hooks, or a skipped test."""
-    if shutil.which(kind.program) is None:
-        pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
-    home = tmp_path / "home"
-    home.mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    client = kind(project, home, model)
-    client.holdfast("install", kind.name)
-    return client
-
-
 @pytest.fixture
 def model() -> Iterator[Model]:
     with Model() as running:
         yield running
 
 
+@pytest.fixture
+def real(project: Path, tmp_path: Path, model: Model) -> Iterator[Callable[[type[Real]], Real]]:
+    """``real(kind)``: the started client with holdfast's hooks, or a skipped test."""
+    with contextlib.ExitStack() as running:
+
+        def start(kind: type[Real]) -> Real:
+            if shutil.which(kind.program) is None:
+                pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
+            home = tmp_path / "home"
+            home.mkdir()
+            subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+            client = kind(project, home, model)
+            client.holdfast("install", kind.name)
+            running.callback(client.stop)
+            client.start()
+            return client
+
+        yield start
+
+
 @pytest.mark.req("R169", "R171")
 @KINDS
 def test_question__after_a_tools_result__the_agent_states_its_payload_and_the_next_brief_has_it(
-    kind, project, tmp_path, model
+    kind, project, real, model
 ):
-    client = real(kind, project, tmp_path, model)
-    try:
-        client.start()
-        model.tokens = client.full
-        model.commands = ["echo one", "echo two"]
-        client.say(PROMPT)
-        assert len(model.questions) == 1
-        client.compact()
-        assert model.summaries == 1
-        client.say("Where were we?")
-        for stated in STATED.values():
-            assert stated in model.asked[-1]
-        notes = "".join(path.read_text() for path in (project / ".holdfast" / "memory").glob("*.md"))
-        assert "may be compacted soon" not in notes
-    finally:
-        client.stop()
+    client = real(kind)
+    model.tokens = client.full
+    model.commands = ["echo one", "echo two"]
+    client.say(PROMPT)
+    assert len(model.questions) == 1
+    client.compact()
+    assert model.summaries == 1
+    client.say("Where were we?")
+    for stated in STATED.values():
+        assert stated in model.asked[-1]
+    notes = "".join(path.read_text() for path in (project / ".holdfast" / "memory").glob("*.md"))
+    assert "may be compacted soon" not in notes
 
 
 def broken_then_repaired(client: Real, project: Path, model: Model) -> dict[str, str]:
@@ -448,19 +452,15 @@ def broken_then_repaired(client: Real, project: Path, model: Model) -> dict[str,
 @pytest.mark.req("R184", "R166", "R171")
 @KINDS
 def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
-    kind, project, tmp_path, model
+    kind, project, real, model
 ):
-    client = real(kind, project, tmp_path, model)
-    try:
-        client.start()
-        client.say(PROMPT)
-        row = f"{CLIENTS[kind.name].shown} {CLIENTS[kind.name].seen}"
-        for state, outcome in broken_then_repaired(client, project, model).items():
-            on_page(row, state, outcome)
-        client.say("Where were we?")
-        assert "Where to resume" in model.asked[-1]
-    finally:
-        client.stop()
+    client = real(kind)
+    client.say(PROMPT)
+    row = f"{CLIENTS[kind.name].shown} {CLIENTS[kind.name].seen}"
+    for state, outcome in broken_then_repaired(client, project, model).items():
+        on_page(row, state, outcome)
+    client.say("Where were we?")
+    assert "Where to resume" in model.asked[-1]
 
 
 def no_hook(project: Path) -> None:
@@ -494,9 +494,8 @@ TRIGGERS = pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn"])
 @pytest.mark.req("R083", "R166", "R184")
 @TRIGGERS
 @pytest.mark.parametrize("fault", LAYERS)
-def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(fault, trigger, project, tmp_path, model):
-    client = real(ClaudeCode, project, tmp_path, model)
-    client.start()
+def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(fault, trigger, project, real, model):
+    client = real(ClaudeCode)
     linked = project.parent / "bin"  # the only folder on the PATH with the program
     linked.mkdir()
     own = Path(sys.executable).parent
@@ -517,12 +516,11 @@ def test_compaction__a_layer_of_the_gate_is_missing__the_other_holds(fault, trig
 @pytest.mark.parametrize("is_intact", [True, False], ids=["intact", "broken"])
 @TRIGGERS
 def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
-    trigger, is_intact, project, tmp_path, model
+    trigger, is_intact, project, tmp_path, real, model
 ):
     """PreCompact is not asked, so the gate cannot keep the context. The module's text is nobody's words."""
-    client = real(ClaudeCode, project, tmp_path, model)
+    client = real(ClaudeCode)
     plugin = shrink(tmp_path / "shrink", "({messages: [{role: 'user', text: 'MODULE', toolUses: []}]})")
-    client.start()
     mend = (lambda: None) if is_intact else spoil(project)
     client.talk_and_compact(trigger, plugin)
 
@@ -541,10 +539,9 @@ def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
 
 @pytest.mark.req("R083", "R184")
 @pytest.mark.parametrize("trigger", ["manual", "auto", "mid-turn", "pi"])
-def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(trigger, project, tmp_path, model):
+def test_compaction__by_holdfast__asks_no_model_and_gives_the_rows_back(trigger, real, model):
     """The next request has the brief in place of a summary."""
-    client = real(Pi if trigger == "pi" else ClaudeCode, project, tmp_path, model)
-    client.start()
+    client = real(Pi if trigger == "pi" else ClaudeCode)
     client.holdfast("config", "agents.compact", "holdfast")
     if isinstance(client, ClaudeCode):
         client.talk_and_compact(trigger)
@@ -628,12 +625,9 @@ class Shaped(Real):
 
 @pytest.mark.req("R184", "R166")
 @pytest.mark.parametrize("name", FACTS)
-def test_shaped__store_broken_then_repaired__is_refused_or_told_and_then_saved_and_restored(
-    name, project, tmp_path, model
-):
+def test_shaped__store_broken_then_repaired__is_refused_or_told_and_then_saved_and_restored(name, project, real, model):
     kind = type(name, (Shaped,), {"name": name, "program": CLIENTS[name].program})
-    client = real(kind, project, tmp_path, model)
-    client.start()
+    client = real(kind)
     model.commands = ["echo one"]
     client.say(PROMPT)
     mend = spoil(project)

@@ -83,35 +83,24 @@ def test_dream__no_facts_and_no_memory__is_skipped_once(memory):
     assert memory.deep_dream().reason == "The notes have not changed since the last dream."
 
 
-def test_load__memory_that_fits__has_the_date_of_each_line(memory, clock):
-    say(memory, "a", "The API uses Redis", "The API uses Postgres")
-    memory.deep_dream()
-    day = f"{clock():%Y-%m-%d}"
-    clock.tick(days=3)
-    say(memory, "b", "The API uses Postgres")
-    memory.deep_dream()
-    for text in (memory.load().text, memory.load(max_chars=4_000).text):
-        assert f"\n- The API uses Redis ({day})\n- The API uses Postgres ({clock():%Y-%m-%d})\n" in text
-
-
-def test_load__user_said_what_may_have_ended_a_line__it_is_quoted_until_the_line_is_said_again(memory, clock):
-    def brief(*said: str) -> str:
-        with memory.session(f"s{clock.now:%d}") as one:
-            for text in said:
-                one.add("user", text)
-            one.flush(done(facts=["We use tabs there and keep lines under 100 columns"] if "tabs" in said[0] else []))
+def test_load__user_said_what_may_have_ended_a_line__is_quoted_beside_it_until_it_is_said_again(memory, clock):
+    def brief(said: str) -> str:
+        with memory.session(f"s{clock():%d}") as one:
+            one.add("user", said)
+            one.flush(done(facts=[tabs] if tabs in said else []))
         memory.deep_dream()
         clock.tick(days=1)
-        return str(memory.load())
+        return str(memory.load(max_chars=4_000))
 
-    assert "later" not in brief("We use tabs there and keep lines under 100 columns.", "Reformat src/ui.")
-    line = '100 columns (2026-11-21; later, 2026-11-22: "the team voted, line length goes up to 120.")\n'
-    assert line in brief("the team voted, line length goes up to 120. rerun it on src/ui")
-    assert line in brief("Which tests are slow?")
-    assert "later" not in brief("No, we use tabs there and keep lines under 100 columns.")
-    assert "later" in brief("the team voted, line length goes up to 120. rerun it on src/ui")
-    memory.purge(subject="the team voted")
-    assert "later" not in str(memory.load())
+    tabs, later = "We use tabs there and keep lines under 100 columns", "The team voted, 120 columns now."
+    quoted = f'; later, 2026-11-2{{}}: "{later}")\n'
+    assert f"\n- {tabs} (2026-11-21)\n" in brief(f"{tabs}.")
+    for said in (f"{later} Rerun it.", "Which tests are slow?"):
+        assert f"\n- {tabs} (2026-11-21{quoted.format(2)}" in brief(said)
+    assert f"\n- {tabs} (2026-11-24)\n" in brief(f"{tabs}.")
+    assert f"\n- {tabs} (2026-11-24{quoted.format(5)}" in brief(f"{later} Rerun it.")
+    memory.purge(subject="team voted")
+    assert f"\n- {tabs} (2026-11-24)\n" in str(memory.load())
 
 
 def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project, clock):
