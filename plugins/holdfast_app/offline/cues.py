@@ -1,6 +1,7 @@
 """By what a user's sentence is known as worth keeping: its label, or :mod:`holdfast_app.sentences.lasting`'s judgement.
 
-Of the agent, only the labels "Decision:" and "Rejected:" count.
+Of the agent, only the labels "Decision:" and "Rejected:" count, beside the attempts that it reports as failed
+(:mod:`holdfast_app.offline.attempts`).
 """
 
 import re
@@ -50,6 +51,7 @@ DECIDED: Final = 0.8
 STATED: Final = 0.7
 
 RULE: Final = Cue(Kind.RULE, whole=True, line=True)
+FAILED: Final = Cue(Kind.REJECTED, whole=True)
 STATED_FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, STATED, whole=True)
 _RULE: Final = RULE._replace(whole=False)
 _FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, EXPLICIT, line=True)
@@ -61,7 +63,7 @@ _CUES: Final = {
     "fact": STATED_FACT,
     "decision": Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
     "correction": STATED_FACT._replace(category=Category.CORRECTION),
-    "rejected": Cue(Kind.REJECTED, whole=True),
+    "rejected": FAILED,
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
 #: Minimum probability that a sentence lasts, and the higher one for a sentence that asks for something now with at

@@ -60,13 +60,13 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         statements.next_step = ""  # the agent took it up
     done = changes(said)
     listed = calls.of(said)
-    decided = statements.of(cues.Kind.DECISION)
-    echoed = speech.read_by_tools(decided, said)
+    decided, failed = statements.of(cues.Kind.DECISION), statements.of(cues.Kind.REJECTED)
+    echoed = speech.read_by_tools([*decided, *failed], said)
     waiting = [clip(text, MAX_ITEM_CHARS) for text, _ in _open(listed)][1:]  # all but the next one
     draft = Payload(
         facts=[f.content for f in statements.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=[text for text in decided if text not in echoed] or None,
-        rejected=[*statements.of(cues.Kind.REJECTED), *done.removed][-MAX_ITEMS:] or None,
+        rejected=[*(text for text in failed if text not in echoed), *done.removed][-MAX_ITEMS:] or None,
         rules=[*statements.withdrawn.values(), *statements.of(cues.Kind.RULE)] or None,
         blockers=statements.of(cues.Kind.BLOCKER) or None,
         next_step=statements.next_step or None,
@@ -151,7 +151,8 @@ def _summary(
     known: set[str],
 ) -> str:
     """The quotations, the newest first, without the lines that are ``known``, and the client's own summary."""
-    known |= {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    stated = (draft.facts, draft.decisions, draft.blockers, draft.rejected)
+    known |= {same_key(text) for items in stated for text in items or ()}
     parts: list[str] = []
     named: set[str] = set()
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())

@@ -1,7 +1,5 @@
 """Whether work is open and what comes next, as the end of a conversation says it."""
 
-import time
-
 import pytest
 from tests.plugins.offline.test_extract import messages
 
@@ -211,19 +209,6 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     )
     found = calls.of(said)
     assert [(task.text, task.state) for task in found] == [("A", "done"), ("B", "pending")]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        [ASK, ("assistant", "```a\n" * 30_000)],  # 8,000 fences took two seconds, and twice as many eight
-        [("user", "4111-" * 50_000)],  # 4,000 words took two seconds, and twice as many eight
-    ],
-)
-def test_end__text_that_fits_no_form__takes_no_longer_than_its_length_asks_for(said):
-    begun = time.process_time()
-    end(*said)
-    assert time.process_time() - begun < 5.0
 
 
 @pytest.mark.parametrize(

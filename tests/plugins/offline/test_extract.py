@@ -272,6 +272,31 @@ def test_extract__package_taken_out_or_version_replaced__was_given_up():
     assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
+FAILED = [
+    "I first loaded the rows with `COPY`, but it deadlocked with the trigger, so I went with batches of 500",
+    "Caching `node_modules` didn't help: the restore took longer than the install",
+    "I tried both `sharp` and `jimp`; `jimp` ran out of memory on the large files",
+    "I experimented with WAL mode. It doesn't work on NFS", "A shared pool did not work because cursors are not safe",
+    "I rolled back to the old key because the new one missed behind the proxy",
+    "Die Umstellung auf UTF-16 habe ich zurückgerollt, weil der Drucker nur Latin-1 versteht",
+    "Zuerst habe ich einen Trigger versucht, aber der lief in einen Deadlock, deshalb macht es jetzt der Job",
+]  # fmt: skip
+KEPT = [
+    "The test failed because the fixture was stale. Fixed it.", "If it fails, I'd try partitions. Should I try them?",
+    "I tried to reproduce it, but it did not occur.", "I tried the new key and it works.",
+    "I reverted the debug prints.", "> I tried Redis, but it hung.", 'It says: "We tried Celery, but it lost jobs."',
+    "Das Skript hat versucht, sich zu verbinden, dort läuft aber nichts.", "The old code deadlocked under load.",
+]  # fmt: skip
+
+
+def test_extract__agent_reports_what_it_tried_and_failed__was_given_up():
+    for text in FAILED:
+        assert extract(("user", "Do it"), ("assistant", f"Done. {text}. All tests pass.")).draft.rejected == (text,)
+    assert extract(("user", "Do it"), ("assistant", "\n\n".join(KEPT))).draft.rejected is None
+    read = [("assistant", "Read: a.md", "Read"), ("tool", FAILED[0], "Read"), ("assistant", FAILED[0])]
+    assert extract(("user", "Do it"), *read).draft.rejected is None
+
+
 def test_extract__decision_of_the_agent__counts_only_in_its_answer():
     weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
     ended: list[Said] = [
@@ -555,7 +580,8 @@ def test_extract__whatever_is_said__every_text_stands_in_a_turn(said):
         ("assistant", "remember that <", "a", " x"), ("assistant", "Decision: you must", "\n", " x"),
         ("assistant", "Decision: use <", "a", " x"), ("user", "", "?", "000"), ("user", "", "`", "because"),
         ("edit", "a b\nfile: a", "\t", "b"), ("apply_patch", "*** Begin Patch\n*** Move to: a", "\t", "b"),
-        ("bash", "pytest", " ", "x"),
+        ("bash", "pytest", " ", "x"), ("assistant", "", "```a\n", ""), ("user", "", "4111-", ""),
+        ("assistant", "I tried ", "x. First I tested ", "it"),
     ],
 )  # fmt: skip
 def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(role, before, unit, after):
