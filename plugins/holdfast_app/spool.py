@@ -250,7 +250,7 @@ def take(services: Services, attempt: Attempt) -> Receipt:
 def _keep(services: Services, attempt: Attempt, why: HoldfastError | None) -> Receipt:
     """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of a flush;
     FlushRefused when it cannot be kept here either."""
-    from holdfast_app.facts.flushing import FlushedFacts
+    from holdfast_app.facts.flushing import enqueue
 
     spool, session, attempt.offline = Spool(services), attempt.session, True
     attempt.documents = Documents(services=services, session_id=session.id)
@@ -263,7 +263,8 @@ def _keep(services: Services, attempt: Attempt, why: HoldfastError | None) -> Re
     receipt = evolve(record.receipt_of(attempt, made, made.flush_id(session.id)), spooled=spool.server)
     attempt.step = "spool"
     spool.keep(receipt, made.flushed(), why)
-    attempt.queued += FlushedFacts(services).queue(attempt.messages, session=session.id, flush=receipt.flush_id)
+    extractors = list(services.plugins.extractors())
+    attempt.queued += enqueue(services, session.id, attempt.messages, extractors, flush=receipt.flush_id)
     return record.finish(attempt, made, receipt)
 
 

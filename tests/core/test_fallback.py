@@ -43,7 +43,7 @@ def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work
     ids=["a client's block follows", "longer than an objective", "no request", "no text"],
 )
 def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said, objective):
-    assert complete(None, messages(*said), []).objective == objective
+    assert complete(None, messages(*said), [], Payload()).objective == objective
 
 
 class Recorder:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message
     from holdfast_app.base import Services
 
-_LISTS: Final = ("facts", "decisions", "blockers", "artifacts", "follow_ups", *OPTIONAL)
+_LISTS: Final = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations", *OPTIONAL)
 #: Readers of the handoff cut an objective here.
 _OBJECTIVE_CHARS: Final = 200
 _LINE_CHARS: Final = 300
@@ -49,13 +49,12 @@ def completed(
     """See :meth:`holdfast.session.Session._fill`. Extractors with a model run later, without the lock."""
     if given is not None and given.rules:  # an agent's payload withdraws no rule of the user
         given = given.evolve(rules=[rule for rule in given.rules if not is_line(rule)])
-    made = Completed(given or Payload())
     if not messages:
-        return made
-    lacks, is_new = bool(missing(made.payload)), bool(attempt.messages)
+        return Completed(given or Payload())
+    lacks, is_new = bool(missing(given or Payload())), bool(attempt.messages)
     is_read = lacks and not attempt.offline
     before = _before(services, attempt, attempt.documents.entries() if is_read else ())
-    drafts: list[Payload] = []
+    drafts, summary, warnings, gathered = list[Payload](), "", list[str](), None
     if is_new or lacks:
         newest = messages[-extract.AT_ONCE_MESSAGES :]
         turns = turns_of(newest)
@@ -64,19 +63,20 @@ def completed(
         gathered = extract.at_once(services, turns, before.evolve(facts=stored or None))
         warnings = [_CUT] * (len(messages) > len(newest)) + list(gathered.failed.values())
         drafts = [extraction.draft for _, extraction in gathered.results]
-        summaries = (extraction.summary.strip() for _, extraction in gathered.results)
-        summary = "\n\n".join(filter(None, summaries))
-        if summary and given is not None and given.objective is not None:  # where extractors leave the last request
-            request = cut(_last_request(newest), _LINE_CHARS)
-            if request.rstrip("…") not in " ".join(summary.split()):
-                summary = f"{summary}\n\n{ownlines.ASKED_LAST}:\n- {request}"
-        made = Completed(made.payload, summary or digest(newest), gathered, warnings)
-        if not is_new:  # an earlier flush has the lists and the summary of these messages
+        if is_new:
+            summaries = (extraction.summary.strip() for _, extraction in gathered.results)
+            summary = "\n\n".join(filter(None, summaries))
+            if summary and given is not None and given.objective is not None:  # where extractors leave the last request
+                request = cut(_last_request(newest), _LINE_CHARS)
+                if request.rstrip("…") not in " ".join(summary.split()):
+                    summary = f"{summary}\n\n{ownlines.ASKED_LAST}:\n- {request}"
+            summary = summary or digest(newest)
+        else:  # an earlier flush has the lists and the summary of these messages
             stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
-            drafts = [draft.evolve(**dict.fromkeys((*_LISTS, "state_mutations"))) for draft in (*stated, *drafts)]
-            made = Completed(made.payload, warnings=warnings)
-    payload = complete(given, messages, drafts, before=before, branch=attempt.session.branch, undecided=undecided)
-    return made._replace(payload=payload.evolve(sources=sources.of(payload, messages)))
+            drafts = [draft.evolve(**dict.fromkeys(_LISTS)) for draft in (*stated, *drafts)]
+            gathered = None
+    payload = complete(given, messages, drafts, before, branch=attempt.session.branch, undecided=undecided)
+    return Completed(payload.evolve(sources=sources.of(payload, messages)), summary, gathered, warnings)
 
 
 def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work]) -> Payload:
@@ -86,9 +86,7 @@ def _before(services: Services, attempt: Attempt, entries: Sequence[handoff.Work
     unstated fields."""
     last, work = attempt.session.last_flush, _open_work(services, attempt, entries)
     rules = tuple(dict.fromkeys(rule for entry in entries for rule in entry.rules))
-    flushed = (last or {}).get("payload")
-    known = flushed.get("objective") if isinstance(flushed, dict) else None
-    known = known if isinstance(known, str) else None
+    known = last["payload"].get("objective") if last else None
     if work is None:
         other = next((entry.objective for entry in entries if entry.is_open and entry.derived and last is None), None)
         derived = ("objective",) if other else ()
@@ -123,29 +121,24 @@ def complete(
     given: Payload | None,
     messages: Sequence[Message],
     drafts: Sequence[Payload],
+    before: Payload,
     *,
-    before: Payload | None = None,
     branch: str = "",
     undecided: bool = False,
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
     Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
-    that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
-    back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
-    passed payload must decide (R169), or with ``undecided``, for a payload refused often enough.
+    that states it wins, then the first that derived it. The curated decision is derived (as ``none``) only when the
+    caller passed no payload, because a passed payload must decide (R169), or with ``undecided``, for a payload refused
+    often enough.
     """
-    payload, before = given or Payload(), before or Payload()
-    if not messages:
-        return payload
-    values: dict[str, Any] = {}
+    payload, values = given or Payload(), dict[str, Any]()
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         if name == "curated":
             values |= {name: CuratedDecision()} if given is None or undecided else {}
         elif name in _LISTS:
             values[name] = _joined(drafts, name)
-        elif name == "state_mutations":
-            values[name] = tuple(m for draft in drafts for m in draft.state_mutations or ())
         else:
             drafted = _first(drafts, name)
             values[name] = _requested(name, messages, before) if drafted is None else drafted
@@ -176,7 +169,7 @@ def _first(drafts: Sequence[Payload], name: str) -> Any:
     return next((getattr(draft, name) for draft in sorted(stating, key=lambda draft: name in draft.derived)), None)
 
 
-def _joined(drafts: Sequence[Payload], name: str) -> tuple[str, ...]:
+def _joined(drafts: Sequence[Payload], name: str) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(item for draft in drafts for item in getattr(draft, name) or ()))
 
 

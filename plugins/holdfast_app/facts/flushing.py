@@ -67,8 +67,8 @@ class FlushedFacts(FactService):
 
     def settle(
         self,
-        found: Gathered | None,
-        said: Sequence[Message],
+        gathered: Gathered | None,
+        messages: Sequence[Message],
         *,
         session: str,
         flush: str,
@@ -80,38 +80,31 @@ class FlushedFacts(FactService):
         services, payload = self._services, payload or Payload()
         queued: list[str] = []
         try:
-            turns = recalled.without_recalled(turns_of(said[-extract.AT_ONCE_MESSAGES :]))
+            turns = recalled.without_recalled(turns_of(messages[-extract.AT_ONCE_MESSAGES :]))
             by_turn, slow = services.config.extract.when == background.TURN, later(services)
             heard = Witness(services, turns)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
-            found = Gathered() if by_turn else found or extract.at_once(services, turns)
-            plugins, error = [*slow, *found.failed], " ".join(found.failed.values())
-            queued += enqueue(services, session, said, plugins, flush=flush, error=error)
+            gathered = Gathered() if by_turn else gathered or extract.at_once(services, turns)
+            plugins, error = [*slow, *gathered.failed], " ".join(gathered.failed.values())
+            queued += enqueue(services, session, messages, plugins, flush=flush, error=error)
             if slow:
-                ids = {m.id for m in said}
+                ids = {m.id for m in messages}
                 Queue(services.state).flushed(session, ids, flush)
                 add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
-            found = found._replace(failed={})  # these are retried
-            done = extract.settle(services, found, heard, source=session, stated=fresh, stored=stored)
+            gathered = gathered._replace(failed={})  # these are retried
+            done = extract.settle(services, gathered, heard, source=session, stated=fresh, stored=stored)
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
             return queued, (f"These messages' facts could not be stored: {error}",)
         return queued, (*_unstored(payload, done.stated), *done.failures)
 
-    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> list[str]:
-        """Queue the messages for every extractor, because the store's server did not take the flush. Returns the queued
-        items' ids. Raises: Unavailable."""
-        plugins = list(self._services.plugins.extractors())
-        return enqueue(self._services, session, said, plugins, flush=flush)
-
     def complete(self, receipt: Receipt, queued: Collection[str]) -> Receipt:
-        asked = work_off(self._services, first=queued)
-        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
-        earlier = (one for one in receipt.warnings if not any(again.startswith(one) for again in asked.failures))
-        receipt = evolve(receipt, warnings=(*earlier, *asked.failures))
-        if mine:
-            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
-        return receipt
+        extracted = work_off(self._services, first=queued)
+        failures = extracted.failures
+        warnings = [text for text in receipt.warnings if not any(again.startswith(text) for again in failures)]
+        summaries = [text for flush_id, text in extracted.summaries if flush_id == receipt.flush_id]
+        summary = "\n\n".join([receipt.summary, *([ownlines.SUMMARY, *summaries] if summaries else ())])
+        return evolve(receipt, warnings=(*warnings, *failures), summary=summary)
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
         stated = _stated(self._services, payload, Witness(self._services), flush=flush, at=at, late=session)
@@ -136,17 +129,16 @@ def _stated(
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
     """
-    facts, found = Facts(services), list[Value | AddResult]()
-    stated = _texts(payload)
-    said = order.flushes(Journal(services.state, late)) if late and stated else None
-    for text in stated:
+    facts, stated, texts = Facts(services), list[Value | AddResult](), _texts(payload)
+    flushes = order.flushes(Journal(services.state, late)) if late and texts else None
+    for text in texts:
         try:
             if heard.is_hostile(text):
                 raise Refused(REASON, next_step="")
-            found.append(facts.stated(text, lasting.by_words(text), DEFAULT_CONFIDENCE, flush, at=at, said=said))
+            stated.append(facts.stated(text, lasting.by_words(text), DEFAULT_CONFIDENCE, flush, at=at, said=flushes))
         except (BadValue, Refused) as error:
-            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
-    return found
+            stated.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
+    return stated
 
 
 def _unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
@@ -166,20 +158,20 @@ def _texts(payload: Payload) -> list[str]:
 # the backlog
 
 
-def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
+def extract_now(services: Services, turns: Sequence[Turn], *, source: str) -> ExtractResult:
     """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
     source = services.gate.identifier(check_source(source))
     queue, names, ids = Queue(services.state), list(services.plugins.extractors()), list[str]()
-    for piece in extract.pieces(extract.redacted(services, said)) if names else ():
-        if turns := recalled.without_recalled(piece):
-            ids.append(queue.add(turns, names, error="", source=source, now=services.clock()))
+    for piece in extract.pieces(extract.redacted(services, turns)) if names else ():
+        if own := recalled.without_recalled(piece):
+            ids.append(queue.add(own, names, error="", source=source, now=services.clock()))
     return work_off(services, first=ids)
 
 
 def enqueue(
     services: Services,
     source: str,
-    said: Sequence[Message],
+    messages: Sequence[Message],
     plugins: Collection[str],
     *,
     flush: str = "",
@@ -190,19 +182,19 @@ def enqueue(
 
     The session's journal keeps the account.
     """
-    queue, put = Queue(services.state), list[str]()
-    if not said or not plugins:
-        return put
+    queue, ids = Queue(services.state), list[str]()
+    if not messages or not plugins:
+        return ids
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         pieces = [item.covers for item in queue.items() if item.source == source]  # first, as they move on
-        known = set(chain(*pieces, *(one.covers for one in queues.extracted_of(services.state, source))))
-        missing = turns_of([m for m in said if m.id not in known])
+        known = set(chain(*pieces, *(piece.covers for piece in queues.extracted_of(services.state, source))))
+        missing = turns_of([m for m in messages if m.id not in known])
         for piece in extract.pieces(recalled.without_recalled(missing)):
             covers = [m.id for turn in piece for m in turn.messages]
             now = services.clock()
-            put.append(queue.add(piece, plugins, error=error, source=source, now=now, flush=flush, covers=covers))
-    return put
+            ids.append(queue.add(piece, plugins, error=error, source=source, now=now, flush=flush, covers=covers))
+    return ids
 
 
 def later(services: Services) -> list[str]:
@@ -258,48 +250,45 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     if not plugins:  # its process died after recording it, or another process was faster
         queue.remove([item.id])
         return ExtractResult()
-    found = extract.ask(services, item.turns, plugins, Payload(facts=_earlier(services, item)))
+    gathered = extract.ask(services, item.turns, plugins, Payload(facts=_earlier(services, item)))
     heard = Witness(services, item.turns)
-    result = extract.settle(services, found._replace(failed={}), heard, source=item.source, at=item.since)
+    result = extract.settle(services, gathered._replace(failed={}), heard, source=item.source, at=item.since)
     if item.covers:
-        said = {plugin: _summary(services, extraction, heard) for plugin, extraction in found.results}
-        queues.note_extracted(services.state, item, [name for name in plugins if name not in found.failed], said)
+        texts = {plugin: _summary(services, extraction, heard) for plugin, extraction in gathered.results}
+        queues.note_extracted(services.state, item, [name for name in plugins if name not in gathered.failed], texts)
         # The flush may have run during the extraction.
-        if flush := item.flush or next((one.flush for one in queue.items() if one.id == item.id), ""):
+        if flush := item.flush or next((queued.flush for queued in queue.items() if queued.id == item.id), ""):
             result = evolve(result, summaries=add_summaries(services, item.source, {*item.covers}, flush, item.since))
-            _restate(services, item, flush, found, heard)
-    if not found.failed:
+            try:
+                for plugin, extraction in gathered.results:
+                    draft = extraction.draft
+                    restated.restate(services, item.source, flush, item.covers, by=plugin, read=draft, heard=heard)
+            except HoldfastError as error:
+                logger.warning("work could not be restated: %s", error.message)
+    if not gathered.failed:
         queue.remove([item.id])
         return result
-    failing |= {*found.failed}
-    waits = queue.failed(item, found.failed, error=" ".join(found.failed.values()), now=services.clock())
-    failures = [f"{one} {_AGAIN}" if waits else one for one in found.failed.values()]
+    failing |= {*gathered.failed}
+    errors = gathered.failed.values()
+    waits = queue.failed(item, gathered.failed, error=" ".join(errors), now=services.clock())
+    failures = [f"{error} {_AGAIN}" if waits else error for error in errors]
     return result + ExtractResult(failures=failures, queued=int(waits))
 
 
 def _earlier(services: Services, item: Waiting) -> list[str]:
     """The summaries of what was extracted from the item's session before it, oldest first; at least the newest."""
     before = queues.extracted_of(services.state, item.source) if item.covers else ()
-    told = [one.summary for one in before if one.summary]
-    sizes = accumulate(map(len, reversed(told)))
-    return told[-max(1, sum(size <= _EARLIER_CHARS for size in sizes)) :]
-
-
-def _restate(services: Services, item: Waiting, flush: str, found: Gathered, heard: Witness) -> None:
-    """Restate the work of a flush as the plugins that read its end describe it. Never raises."""
-    try:
-        for plugin, extraction in found.results:
-            restated.restate(services, item.source, flush, item.covers, by=plugin, read=extraction.draft, heard=heard)
-    except HoldfastError as error:
-        logger.warning("work could not be restated: %s", error.message)
+    earlier = [piece.summary for piece in before if piece.summary]
+    sizes = accumulate(map(len, reversed(earlier)))
+    return earlier[-max(1, sum(size <= _EARLIER_CHARS for size in sizes)) :]
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins
-    read = queues.extracted_of(services.state, item.source)
-    known = {name: {i for one in read if one.plugin == name for i in one.covers} for name in item.plugins}
+    pieces = queues.extracted_of(services.state, item.source)
+    known = {name: {i for piece in pieces if piece.plugin == name for i in piece.covers} for name in item.plugins}
     return tuple(name for name in item.plugins if not {*item.covers} <= known[name])
 
 
@@ -309,14 +298,14 @@ def add_summaries(
     """Put the summaries of the extracted pieces that cover only messages in ``ids`` into the daily note of the time
     ``at``, which is the flush's, and into the journal of the session ``source``, once however often this is called.
     Returns them, by flush. Raises: PluginError; Unavailable."""
-    journal, told = Journal(services.state, source), list[tuple[str, str]]()
+    journal, added = Journal(services.state, source), list[tuple[str, str]]()
     at = at.astimezone(services.config.tz)
     name = services.layout.name(Surface.DAILY, at.date())
-    for one in queues.extracted_of(services.state, source):
-        if not one.summary or not ids.issuperset(one.covers):
+    for piece in queues.extracted_of(services.state, source):
+        if not piece.summary or not ids.issuperset(piece.covers):
             continue
-        part = sha256("\n".join(one.covers))[:16]
-        block_id, block = blocks.later(flush, one.plugin, one.summary, session=source, at=at, part=part)
+        part = sha256("\n".join(piece.covers))[:16]
+        block_id, block = blocks.later(flush, piece.plugin, piece.summary, session=source, at=at, part=part)
         try:
             block = services.gate.admit(block, surface=Surface.DAILY, name=name)
         except Refused as refused:
@@ -325,9 +314,9 @@ def add_summaries(
         note = services.store.read(name)
         if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
             services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
-        journal.append(summaries.record(flush, f"{one.plugin} {part}", one.summary, stamp(at)))
-        told.append((flush, one.summary))
-    return tuple(told)
+        journal.append(summaries.record(flush, f"{piece.plugin} {part}", piece.summary, stamp(at)))
+        added.append((flush, piece.summary))
+    return tuple(added)
 
 
 # --- in the background
@@ -387,10 +376,10 @@ def everything(services: Services) -> ExtractResult:
 def collect(services: Services) -> None:
     """Queue every session's ended turns that are neither extracted nor queued."""
     plugins = later(services)
-    for one in journals.every(services.state) if plugins else ():
+    for journal in journals.every(services.state) if plugins else ():
         try:
-            if one.is_unflushed():
-                enqueue(services, one.session_id, ended(Session(services, one.session_id).unflushed), plugins)
+            if journal.is_unflushed():
+                enqueue(services, journal.session_id, ended(Session(services, journal.session_id).unflushed), plugins)
         except HoldfastError as error:
             logger.warning("cannot queue a session's turns: %s", error.message)
 

@@ -36,11 +36,11 @@ _HEADING: Final = Lazy(r"^(?=##? )", re.MULTILINE)
 
 def parse(text: str) -> Profile:
     """The profile that a document holds; items are separate lines of a section's text."""
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for name, part in _parts(text):
         if name:
-            found.setdefault(name, []).extend(map(_item, part.splitlines()[1:]))
-    return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
+            sections.setdefault(name, []).extend(map(_item, part.splitlines()[1:]))
+    return Profile(**{name: "\n".join(filter(None, items)) for name, items in sections.items()})
 
 
 def load(services: Services, *, recalled: bool = False) -> Profile:

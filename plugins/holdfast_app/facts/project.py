@@ -81,10 +81,10 @@ class RemembersFacts(project.Project):
         Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
         Unavailable.
         """
-        from holdfast_app.facts.extraction.extract import turns_given
+        from holdfast_app.facts.extraction.extract import turns_from
         from holdfast_app.facts.flushing import extract_now
 
-        return extract_now(self.services, turns_given(messages), source=source)
+        return extract_now(self.services, turns_from(messages), source=source)
 
     def extract_queued(self) -> ExtractResult:
         """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""

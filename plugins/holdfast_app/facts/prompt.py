@@ -36,8 +36,7 @@ from holdfast_models import recall
 logger = log(__name__)
 
 MARKER: Final = "\n..."
-_USER = ("User Context:", ("work", "personal", "top_of_mind"))
-_HISTORY = ("History:", ("recent", "earlier", "background"))
+_SECTIONS = {"User Context:": ("work", "personal", "top_of_mind"), "History:": ("recent", "earlier", "background")}
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -134,9 +133,10 @@ def _head(services: Services) -> str:
     from holdfast_app.facts import profile  # the brief, which shows facts alone, does without
 
     known, blocks = profile.load(services, recalled=True), []
-    for title, names in (_USER, _HISTORY):
-        if said := [(profile.ANCHORS[name], text) for name in names if (text := getattr(known, name)).strip()]:
-            blocks.append("\n".join([title, *(f"- {anchor}: {one_line(text)}" for anchor, text in said)]))
+    for title, names in _SECTIONS.items():
+        texts = ((profile.ANCHORS[name], one_line(getattr(known, name))) for name in names)
+        if lines := [f"- {anchor}: {text}" for anchor, text in texts if text]:
+            blocks.append("\n".join([title, *lines]))
     try:
         return services.gate.admit("\n\n".join(blocks), surface=Surface.PROFILE).strip() if blocks else ""
     except Refused:

@@ -30,7 +30,6 @@ REASON: Final = "it was removed or replaced here, and only `holdfast remember` b
 #: A longer list is cut to its newest half.
 _MAX_BYTES: Final = 1_000_000
 _LIFTED: Final = "-"
-_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def key_of(text: str) -> str:
@@ -59,8 +58,8 @@ class Rejected:
 
     def add(self, keys: Iterable[str], at: datetime, *, kept: bool = True) -> None:
         """Reject statements by :func:`key_of`, durably. Without ``kept``, for this object alone."""
-        digests = [self._digest(key) for key in keys]
-        new = {one: stamp(at.astimezone(UTC)) for one in digests if (self._time(one) or _NEVER) < at}
+        known = {digest: self._time(digest) for digest in map(self._digest, keys)}
+        new = {digest: stamp(at.astimezone(UTC)) for digest, before in known.items() if before is None or before < at}
         self._stamps |= new
         if new and kept:
             self._append(map(" ".join, new.items()))
@@ -121,6 +120,6 @@ class FactTrail(durable_queue.Log[Departure]):
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
         skipped. Returns how many were added. Raises: Unavailable."""
         known = set(self.entries())
-        if new := [one for one in dict.fromkeys(self.entries(rows)) if one not in known]:
+        if new := [event for event in dict.fromkeys(self.entries(rows)) if event not in known]:
             self.add(*new)
         return len(new)

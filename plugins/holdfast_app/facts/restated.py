@@ -114,25 +114,25 @@ def taken_from(services: Services, said: Sequence[Turn]) -> list[Fact]:
         Fact(id=name, content=rule, category="rule", confidence=DEFAULT_CONFIDENCE, created_at=at)
         for name, rule in standing.items()
         for at, text in typed
-        if (found := text.find(rule)) >= 0 and not text[:found].rstrip(" *_").endswith(":")
+        if (start := text.find(rule)) >= 0 and not text[:start].rstrip(" *_").endswith(":")
     ]
 
 
 def remove_rule(services: Services, name: str) -> None:
     """See :meth:`holdfast_app.work.worklist.WorkList.remove_rule`."""
-    removed: list[str] = []
+    removed = ""
 
     def without(there: Iterable[Work]) -> tuple[Work, ...]:
+        nonlocal removed
         entries = tuple(there)
-        found = [rule for entry in entries for rule in entry.rules if rule_id(rule) == name]
-        if not found:
+        removed = next((rule for entry in entries for rule in entry.rules if rule_id(rule) == name), "")
+        if not removed:
             raise NotFound(f"No rule has the id {name!r}.", next_step="Run `holdfast work` to list the rules.")
-        removed.append(found[0])
-        return handoffs.without_rule(entries, found[0])
+        return handoffs.without_rule(entries, removed)
 
     Documents(services=services, session_id="").change_handoff(without)
-    Rejected(services).add([key_of(removed[-1])], services.now())
-    services.retract(removed)
+    Rejected(services).add([key_of(removed)], services.now())
+    services.retract([removed])
 
 
 def rule_id(rule: str) -> str:

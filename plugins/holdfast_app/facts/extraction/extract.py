@@ -29,7 +29,7 @@ from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.facts.store.lifecycle import Facts
-from holdfast_app.facts.store.values import Value
+from holdfast_app.facts.store.values import Value, check_content
 from holdfast_app.records import recalled
 from holdfast_app.sentences import lasting
 
@@ -91,7 +91,8 @@ class ExtractResult:
         return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
 
     def __add__(self, other: Self) -> Self:
-        sums = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(ExtractResult)}
+        names = (attribute.name for attribute in fields(ExtractResult))
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return evolve(self, **{**sums, "profile": self.profile or other.profile})
 
 
@@ -101,32 +102,34 @@ def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = 
     return ask(services, recalled.without_recalled(turns), quick, before) if quick else Gathered()
 
 
-def ask(services: Services, said: Sequence[Turn], only: Collection[str], before: Payload | None = None) -> Gathered:
+def ask(services: Services, turns: Sequence[Turn], only: Collection[str], before: Payload | None = None) -> Gathered:
     """Call the extractors in ``only``. Models see stored facts on the same subjects, and rules that were taken from the
     turns. They can retire only these."""
-    if not said:
+    if not turns:
         return Gathered()
     quick = services.plugins.extractors()
     is_quick = all(quick[name] for name in only)
-    known = () if is_quick else (*known_on(services, said), *restated.taken_from(services, said))
-    results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
+    known = () if is_quick else (*known_on(services, turns), *restated.taken_from(services, turns))
+    results, failures = services.plugins.on_extract(turns, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
-    return Gathered(results=results, failed={one.plugin: _told(one, services.root) for one in failures})
+    return Gathered(
+        results=results, failed={failure.plugin: _described(failure, services.root) for failure in failures}
+    )
 
 
-def known_on(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
+def known_on(services: Services, turns: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
     try:
-        near = related(services.store.backend.facts(), (m.text for turn in said for m in turn.messages), limit=_KNOWN)
+        near = related(services.store.backend.facts(), (m.text for turn in turns for m in turn.messages), limit=_KNOWN)
         return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()
 
 
-def _told(failure: HookFailed, root: str) -> str:
+def _described(failure: HookFailed, root: str) -> str:
     """A failure, described for a person, and the next step. Shows only the masked ``reason``, never the cause itself,
     because a plugin's error may quote the conversation."""
     cause, sentence, step = failure.__cause__, f"{failure.plugin}: {failure.reason}", failure.next_step
@@ -139,7 +142,7 @@ def _told(failure: HookFailed, root: str) -> str:
 
 def settle(
     services: Services,
-    found: Gathered,
+    gathered: Gathered,
     heard: Witness,
     *,
     source: str = "",
@@ -151,28 +154,28 @@ def settle(
     because the later value holds. A candidate that is stated, too, is left out. ``at`` is when the turns were said, if
     that was earlier. A sentence that instructs an agent and is not the user's own is refused. Raises: PluginError from
     the gate; Corrupt, Unavailable from the store."""
-    facts = Facts(services)
-    failures = list(found.failed.values())
-    changed = False
-    said = {same_key(one.content) for one in stated if isinstance(one, Value)}
-    named = [
+    facts, changed = Facts(services), False
+    keys = {same_key(value.content) for value in stated if isinstance(value, Value)}
+    proposals = [
         (plugin, candidate if candidate.source else evolve(candidate, source=source))
-        for plugin, extraction in found.results
+        for plugin, extraction in gathered.results
         for candidate in extraction.facts
-        if not (isinstance(candidate.content, str) and same_key(candidate.content) in said)
+        if not (isinstance(candidate.content, str) and same_key(candidate.content) in keys)
     ]
     rejected, offered, malformed = facts.rejected, list[Value | AddResult](), Counter[str]()
-    for plugin, one in named:
+    for plugin, candidate in proposals:
         try:
-            offered.append(_refused(one, heard, rejected) or facts.proposed(one, at))
-        except BadValue as error:
+            _check_words(candidate.content, heard, rejected)
+            offered.append(facts.proposed(candidate, at))
+        except (BadValue, Refused) as error:
             offered.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
-            malformed[f"left out, for a bad `{error.field}` by {plugin}"] += 1
-    failures += [f"{count(number, 'fact')} {why}." for why, number in malformed.items()]
+            if isinstance(error, BadValue):
+                malformed[f"left out, for a bad `{error.field}` by {plugin}"] += 1
+    failures = [*gathered.failed.values(), *(f"{count(number, 'fact')} {why}." for why, number in malformed.items())]
     results = facts.store([*offered, *stated], stored)
-    pairs = zip(named, results, strict=False)
-    judged = [Judged(plugin=plugin, candidate=one, result=result) for (plugin, one), result in pairs]
-    for plugin, extraction in found.results:
+    pairs = zip(proposals, results, strict=False)
+    judged = [Judged(plugin=plugin, candidate=candidate, result=result) for (plugin, candidate), result in pairs]
+    for plugin, extraction in gathered.results:
         added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
         why = f"{plugin}: out of date, or not lasting"
         for fact_id in extraction.retire:
@@ -191,24 +194,20 @@ def settle(
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
-    return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
+    return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(proposals) :]))
 
 
-def _refused(candidate: FactCandidate, heard: Witness, rejected: Rejected) -> AddResult | None:
-    """The refusal for a sentence that is not the user's own and instructs an agent, or was removed before."""
-    content = candidate.content
-    if not isinstance(content, str):
-        return None
+def _check_words(content: str, heard: Witness, rejected: Rejected) -> None:
+    """Raises: BadValue when it is not a string; Refused for a sentence that is not the user's own and instructs an
+    agent, or was removed before, or will not last."""
+    check_content(content)
     if reason := REASON if heard.is_hostile(content) else lasting.unfit(content):
-        return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-    since = rejected.at(content)
-    if since is None:
-        return None
-    later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in heard.said]
-    if not ownwords.by_user(content, later):
-        return AddResult(outcome=AddOutcome.REFUSED, reason=REJECTED)
-    rejected.lift(content)
-    return None
+        raise Refused(reason, next_step="")
+    if since := rejected.at(content):
+        later = [evolve(turn, messages=[m for m in turn.messages if m.at > since]) for turn in heard.said]
+        if not ownwords.by_user(content, later):
+            raise Refused(REJECTED, next_step="")
+        rejected.lift(content)
 
 
 def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
@@ -236,26 +235,26 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
     """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
     newest = [(fact, set(_WORD.findall(fact.content.casefold()))) for fact in stored][::-1]
-    said = set(_WORD.findall("\n".join(strings).casefold())) if newest else set[str]()  # a long message takes seconds
+    wanted = set(_WORD.findall("\n".join(strings).casefold())) if newest else set[str]()  # a long message takes seconds
     spread = Counter(word for _, words in newest for word in words)
-    shared = [(fact, {word for word in words & said if len(word) > 2}) for fact, words in newest]
+    shared = [(fact, {word for word in words & wanted if len(word) > 2}) for fact, words in newest]
     near = [(fsum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
     return [fact for _, fact in sorted(near, key=lambda row: -row[0])[:limit]]
 
 
-def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+def turns_from(messages: Said | Iterable[Said]) -> tuple[Turn, ...]:
     """A caller's conversation, as turns. Raises: BadValue."""
     from holdfast_app.message_formats import messages as plain
     from holdfast_app.message_formats.reading import Reading
 
-    if isinstance(said, Turn | Message | Mapping):
-        said = (said,)
-    if isinstance(said, str | bytes) or not isinstance(said, Iterable):
-        raise BadValue("messages", f"cannot be of type {type(said).__name__}", next_step=_GIVE)
+    if isinstance(messages, Turn | Message | Mapping):
+        messages = (messages,)
+    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        raise BadValue("messages", f"cannot be of type {type(messages).__name__}", next_step=_GIVE)
     turns: list[Turn] = []
     loose: list[Message] = []
     reading = Reading()  # pairs the calls of tools with their results
-    for number, item in enumerate(said):
+    for number, item in enumerate(messages):
         if isinstance(item, Turn):
             turns += (*turns_of(loose), item)
             loose = []

@@ -111,13 +111,12 @@ class Queue(DurableQueue[Waiting]):
         )  # fmt: skip
 
         def change(rows: list[Row[Waiting]]) -> list[Row[Waiting]]:
-            items = [*filter(None, (row.item for row in rows)), item]
-            if any(one.id == item.id for one in items[:-1]):
+            waiting = [row.item for row in rows if row.item]
+            if item.id in {other.id for other in waiting}:
                 return rows
-            rows.append(self.row(item))
-            surplus = items[:-MAX_ITEMS]
+            surplus = [*waiting, item][:-MAX_ITEMS]
             self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
-            return [row for row in rows if row.item not in surplus]
+            return [row for row in (*rows, self.row(item)) if row.item not in surplus]
 
         self.change(change)
         return item.id
@@ -128,13 +127,13 @@ class Queue(DurableQueue[Waiting]):
         now = now.astimezone(UTC)
         taken: dict[str, Waiting] = {}
 
-        def change(one: Waiting) -> Waiting | None:
-            if one.attempts and now - one.since > _LONGEST:  # it is not tried for the first time
-                self._give_up([one], "they waited for more than 72 h", now)
+        def change(item: Waiting) -> Waiting | None:
+            if item.attempts and now - item.since > _LONGEST:  # it is not tried for the first time
+                self._give_up([item], "they waited for more than 72 h", now)
                 return None
-            if len(taken) < limit and wanted(one):
-                taken[one.id] = one = evolve(one, attempts=one.attempts + 1, due=now + _LEASE)
-            return one
+            if len(taken) < limit and wanted(item):
+                taken[item.id] = item = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
+            return item
 
         if limit and os.path.exists(self.path):
             self.update(change)
@@ -143,9 +142,9 @@ class Queue(DurableQueue[Waiting]):
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
         """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
 
-        def change(one: Waiting) -> Waiting:
-            mine = one.covers and not one.flush and one.source == source and {*one.covers} <= {*covers}
-            return evolve(one, flush=flush) if mine else one
+        def change(item: Waiting) -> Waiting:
+            is_covered = item.covers and not item.flush and item.source == source and {*item.covers} <= {*covers}
+            return evolve(item, flush=flush) if is_covered else item
 
         if os.path.exists(self.path):
             self.update(change)
@@ -154,12 +153,13 @@ class Queue(DurableQueue[Waiting]):
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
         item = evolve(item, plugins=tuple(sorted(plugins)), error=error)
-        goes_on = item.attempts < MAX_ATTEMPTS
-        if not goes_on:
+        if item.attempts >= MAX_ATTEMPTS:
             self._give_up([item], f"the limit is {MAX_ATTEMPTS} attempts", now)
-        later = evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1)) if goes_on else None
-        self.update(lambda one: (later and evolve(later, flush=one.flush)) if one.id == item.id else one)
-        return goes_on
+            self.remove([item.id])
+            return False
+        later = evolve(item, due=now + BACKOFF * 2 ** (item.attempts - 1))
+        self.update(lambda queued: evolve(later, flush=queued.flush) if queued.id == item.id else queued)
+        return True
 
     def log(self) -> list[GivenUp]:
         """The items given up, oldest first."""
@@ -204,9 +204,8 @@ def note_extracted(state: str, item: Waiting, plugins: Collection[str], summarie
     journal = Journal(state, item.source)
     if not item.covers or not plugins or not journal.exists():
         return
-    told = {name: {"summary": summaries[name]} if summaries.get(name) else {} for name in plugins}
-    covers = list(item.covers)
-    journal.append(*({"kind": "extracted", "plugin": name, "covers": covers, **more} for name, more in told.items()))
+    record = {"kind": "extracted", "covers": list(item.covers)}
+    journal.append(*({**record, "plugin": name, "summary": summaries.get(name, "")} for name in plugins))
 
 
 # the last run in the background

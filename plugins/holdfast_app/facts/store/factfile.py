@@ -29,11 +29,10 @@ _BATCH = 500
 
 
 class Row(NamedTuple):
-    """One row of a file: its number (from 1; lines of a JSONL file, blank ones too), and its value or the problem."""
+    """One row of a file: its number (from 1; lines of a JSONL file, blank ones too), and its value."""
 
     number: int
     value: object
-    problem: str = ""
 
 
 class BadRow(NamedTuple):
@@ -59,7 +58,7 @@ class _Good(NamedTuple):
     value: Value
 
 
-def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
+def read_rows(text: str, name: str = "The file") -> Iterator[Row | BadRow]:
     """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
 
     A line that is not JSON is a bad row. Raises: ConfigError when a JSON array cannot be read.
@@ -71,7 +70,12 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
         if text.lstrip().startswith("["):
             step = "Use a JSON array, or one JSON object a line."
             raise ConfigError(f"{name} is not valid JSON: {error}.", next_step=step) from error
-        yield from _lines(text)
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    yield Row(number, untrusted.from_json(line))
+                except ValueError:
+                    yield BadRow(number, "the row cannot be read: it is not JSON")
         return
     rows = data.get("facts", [data]) if isinstance(data, dict) else data
     if not isinstance(rows, list):
@@ -79,44 +83,34 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     yield from (Row(number, value) for number, value in enumerate(rows, 1))
 
 
-def _lines(text: str) -> Iterator[Row]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield Row(number, untrusted.from_json(line))
-            except ValueError:
-                yield Row(number, None, "it is not JSON")
-
-
-AddAll = Callable[[Sequence[Value]], Sequence[AddResult]]
-
-
-def import_rows(services: Services, add_all: AddAll, rows: Iterable[object], *, is_archive: bool) -> ImportReport:
+def import_rows(
+    services: Services, add: Callable[[Sequence[Value]], list[AddResult]], rows: Iterable[object], *, is_archive: bool
+) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     witness, rejected = Witness(services), Rejected(services)
     known = {fact.content for fact in services.store.known_facts(services.store.readable_facts())}
-    numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
+    numbered = (row if isinstance(row, Row | BadRow) else Row(n, row) for n, row in enumerate(rows, 1))
     bad: list[BadRow] = []
     outcomes: Counter[AddOutcome] = Counter()
     done = evicted = 0
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
         for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
-            said = content = row.value.content
-            is_marked = hostile.is_marked(said)
-            if not (is_marked or is_archive or said in known) and strangers.orders(said):
-                content = hostile.MARK.format(name="an import") + said  # a file's words are not the user's
-            if not is_marked and witness.is_hostile(said):
+            text = content = row.value.content
+            is_marked = hostile.is_marked(text)
+            if not (is_marked or is_archive or text in known) and strangers.orders(text):
+                content = hostile.MARK.format(name="an import") + text  # a file's words are not the user's
+            if not is_marked and witness.is_hostile(text):
                 bad.append(BadRow(row.number, REASON))
-            elif rejected.has(said, row.created_at) or rejected.has(content, row.created_at):
+            elif rejected.has(text, row.created_at) or rejected.has(content, row.created_at):
                 bad.append(BadRow(row.number, REJECTED))
             else:
                 good.append(row._replace(value=row.value._replace(content=content)))
-        results = add_all([row.value for row in good])
-        outcomes.update(result.outcome for result in results)
-        evicted += sum(len(result.evicted) for result in results)
-        refused = zip(good, results, strict=True)
-        bad += [BadRow(row.number, one.reason) for row, one in refused if one.outcome is AddOutcome.REFUSED]
+        for row, result in zip(good, add([row.value for row in good]), strict=True):
+            outcomes[result.outcome] += 1
+            evicted += len(result.evicted)
+            if result.outcome is AddOutcome.REFUSED:
+                bad.append(BadRow(row.number, result.reason))
         done += len(batch)
         progress.report(done, 0, "rows imported")
     added, duplicates = outcomes[AddOutcome.ADDED], outcomes[AddOutcome.DUPLICATE]
@@ -124,10 +118,11 @@ def import_rows(services: Services, add_all: AddAll, rows: Iterable[object], *, 
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
 
 
-def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
+def _read(services: Services, row: Row | BadRow, bad: list[BadRow]) -> _Good | None:
+    if isinstance(row, BadRow):
+        bad.append(row)
+        return None
     try:
-        if row.problem:
-            raise BadValue("the row", f"cannot be read: {row.problem}")
         if not isinstance(row.value, Mapping):
             raise BadValue("the row", "is not an object")
         value: Mapping[str, Any] = row.value

@@ -48,6 +48,7 @@ _Results: TypeAlias = list[AddResult]
 logger = log("holdfast.facts")
 
 _DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_CHECKS = {"content": check_content, "category": check_category, "confidence": check_confidence}
 _NEWER = "a newer value was stated"
 _EXPORTED = 1_000  # facts masked together on their way out
 
@@ -87,8 +88,8 @@ class Facts:
         if limit is not None:
             must_be_whole(limit, "limit")
         wanted = None if category is None else check_category(category)
-        found = self.services.store.backend.facts(FactOrder(order), limit if wanted is None else None)
-        return list(islice((fact for fact in found if wanted in (None, fact.category)), limit))
+        facts = self.services.store.backend.facts(FactOrder(order), limit if wanted is None else None)
+        return list(islice((fact for fact in facts if wanted in (None, fact.category)), limit))
 
     def count(self) -> int:
         """The number of stored facts."""
@@ -148,24 +149,20 @@ class Facts:
         return result
 
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
-        """A candidate's values, for :meth:`store`; the result for a refused one. ``at`` is when it was said, if that
-        was earlier. Raises: BadValue for a malformed one; PluginError."""
+        """A candidate's values, for :meth:`store`; the result for one below the threshold. ``at`` is when it was said,
+        if that was earlier. Raises: BadValue for a malformed one; Refused, PluginError."""
         rules = self.services.config.facts
-        try:
-            content = check_content(candidate.content)
-            category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
-            given = candidate.confidence
-            if isinstance(given, str) and _DECIMAL.fullmatch(given.strip()):  # models often write numbers so
-                given = float(given)
-            confidence, source = check_confidence(given), check_source(candidate.source)
-            if confidence < rules.threshold:
-                reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
-                logger.info("a fact was skipped: %s", reason)
-                return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
-            content, source = self._admitted(content, source)
-        except Refused as error:
-            logger.info("a fact was skipped: refused")
-            return AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip("."))
+        content = check_content(candidate.content)
+        category = check_category(candidate.category, other="context" if rules.bad_category == "context" else "")
+        stated = candidate.confidence
+        if isinstance(stated, str) and _DECIMAL.fullmatch(stated.strip()):  # models often write numbers so
+            stated = float(stated)
+        confidence, source = check_confidence(stated), check_source(candidate.source)
+        if confidence < rules.threshold:
+            reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
+            logger.info("a fact was skipped: %s", reason)
+            return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
+        content, source = self._admitted(content, source)
         return Value(content, category, confidence, source, at or self.services.clock(), () if at else None)
 
     def stated(
@@ -204,10 +201,10 @@ class Facts:
 
     def keep(self, fact_id: str) -> FactList:
         """Decide a conflict in a fact's favour, as :meth:`decide`. Raises: NotFound, also without a conflict."""
-        kept = self.get(fact_id)
+        fact = self.get(fact_id)
         for conflict in self.conflicts():
-            if kept in conflict:
-                return self.decide(conflict, kept, why="a person decided the conflict")
+            if fact in conflict:
+                return self.decide(conflict, fact, why="a person decided the conflict")
         raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
 
     def decide(self, conflict: origins.Conflict, kept: Fact, *, why: str) -> FactList:
@@ -238,19 +235,17 @@ class Facts:
         another fact has that content.
         """
         old = self.get(fact_id)
-        content = None if content is None else check_content(content)
-        category = None if category is None else check_category(category)
-        confidence = None if confidence is None else check_confidence(confidence)
+        stated = {"content": content, "category": category, "confidence": confidence}
+        changes: dict[str, Any] = {name: _CHECKS[name](value) for name, value in stated.items() if value is not None}
         if content is not None:
-            content = check_content(self._portable(content))
-        given: dict[str, Any] = {"content": content, "category": category, "confidence": confidence}
-        fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        new = self.services.store.update_fact(fact_id, is_own=content is not None, **given)
+            changes["content"] = check_content(self._portable(changes["content"]))
+        fields = [name for name, value in changes.items() if value != getattr(old, name)]
+        new = self.services.store.update_fact(fact_id, is_own=content is not None, **changes)
         if fields:
-            if content is not None and key_of(content) != key_of(old.content):
+            if key_of(new.content) != key_of(old.content):
                 self._reject(old)
                 self.services.retract([old.content])
-            self.rejected.lift(content or "")
+            self.rejected.lift(changes.get("content", ""))
             self._trace("updated", f"{' and '.join(fields)} changed by hand", old)
         logger.info("fact %s was updated", fact_id)
         return new
@@ -288,31 +283,21 @@ class Facts:
         """Record what happened to facts, with ``is_kept`` durably and with their content."""
         names = ("id", "category", "confidence", *(("content", "source") if is_kept else ()))
         at = self.services.clock().astimezone(UTC)
-        told = ({name: getattr(fact, name) for name in names} for fact in facts)
-        self.trail.add(*(Departure(at=at, event=event, why=why, by=by, **one) for one in told), flush=is_kept)
+        rows = ({name: getattr(fact, name) for name in names} for fact in facts)
+        self.trail.add(*(Departure(at=at, event=event, why=why, by=by, **row) for row in rows), flush=is_kept)
 
     def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> _Results:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
         where there is none or it is taken. ``older`` has the facts that each value replaces, which leave in the same
         step. The trail gets their content first."""
         facts = [
-            Fact(id=one.id or draw_id(), content=one.content, category=one.category, confidence=one.confidence,
-                 created_at=one.at.astimezone(UTC), source=one.source)
-            for one in values
+            Fact(id=value.id or draw_id(), content=value.content, category=value.category, confidence=value.confidence,
+                 created_at=value.at.astimezone(UTC), source=value.source)
+            for value in values
         ]  # fmt: skip
         replaced = older or [()] * len(facts)
         is_ranked = self.services.config.facts.rank_union
-        added = list(map(self._ranked, facts, replaced)) if is_ranked else self._add(facts, replaced)
-        results = []
-        for fact, old, result in zip(facts, replaced, added, strict=True):
-            if result.outcome is AddOutcome.ADDED:
-                logger.debug("fact %s was added", fact.id)
-            else:
-                logger.info("a fact was skipped: %s", result.reason or f"duplicate of {result.duplicate_of}")
-            if result.outcome is not AddOutcome.REFUSED:
-                result = evolve(result, replaced=[one.id for one in old])
-            results.append(result)
-        return results
+        return list(map(self._ranked, facts, replaced)) if is_ranked else self._add(facts, replaced)
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> _Results:
         """The result for each value, in order. Results among the values stay unchanged.
@@ -322,37 +307,37 @@ class Facts:
         machine stay, see :mod:`holdfast_app.facts.store.origins`. ``stored`` are all stored facts, read just before;
         None reads them. Raises: errors of the store."""
         if stored is None:
-            stored = list(self.services.store.backend.facts()) if any(isinstance(one, Value) for one in values) else []
+            stored = list(self.services.store.backend.facts()) if any(isinstance(v, Value) for v in values) else []
         known = Known[Fact]()
         for fact in self.services.store.known_facts(stored):
             known.add(fact, fact.content)
         together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
         results: dict[int, AddResult] = {}
-        waiting, said = dict[int, Placed](), Known[int]()
+        waiting, unstored = dict[int, Placed](), Known[int]()
         for at, value in enumerate(values):
-            if isinstance(value, Value) and any(said.related(value.content)):
+            if isinstance(value, Value) and any(unstored.related(value.content)):
                 self._store_together(waiting, known, results)
-                said = Known()
-            one = placed(value, known, together) if isinstance(value, Value) else value
-            if isinstance(one, Placed):
-                said.add(at, one.value.content)
-                waiting[at] = one
+                unstored = Known()
+            outcome = placed(value, known, together) if isinstance(value, Value) else value
+            if isinstance(outcome, Placed):
+                unstored.add(at, outcome.value.content)
+                waiting[at] = outcome
             else:
-                results[at] = one
+                results[at] = outcome
         self._store_together(waiting, known, results)
         return [results[at] for at in range(len(values))]
 
     def _store_together(self, waiting: dict[int, Placed], known: Known[Fact], results: dict[int, AddResult]) -> None:
         """Move what is ``waiting`` to the ``results``; ``known`` gets the new facts."""
-        new = waiting.values()
-        added = self.add_all([one.value for one in new], older=[one.leaving for one in new])
-        for fact in (result.fact for result in added if result.fact is not None):
-            known.add(fact, fact.content)
-        for (at, one), result in zip(waiting.items(), added, strict=True):
+        values = [new.value for new in waiting.values()]
+        added = self.add_all(values, older=[new.leaving for new in waiting.values()])
+        for (at, new), result in zip(waiting.items(), added, strict=True):
+            if result.fact is not None:
+                known.add(result.fact, result.fact.content)
             # Without the fact to cosign, who stated it first has just taken it back.
-            results[at] = result if self._cosign(one.value, result) else self.add_all([one.value])[0]
-            for fact in one.shared:
-                self.sign(fact.id, partial(origins.left, other=one.value.source))
+            results[at] = result if self._cosign(new.value, result) else self.add_all([new.value])[0]
+            for fact in new.shared:
+                self.sign(fact.id, partial(origins.left, other=new.value.source))
         waiting.clear()
 
     def _cosign(self, value: Value, result: AddResult) -> bool:
@@ -370,17 +355,21 @@ class Facts:
             if older:
                 self._trace("replaced", _NEWER, *older, by=fact.id, is_kept=True)
                 self._reject(*older)
-        results, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
+        added, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
         for old in stayed:
             self._take_back(old)
-        for fact, result in zip(facts, results, strict=True):
-            if result is not None and result.evicted:
+        results = []
+        for fact, older, stored in zip(facts, replaced, added, strict=True):
+            result = stored or self._add([evolve(fact, id=draw_id())], [()])[0]
+            if result.outcome is AddOutcome.DUPLICATE:
+                logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
+            elif stored is not None and stored.evicted:
                 at, why = self.services.clock(), "the store was full"
-                gone = (Departure(at=at, event="evicted", id=one, why=why, by=fact.id) for one in result.evicted)
+                gone = (Departure(at=at, event="evicted", id=name, why=why, by=fact.id) for name in stored.evicted)
                 self.trail.add(*gone, flush=False)
-                logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
-        again = zip(facts, results, strict=True)
-        return [result or self._add([evolve(fact, id=draw_id())], [()])[0] for fact, result in again]
+                logger.info("evicted for %s: %s", fact.id, ", ".join(stored.evicted))
+            results.append(evolve(result, replaced=[old.id for old in older]))
+        return results
 
     def _take_back(self, fact: Fact) -> None:
         """Remove a fact. Where others have stated it, too, since it was read, it stays theirs."""
@@ -398,8 +387,8 @@ class Facts:
         private.make(self.services.state)
         with durable.lock(self.services.private("facts.lock")):
             stored = self.services.store.known_facts(self.services.store.backend.facts())
-            is_weakest = all(fact.confidence < one.confidence for one in stored)
-            is_new = duplicate_key(fact.content) not in {duplicate_key(one.content) for one in stored}
+            is_weakest = all(fact.confidence < other.confidence for other in stored)
+            is_new = duplicate_key(fact.content) not in {duplicate_key(other.content) for other in stored}
             if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
                 return self._add([fact], [older])[0]
         return AddResult(outcome=AddOutcome.REFUSED, reason="the store is full of facts that are at least as strong")

@@ -8,6 +8,7 @@ person and machine. Values from different people or machines stay until a dream 
 import re
 from collections.abc import Iterable
 from itertools import islice
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 from holdfast.models import Fact
@@ -18,7 +19,7 @@ _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
 _SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)
 #: How many of the related facts to compare with each other. More are not a conflict but a list.
 _COMPARED: Final = 24
-
+_AGE: Final = attrgetter("created_at", "id")
 
 #: Facts with different values for one thing, from at least two places, the newest first.
 Conflict: TypeAlias = tuple[Fact, ...]
@@ -31,8 +32,8 @@ def signed(source: str, by: str) -> str:
 
 def parted(source: str) -> tuple[str, str]:
     """The source (a flush, a session, a message or a caller's words) and its origin, or an empty string."""
-    found = _SIGNED.fullmatch(source) if "@" in source else None
-    return (found["source"] or "", found["by"]) if found else (source, "")
+    match = _SIGNED.fullmatch(source) if "@" in source else None
+    return (match["source"] or "", match["by"]) if match else (source, "")
 
 
 def of(source: str) -> str:
@@ -71,27 +72,24 @@ def share(source: str, other: str) -> bool:
 
 def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     """The conflicts among ``facts``, the newest first. Takes time in proportion to their number."""
-    known = Known[Fact]()
-    rest = sorted((fact for fact in facts if of(fact.source)), key=lambda fact: (fact.created_at, fact.id))
+    known, conflicting = Known[Fact](), list[Conflict]()
+    rest = dict.fromkeys(sorted((fact for fact in facts if of(fact.source)), key=_AGE))
     for fact in rest:
         known.add(fact, fact.content)
-    found: list[Conflict] = []
-    gone = set[Fact]()
-    for newest in reversed(rest):
-        if newest not in gone:
-            known.remove(newest)
-            old = [fact for fact, what in islice(known.related(newest.content), _COMPARED) if what is not Relation.SAME]
-            if others := [fact for fact in old if not share(newest.source, fact.source)]:
-                others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
-                found.append((newest, *others))
-                gone.update(others)
-                for fact in others:
-                    known.remove(fact)
-    return found
+    while rest:
+        newest, _ = rest.popitem()
+        known.remove(newest)
+        old = [fact for fact, what in islice(known.related(newest.content), _COMPARED) if what is not Relation.SAME]
+        if others := [fact for fact in old if not share(newest.source, fact.source)]:
+            conflicting.append((newest, *sorted(others, key=_AGE, reverse=True)))
+            for fact in others:
+                known.remove(fact)
+                del rest[fact]
+    return conflicting
 
 
 def _each(source: str) -> list[str]:
-    return [one for one in of(source).split(", ") if one]
+    return [by for by in of(source).split(", ") if by]
 
 
 def _place(by: str) -> str:
