@@ -218,34 +218,32 @@ def _summary(services: Services, extraction: Extraction, heard: Witness) -> str:
 def work_off(
     services: Services, *, limit: int = 1, first: Collection[str] = (), even_if_not_due: bool = False
 ) -> ExtractResult:
-    """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
-    waiting for a plugin that has just failed. Never raises."""
-    queue, known, failing = Queue(services.state), services.plugins.extractors().keys(), set[str]()
+    """Try the waiting items with an id in ``first`` and, if none of them fails, up to ``limit`` others that are due.
+    Never raises."""
+    queue, known, result = Queue(services.state), services.plugins.extractors().keys(), ExtractResult()
     if not known:
-        return ExtractResult()
+        return result
 
     def is_first(item: Waiting) -> bool:
         return item.id in first and not known.isdisjoint(item.plugins)
 
-    def is_next(item: Waiting) -> bool:
-        is_due = even_if_not_due or item.due <= services.clock()
-        return is_due and failing.isdisjoint(item.plugins) and not known.isdisjoint(item.plugins)
+    def is_due(item: Waiting) -> bool:
+        return (even_if_not_due or item.due <= services.clock()) and not known.isdisjoint(item.plugins)
 
-    result = ExtractResult()
     try:
         for item in queue.claim(services.clock(), limit=len(first), wanted=is_first):
-            result += _tried(services, queue, item, failing)
-        for item in queue.claim(services.clock(), limit=limit, wanted=is_next):
+            result += _tried(services, queue, item)
+        for item in queue.claim(services.clock(), limit=0 if result.failures else limit, wanted=is_due):
             progress.report(result.retried, 0, "queued conversations extracted")
-            result += evolve(_tried(services, queue, item, failing), retried=1)
+            result += evolve(_tried(services, queue, item), retried=1)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
     return result + ExtractResult(given_up=tuple(queue.given_up))
 
 
-def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -> ExtractResult:
-    """Extract a claimed item. Plugins that fail are added to ``failing``. Raises: HoldfastError."""
+def _tried(services: Services, queue: Queue, item: Waiting) -> ExtractResult:
+    """Extract a claimed item. Raises: HoldfastError."""
     plugins = [name for name in _unasked(services, item) if name in services.plugins.extractors()]
     if not plugins:  # its process died after recording it, or another process was faster
         queue.remove([item.id])
@@ -268,10 +266,8 @@ def _tried(services: Services, queue: Queue, item: Waiting, failing: set[str]) -
     if not gathered.failed:
         queue.remove([item.id])
         return result
-    failing |= {*gathered.failed}
-    errors = gathered.failed.values()
-    waits = queue.failed(item, gathered.failed, error=" ".join(errors), now=services.clock())
-    failures = [f"{error} {_AGAIN}" if waits else error for error in errors]
+    waits = queue.failed(item, gathered.failed, now=services.clock())
+    failures = [f"{error} {_AGAIN}" if waits else error for error in gathered.failed.values()]
     return result + ExtractResult(failures=failures, queued=int(waits))
 
 
@@ -337,32 +333,30 @@ def run(services: Services) -> ExtractResult:
     """
     private.make(services.state)
     with ExitStack() as working:
+        result = ExtractResult()
         try:
             working.enter_context(private.lock(services.private(_WORK), timeout_s=_PATIENCE_S))
         except Unavailable:
-            return ExtractResult()
-        return _worked(services)
-
-
-def _worked(services: Services) -> ExtractResult:
-    result, record = ExtractResult(), Run(at=services.now(), calls=queues.calls_today(services))
-    most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
-    while True:
-        collect(services)
-        if not services.waits(queues.FILE):
-            break
-        if record.calls >= most or time.monotonic() > until:
-            record = evolve(record, problem=f"The rest waits: at most {most} calls a day, in at most 10 minutes each.")
-            break
-        record.save(services)
-        step = work_off(services)
-        result += step
-        calls, pieces = record.calls + step.retried, record.pieces + step.retried
-        record = evolve(record, calls=calls, pieces=pieces, facts=len(result.added), problem=" ".join(step.failures))
-        if step.failures or not step.retried:
-            break
-    if record.pieces or record.problem:
-        evolve(record, ended=services.now()).save(services)
+            return result
+        record = Run(at=services.now(), calls=queues.calls_today(services))
+        most, until = services.config.extract.calls_a_day, time.monotonic() + _LIMIT_S
+        while True:
+            collect(services)
+            if not services.waits(queues.FILE):
+                break
+            if record.calls >= most or time.monotonic() > until:
+                problem = f"The rest waits: at most {most} calls a day, in at most 10 minutes each."
+                record = evolve(record, problem=problem)
+                break
+            record.save(services)
+            step = work_off(services)
+            result += step
+            calls, facts, problem = record.calls + step.retried, len(result.added), " ".join(step.failures)
+            record = evolve(record, calls=calls, pieces=result.retried, facts=facts, problem=problem)
+            if step.failures or not step.retried:
+                break
+        if record.pieces or record.problem:
+            evolve(record, ended=services.now()).save(services)
     return result
 
 

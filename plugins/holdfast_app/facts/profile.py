@@ -99,8 +99,6 @@ def _item(line: str) -> str:
 
 def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:
     name = services.layout.name(Surface.PROFILE)
-    if services.store.read(name) is None and change(Profile()) == Profile():
-        return Profile()
 
     def rewrite(text: str | None) -> str:
         old = parse(text or "")

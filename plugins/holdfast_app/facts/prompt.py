@@ -1,21 +1,9 @@
 """The memory block for a system prompt: profile and facts as compact text that never exceeds its budget.
 
-    User Context:
-    - Work: ...
-    - Personal: ...
-    - Current Focus: ...
-
-    History:
-    - Recent: ...
-    - Earlier: ...
-    - Background: ...
-
-    Facts:
-    - [preference | 0.90] Prefers tabs
-
-Empty parts are left out. Facts are sorted by confidence, equals as they were stored. When the budget is too
-small, facts are dropped from the end and a last line counts them, "3 more facts: holdfast facts". Then characters are
-cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
+docs/facts.md shows it. Empty parts are left out. Facts are sorted by confidence, equals as they were stored. When the
+budget is too small, facts are dropped from the end and a last line counts them, "3 more facts: holdfast facts". Then
+characters are cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings
+A15-A18.
 """
 
 from bisect import bisect_left
@@ -61,10 +49,10 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         return f"{recall.OPEN}\n{recalled.escape(text)}\n{recall.CLOSE}" if fenced and text else text
 
     def fits(text: str) -> bool:
-        must_be_whole(cost := count(text), "what the counter returned")
+        must_be_whole(cost := count(framed(text)), "what the counter returned")
         return cost <= max_tokens
 
-    return _fitted(head, lines, framed, fits) if max_tokens else ""
+    return framed(_fitted(head, lines, fits)) if max_tokens else ""
 
 
 def fact_line(fact: Fact) -> str:
@@ -74,12 +62,11 @@ def fact_line(fact: Fact) -> str:
 
 def stated(facts: Sequence[Fact]) -> list[str]:
     """The facts' lines. Facts on which machines disagree name their origin."""
-    disputed = {fact.id for conflict in origins.conflicts(facts) for fact in conflict}
-
-    def says(fact: Fact) -> str:
-        return f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"
-
-    return [fact_line(fact) + (says(fact) if fact.id in disputed else "") for fact in facts]
+    disputed, lines = {fact.id for conflict in origins.conflicts(facts) for fact in conflict}, list[str]()
+    for fact in facts:
+        by = f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"
+        lines.append(fact_line(fact) + (by if fact.id in disputed else ""))
+    return lines
 
 
 def _admitted(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
@@ -93,7 +80,7 @@ def _admitted(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -
         return [""]
 
 
-def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits: Callable[[str], bool]) -> str:
+def _fitted(head: str, facts: Sequence[str], fits: Callable[[str], bool]) -> str:
     """The block with as many lines of ``facts`` as fit, and a count of facts left out.
 
     The count never replaces the last line. When it does not fit next to one line, that line appears alone, even where
@@ -105,14 +92,14 @@ def _fitted(head: str, facts: Sequence[str], framed: Callable[[str], str], fits:
         others = total - lines if counted else 0
         more = [f"{others} more {'fact' if others == 1 else 'facts'}: holdfast facts"] if others > 0 else []
         block = "\n".join(["Facts:", *facts[:lines], *more]) if lines or more else ""
-        return framed(f"{head}\n\n{block}" if head and block else head or block)
+        return "\n\n".join(filter(None, (head, block)))
 
     def largest(most: int, shown: Callable[[int], str]) -> int:
         """The number up to ``most`` that fits, mostly the largest, as a counter may find longer text cheaper; or 0."""
         return bisect_left(range(1, most + 1), True, key=lambda n: not fits(shown(n)))
 
     def cut(chars: int) -> str:
-        return framed(head[:chars] + MARKER)
+        return head[:chars] + MARKER
 
     def texts() -> Iterator[str]:
         yield render(total)

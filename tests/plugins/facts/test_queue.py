@@ -61,7 +61,7 @@ def test_failed__each_time__attempts_and_wait_are_bounded_and_the_log_holds_noth
         now = max(now, items[0].due) + timedelta(hours=hours)
         if claimed := claim(queue, now):
             attempts += 1
-            assert queue.failed(claimed[0], ["openai"], error="down", now=now) == bool(queue.items())
+            assert queue.failed(claimed[0], {"openai": "down"}, now=now) == bool(queue.items())
     assert attempts == tried
     [gone] = queue.log()
     assert (gone.turns, gone.attempts, gone.error, gone.source, gone.plugins) == (1, tried, "down", "s", ("openai",))

@@ -149,10 +149,10 @@ class Queue(DurableQueue[Waiting]):
         if os.path.exists(self.path):
             self.update(change)
 
-    def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
-        """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
+    def failed(self, item: Waiting, errors: Mapping[str, str], *, now: datetime) -> bool:
+        """Plugins, the keys of ``errors``, failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
-        item = evolve(item, plugins=tuple(sorted(plugins)), error=error)
+        item = evolve(item, plugins=tuple(sorted(errors)), error=" ".join(errors.values()))
         if item.attempts >= MAX_ATTEMPTS:
             self._give_up([item], f"the limit is {MAX_ATTEMPTS} attempts", now)
             self.remove([item.id])

@@ -28,7 +28,6 @@ from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.values import (
     SURFACE,
-    Placed,
     Value,
     check_category,
     check_confidence,
@@ -286,18 +285,11 @@ class Facts:
         rows = ({name: getattr(fact, name) for name in names} for fact in facts)
         self.trail.add(*(Departure(at=at, event=event, why=why, by=by, **row) for row in rows), flush=is_kept)
 
-    def add_all(self, values: Sequence[Value], *, older: Sequence[Sequence[Fact]] = ()) -> _Results:
+    def add_all(self, values: Sequence[Value]) -> _Results:
         """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
-        where there is none or it is taken. ``older`` has the facts that each value replaces, which leave in the same
-        step. The trail gets their content first."""
-        facts = [
-            Fact(id=value.id or draw_id(), content=value.content, category=value.category, confidence=value.confidence,
-                 created_at=value.at.astimezone(UTC), source=value.source)
-            for value in values
-        ]  # fmt: skip
-        replaced = older or [()] * len(facts)
-        is_ranked = self.services.config.facts.rank_union
-        return list(map(self._ranked, facts, replaced)) if is_ranked else self._add(facts, replaced)
+        where there is none or it is taken. The facts that a value replaces leave in the same step. The trail gets
+        their content first."""
+        return list(map(self._ranked, values)) if self.services.config.facts.rank_union else self._add(values)
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> _Results:
         """The result for each value, in order. Results among the values stay unchanged.
@@ -313,31 +305,30 @@ class Facts:
             known.add(fact, fact.content)
         together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
         results: dict[int, AddResult] = {}
-        waiting, unstored = dict[int, Placed](), Known[int]()
+        waiting, unstored = dict[int, Value](), Known[int]()
         for at, value in enumerate(values):
             if isinstance(value, Value) and any(unstored.related(value.content)):
                 self._store_together(waiting, known, results)
                 unstored = Known()
             outcome = placed(value, known, together) if isinstance(value, Value) else value
-            if isinstance(outcome, Placed):
-                unstored.add(at, outcome.value.content)
+            if isinstance(outcome, Value):
+                unstored.add(at, outcome.content)
                 waiting[at] = outcome
             else:
                 results[at] = outcome
         self._store_together(waiting, known, results)
         return [results[at] for at in range(len(values))]
 
-    def _store_together(self, waiting: dict[int, Placed], known: Known[Fact], results: dict[int, AddResult]) -> None:
+    def _store_together(self, waiting: dict[int, Value], known: Known[Fact], results: dict[int, AddResult]) -> None:
         """Move what is ``waiting`` to the ``results``; ``known`` gets the new facts."""
-        values = [new.value for new in waiting.values()]
-        added = self.add_all(values, older=[new.leaving for new in waiting.values()])
-        for (at, new), result in zip(waiting.items(), added, strict=True):
+        added = self.add_all([*waiting.values()])
+        for (at, value), result in zip(waiting.items(), added, strict=True):
             if result.fact is not None:
                 known.add(result.fact, result.fact.content)
             # Without the fact to cosign, who stated it first has just taken it back.
-            results[at] = result if self._cosign(new.value, result) else self.add_all([new.value])[0]
-            for fact in new.shared:
-                self.sign(fact.id, partial(origins.left, other=new.value.source))
+            results[at] = result if self._cosign(value, result) else self.add_all([value._replace(leaving=())])[0]
+            for fact in value.shared:
+                self.sign(fact.id, partial(origins.left, other=value.source))
         waiting.clear()
 
     def _cosign(self, value: Value, result: AddResult) -> bool:
@@ -348,19 +339,26 @@ class Facts:
             return True
         return self.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
 
-    def _add(self, facts: Sequence[Fact], replaced: Sequence[Sequence[Fact]]) -> _Results:
-        """Store ``facts``, delete what each replaced, and record in the trail which facts the full store evicted. A
-        fact whose id is taken gets another one. A crash right after it loses the lines of the evicted ones."""
-        for fact, older in zip(facts, replaced, strict=True):
-            if older:
-                self._trace("replaced", _NEWER, *older, by=fact.id, is_kept=True)
-                self._reject(*older)
-        added, stayed = self.services.store.add_facts(facts, self.services.config.facts.max_facts, replaced)
+    def _add(self, values: Sequence[Value]) -> _Results:
+        """Store the values, delete what each replaces, and record in the trail which facts the full store evicted. A
+        crash right after it loses the lines of the evicted ones."""
+        facts = [
+            Fact(id=value.id or draw_id(), content=value.content, category=value.category, confidence=value.confidence,
+                 created_at=value.at.astimezone(UTC), source=value.source)
+            for value in values
+        ]  # fmt: skip
+        for fact, value in zip(facts, values, strict=True):
+            if value.leaving:
+                self._trace("replaced", _NEWER, *value.leaving, by=fact.id, is_kept=True)
+                self._reject(*value.leaving)
+        most, leaving = self.services.config.facts.max_facts, [value.leaving for value in values]
+        added, stayed = self.services.store.add_facts(facts, most, leaving)
         for old in stayed:
             self._take_back(old)
         results = []
-        for fact, older, stored in zip(facts, replaced, added, strict=True):
-            result = stored or self._add([evolve(fact, id=draw_id())], [()])[0]
+        for fact, value, stored in zip(facts, values, added, strict=True):
+            # Without a result the id is taken.
+            result = stored or self._add([value._replace(id=None, leaving=())])[0]
             if result.outcome is AddOutcome.DUPLICATE:
                 logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
             elif stored is not None and stored.evicted:
@@ -368,7 +366,7 @@ class Facts:
                 gone = (Departure(at=at, event="evicted", id=name, why=why, by=fact.id) for name in stored.evicted)
                 self.trail.add(*gone, flush=False)
                 logger.info("evicted for %s: %s", fact.id, ", ".join(stored.evicted))
-            results.append(evolve(result, replaced=[old.id for old in older]))
+            results.append(evolve(result, replaced=[old.id for old in value.leaving]))
         return results
 
     def _take_back(self, fact: Fact) -> None:
@@ -381,16 +379,16 @@ class Facts:
                     return
                 fact = now
 
-    def _ranked(self, fact: Fact, older: Sequence[Fact]) -> AddResult:
+    def _ranked(self, value: Value) -> AddResult:
         """Like :meth:`_add`, but at the cap a fact weaker than all stored ones is refused (reading A01), unless it is
         a duplicate. Only this machine's processes take turns."""
         private.make(self.services.state)
         with durable.lock(self.services.private("facts.lock")):
             stored = self.services.store.known_facts(self.services.store.backend.facts())
-            is_weakest = all(fact.confidence < other.confidence for other in stored)
-            is_new = duplicate_key(fact.content) not in {duplicate_key(other.content) for other in stored}
+            is_weakest = all(value.confidence < fact.confidence for fact in stored)
+            is_new = duplicate_key(value.content) not in {duplicate_key(fact.content) for fact in stored}
             if not is_weakest or not is_new or len(stored) < self.services.config.facts.max_facts:
-                return self._add([fact], [older])[0]
+                return self._add([value])[0]
         return AddResult(outcome=AddOutcome.REFUSED, reason="the store is full of facts that are at least as strong")
 
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:

@@ -58,7 +58,8 @@ class Value(NamedTuple):
 
     ``id`` is the one to store it under, unless it is taken. A present statement is newer than everything stored,
     whatever the clocks say. A statement stored later than it was said has ``said``, its session's flushes in their
-    order. They decide. The clock decides for other facts."""
+    order. They decide. The clock decides for other facts. ``leaving`` are the facts that it replaces, ``shared`` those
+    that others state, too, which lose only its origin."""
 
     content: str
     category: str
@@ -67,6 +68,8 @@ class Value(NamedTuple):
     at: datetime
     said: tuple[str, ...] | None = None
     id: str | None = None
+    leaving: Sequence[Fact] = ()
+    shared: Sequence[Fact] = ()
 
     def is_about(self, fact: Fact) -> bool:
         """Whether ``fact``, which contradicts it, is weak enough, and of the same origin."""
@@ -80,15 +83,7 @@ class Value(NamedTuple):
         return fact.created_at > self.at if after is None else after
 
 
-class Placed(NamedTuple):
-    """A value to store, the facts that it replaces, and those that others state, too. These lose only its origin."""
-
-    value: Value
-    leaving: Sequence[Fact]
-    shared: Sequence[Fact]
-
-
-def placed(value: Value, known: Known[Fact], together: Container[tuple[str, datetime]]) -> Placed | AddResult:
+def placed(value: Value, known: Known[Fact], together: Container[tuple[str, datetime]]) -> Value | AddResult:
     """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one. What was
     stated ``together`` (key and time) has no order, so all of it holds."""
     value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
@@ -105,4 +100,4 @@ def placed(value: Value, known: Known[Fact], together: Container[tuple[str, date
         known.remove(fact)
     by = value.source
     shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
-    return Placed(value, [fact for fact in older if fact not in shared], shared)
+    return value._replace(leaving=[fact for fact in older if fact not in shared], shared=shared)
