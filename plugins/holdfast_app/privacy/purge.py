@@ -72,16 +72,14 @@ def _chosen(services: Services, named: Mapping[str, Any]) -> tuple[str, object, 
         what = "takes exactly one of subject, session, before and everything"
         raise BadValue("purge", what, next_step="Name the data to forget.")
     ((kind, value),) = named.items()
-    wanted = date if kind == "before" else str
-    if kind != "all":
-        must_be(wanted, value, kind)
+    if kind == "all":
+        return kind, "", Everything()
+    must_be(date if kind == "before" else str, value, kind)
     if kind == "subject":
         return kind, transforms.fold(value), BySubject(value)
     if kind == "session":
         return kind, value, BySession(value)
-    if kind == "before":
-        return kind, value, Before(value, services.layout, services.config.tz)
-    return kind, "", Everything()
+    return kind, value, Before(value, services.layout, services.config.tz)
 
 
 def git_history(services: Services) -> tuple[str, ...]:

@@ -260,10 +260,7 @@ class Walk:
     def _update(self, old: Fact, new: Fact) -> None:
         store = self.services.store
         try:
-            if new.content != old.content:
-                store.update_fact(old.id, content=new.content)
-            if new.source != old.source:
-                store.update_fact(old.id, source=new.source)
+            store.update_fact(old.id, content=new.content, source=new.source)
         except DuplicateFact:  # without their difference two facts are duplicates
             delete_fact(store.backend, old.id)
         except NotFound:

@@ -11,7 +11,7 @@ import operator
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast
@@ -81,9 +81,8 @@ class Needle:
         )
 
 
-def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:
+def any_in_bytes(needles: Collection[Needle], data: bytes) -> bool:
     """Whether ``data`` holds any of the needles as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
-    needles = tuple(needles)
     return any(needle.in_folded(folded) for folded in map(fold, _readings(data)) for needle in needles)
 
 
@@ -118,9 +117,8 @@ def unescape(text: str) -> str:
     return text
 
 
-def in_file(path: str, needles: Iterable[Needle]) -> bool:
+def in_file(path: str, needles: Collection[Needle]) -> bool:
     """Whether the file holds any of ``needles``; false for a missing file. Raises: Unavailable."""
-    needles = tuple(needles)
     if not needles:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))

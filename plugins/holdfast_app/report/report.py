@@ -77,13 +77,13 @@ class Report:
         return "\n\n".join(parts) + "\n"
 
 
-def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
-    """The report on the last ``days`` calendar days up to ``last_day`` (default: today).
+def report(services: Services, *, days: int) -> Report:
+    """The report on the last ``days`` calendar days. Open items are those open now.
 
-    Open items are those open now. Raises: BadValue unless ``days`` is from 1 to 36,525; Corrupt; Unavailable.
+    Raises: BadValue unless ``days`` is from 1 to 36,525; Corrupt; Unavailable.
     """
     must_be_whole(days, "days", 1, MAX_DAYS)
-    today = last_day or services.now().date()
+    today = services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     made = _Making(services)
     for day in window:

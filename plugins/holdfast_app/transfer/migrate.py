@@ -90,7 +90,10 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
         target.commit([Add(fact, sys.maxsize) for fact in part])
         progress.report(len(names) + start + len(part), total, "copied")
     if (digest := _digest(source, prefixes)) != _digest(target, prefixes):
-        raise _moving(target)
+        raise Conflict(
+            f"A store changed during the copy, or the {target.name} store did not keep what was written.",
+            next_step="Stop the other writers, then run it again to continue. The source is untouched.",
+        )
     target.repair()  # facts of an earlier store here do not count as missing
     return Migration(
         source=source.name,
@@ -107,13 +110,6 @@ def _foreign(source: StorageBackend, target: StorageBackend, what: str) -> Confl
     return Conflict(
         f"The {target.name} store already holds {what} that differs from the {source.name} store.",
         next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
-    )
-
-
-def _moving(target: StorageBackend) -> Conflict:
-    return Conflict(
-        f"A store changed during the copy, or the {target.name} store did not keep what was written.",
-        next_step="Stop the other writers, then run it again to continue. The source is untouched.",
     )
 
 

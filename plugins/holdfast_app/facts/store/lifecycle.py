@@ -49,7 +49,6 @@ logger = log("holdfast.facts")
 _DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _CHECKS = {"content": check_content, "category": check_category, "confidence": check_confidence}
 _NEWER = "a newer value was stated"
-_EXPORTED = 1_000  # facts masked together on their way out
 
 
 def draw_id() -> str:
@@ -95,12 +94,10 @@ class Facts:
         return sum(1 for _ in self.services.store.backend.facts())
 
     def export(self) -> Iterator[dict[str, object]]:
-        """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
+        """Every fact in its published form, masked, in order of insertion: what :meth:`import_` reads.
 
         Raises: PluginError."""
-        facts = iter(self.services.store.backend.facts())
-        while part := list(islice(facts, _EXPORTED)):
-            yield from map(fact_out, self.shown(part))
+        return map(fact_out, self.shown(list(self.services.store.backend.facts())))
 
     def shown(self, facts: Sequence[Fact]) -> FactList:
         """The facts as they may leave the store: masked. Raises: PluginError."""
