@@ -38,7 +38,7 @@ def examples(talk: Talk) -> list[tuple[Any, Any]]:
                 return list(rank.candidates(opened.db, matches))
 
             for asked in talk.questions:
-                rows = index.search(memory, partial(ask, asked.text))
+                rows = index.search(memory, partial(ask, asked.text), index.MOST)
                 right = np.array([row.place in asked.evidence for row, _ in rows], dtype=np.float32)
                 if right.any():
                     found.append((np.array([values for _, values in rows], dtype=np.float32), right / right.sum()))

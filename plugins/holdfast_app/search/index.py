@@ -25,7 +25,6 @@ from holdfast import Holdfast
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.text.lazy import Lazy
-from holdfast_app import background
 from holdfast_app.progress import each
 from holdfast_app.search import dates, records, words
 from holdfast_app.search.records import Source
@@ -57,8 +56,6 @@ _WAIT_S: Final = 60.0
 _ACTIVITY: Final = "Updating the search index"
 #: Entries added in one transaction, and about how many in a part in the background, and while a question waits.
 _STEP, _PART, MOST = 500, 2_000, 10_000
-#: The lock of the process that brings the index up to date in the background.
-_BUILDING: Final = "building"
 #: Between two parts added in the background, so that a question gets its turn.
 _PAUSE_S: Final = 0.05
 _DAMAGE: Final = Lazy("malformed|no such table|no such column")
@@ -85,41 +82,25 @@ class Index(NamedTuple):
     left: int = 0
 
 
-def search(memory: Holdfast, work: Callable[[Index], T]) -> T:
-    """The result of ``work`` on the index, after a part of what is new was added, a smaller one while a process in the
-    background adds it; one is started for the rest. A damaged file is made again once.
+def complete(memory: Holdfast) -> None:
+    """Add everything that is new. Of several processes one works. Raises: Unavailable when a source cannot be read."""
+    folder = private.make(memory.services.state, private.DERIVED)
+    with ExitStack() as working:
+        try:
+            working.enter_context(private.lock(os.path.join(folder, "building"), timeout_s=0.0))
+        except Unavailable:
+            return
+        while search(memory, lambda open_index: open_index.left, _PART):
+            time.sleep(_PAUSE_S)
+
+
+def search(memory: Holdfast, work: Callable[[Index], T], most: int) -> T:
+    """The result of ``work`` on the index, after about ``most`` new entries were added. A damaged file is made again
+    once.
 
     Without a place to write, or when another process holds the file for a minute, ``work`` gets one in memory.
     Reports its progress through :mod:`holdfast_app.progress`. Raises: Unavailable when a source cannot be read.
     """
-
-    def found(open_index: Index) -> T:
-        if open_index.left:
-            background.start(memory.services.root, *background.INDEX)
-        return work(open_index)
-
-    folder = os.path.join(memory.services.state, private.DERIVED)
-    most = MOST
-    if os.path.isdir(folder):
-        most = _PART
-        with suppress(Unavailable), private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0):
-            most = MOST
-    return _opened(memory, found, most)
-
-
-def complete(memory: Holdfast) -> None:
-    """Add everything that is new. Of several processes one works. Raises: Unavailable when a source cannot be read."""
-    folder = private.make(memory.services.state, private.DERIVED)
-    with ExitStack() as held:
-        try:
-            held.enter_context(private.lock(os.path.join(folder, _BUILDING), timeout_s=0.0))
-        except Unavailable:
-            return
-        while _opened(memory, lambda open_index: open_index.left, _PART):
-            time.sleep(_PAUSE_S)
-
-
-def _opened(memory: Holdfast, work: Callable[[Index], T], most: int) -> T:
     state = memory.services.state
     path = os.path.join(state, FILE)
     if os.path.isdir(state) or memory.services.store.names() or memory.facts.count():

@@ -14,6 +14,7 @@ from holdfast.clock import must_be_moment
 from holdfast.errors import BadValue, HoldfastError, must_be, must_be_whole
 from holdfast.journal.journal import file_stem
 from holdfast.text.humanize import count
+from holdfast_app import background
 from holdfast_app.project_settings import resolved
 from holdfast_app.search import KINDS, answer, dates, index, rank, records, vectors, words
 from holdfast_app.search.answer import Asked
@@ -61,7 +62,7 @@ def search(
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
 
-    def found(open_index: index.Index) -> Hits:
+    def answered(open_index: index.Index) -> Hits:
         ask = _Search(memory, open_index.db, chosen, session, limit)
         span, rest = (None, asked) if first or end else dates.narrowed(asked, now, partial(ask.latest, now))
         hits = ask.answer(rest, *(span or (first, end)), any_word=span is not None)
@@ -69,6 +70,8 @@ def search(
         if outside:
             hits = ask.answer(asked, None, None)
         left = count(open_index.left, "older source")
+        if open_index.left:
+            background.start(memory.services.root, *background.INDEX)
         store = memory.store
         withheld = "" if hits else provenance.sentence(store.withheld(), facts=len(store.withheld_facts()))
         warnings = (
@@ -87,7 +90,7 @@ def search(
             outside=outside,
         )
 
-    return index.search(memory, found)
+    return index.search(memory, answered, index.MOST)
 
 
 class _Search:
