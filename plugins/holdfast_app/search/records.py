@@ -117,8 +117,10 @@ def _stamp(path: str) -> str:
 def origin(memory: Holdfast, source: Source) -> str:
     """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
     gone or does not begin as one. Raises: Unavailable."""
-    session = _session(_journal(memory, source)) if source.kind == TURN else None
-    return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
+    with suppress(Corrupt):
+        opened = _journal(memory, source) if source.kind == TURN else None
+        return opened.first_line().decode("utf-8", "replace") if opened else ""
+    return ""
 
 
 def session_of(origin: str) -> str:
@@ -126,27 +128,24 @@ def session_of(origin: str) -> str:
     return str(untrusted.from_json(origin.encode())["id"])
 
 
-def _session(path: str) -> str | None:
-    """None for a journal with a damaged first line or that is gone. Raises: Unavailable."""
+def _journal(memory: Holdfast, source: Source) -> Journal | None:
+    """None for a journal that is gone or empty. Raises: Corrupt for a damaged first line; Unavailable."""
+    path = os.path.join(memory.services.state, "sessions", source.name)
     try:
-        return journal.session_id_of(path)
+        session = journal.session_id_of(path)
     except Unavailable:
         if os.path.lexists(path):
             raise
         return None  # retention or a purge removed it after it was listed
-
-
-def _journal(memory: Holdfast, source: Source) -> str:
-    return os.path.join(memory.services.state, "sessions", source.name)
+    if not session and os.path.exists(path) and os.path.getsize(path):
+        raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
+    return Journal(memory.services.state, session) if session else None
 
 
 def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     """A session's messages from a journal's offset on, in order. Raises: Corrupt after the last whole message."""
-    path = _journal(memory, source)
-    session = _session(path)
-    if not session and os.path.exists(path) and os.path.getsize(path):
-        raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
-    for entry in Journal(memory.services.state, session).entries(start) if session else ():
+    opened = _journal(memory, source)
+    for entry in opened.entries(start) if opened else ():
         record = entry.record
         if record["kind"] == "message":
             role = "tool" if record.get("tool") else record["role"]  # a call, too
