@@ -12,11 +12,13 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from holdfast.errors import ConfigError, Corrupt, PluginLoadFailed, Unsupported
+from holdfast.plugin.calls import within
 from holdfast.storage import time_left
 from holdfast_memory import extra
 from holdfast_postgres import faults, schema
@@ -268,20 +270,25 @@ class Database:
         return self._pool
 
     def _connected(self, limit_s: float) -> Connection:
-        from holdfast_postgres.pool import Connection
+        from holdfast_postgres.pool import Connection, TimedOut
 
-        options: dict[str, Any] = dict(self.address.encryption())
+        limit_s, options = max(2, limit_s), dict[str, Any](self.address.encryption())  # libpq rounds 1 up to 2
         if self._password is not None and (password := self._password()):
             options["password"] = password
-        connection = Connection.connect(
+        connect = partial(
+            Connection.connect,
             self.address.url,
             autocommit=True,
             prepare_threshold=None,
-            connect_timeout=max(2, int(limit_s)),  # libpq rounds 1 up to 2
+            connect_timeout=int(limit_s),
             application_name="holdfast",
             tcp_user_timeout=int(self._timeout_s * 1000),
             **options,
         )
+        try:
+            connection = within(limit_s, connect)  # libpq looks names up without a limit
+        except TimeoutError as error:
+            raise TimedOut("no connection") from error
         # Under a stricter default of the server a snapshot would be older than the lock that it waited for.
         connection.isolation_level = driver().IsolationLevel.READ_COMMITTED
         return connection

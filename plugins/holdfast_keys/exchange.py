@@ -20,6 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
 
+from holdfast.plugin.calls import within
 from holdfast.storage import deadline, time_left
 from holdfast_keys import origins
 from holdfast_keys.faults import MAX_ANSWER_BYTES, Closed, Service
@@ -79,7 +80,7 @@ class Connections:
                     body += piece
                     if len(body) > most:
                         break
-        except httpcore2.TimeoutException as error:
+        except (httpcore2.TimeoutException, TimeoutError) as error:
             raise self._service.unreachable(self._server) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, OSError) as error:
             if isinstance(error.__context__, ssl.SSLCertVerificationError):
@@ -97,7 +98,8 @@ class _Network(httpcore2.NetworkBackend):
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, *_: Any, **__: Any) -> "_Stream":
         connect = httpcore2.SyncBackend().connect_tcp
         # One by one, because the library grants each address the whole time.
-        *others, last = dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(host, port))
+        rows = within(_wait(timeout), partial(socket.getaddrinfo, host, port))  # which has no limit of its own
+        *others, last = dict.fromkeys(str(row[4][0]) for row in rows)
         for address in others:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 return _Stream(connect(address, port, _wait(timeout)))

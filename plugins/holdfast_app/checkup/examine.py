@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from importlib import metadata
+from math import inf
 from typing import cast
 
 from holdfast import Holdfast
@@ -21,6 +22,7 @@ from holdfast.models import Check, Outcome
 from holdfast.plugin import discovery
 from holdfast.plugin.calls import Caller, CallFailed, call
 from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast.storage import deadline
 from holdfast_app import data_loss, upkeep
 from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
@@ -41,6 +43,8 @@ from holdfast_memory import DISTRIBUTION, REPAIR
 _PROBE = ".holdfast-probe"
 #: Time limit for the checks of another distribution's plugin, in seconds, unless it has a deadline.
 _LIMIT_S = 30.0
+#: Time for all further servers, in seconds, when the store's own did not answer.
+_REST_S = 10.0
 #: Test sentence for each validator.
 _HARMLESS = "The weekly report is due on Monday."
 
@@ -66,9 +70,12 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         with Holdfast.open(root) as memory:
             opens = iter([good(f"{memory.config.storage.backend} opens")])
             checks += _all({"backend": opens, "validators": _validators(memory)})
-            checks += _in_store(memory, repair=repair)
-            checks += _all({"git": _git(root), "spool": _spool(memory, repair=repair), "dreams": _dreams(memory)})
-            checks += _of_plugins(memory)
+            in_store, is_away = _in_store(memory, repair=repair)
+            checks += in_store
+            with deadline(_REST_S if is_away else inf):
+                checks += _all({"git": _git(root), "spool": _spool(memory, repair=repair), "dreams": _dreams(memory)})
+                for entry in _of_plugins(memory, of_store=False):
+                    checks += _all({entry.name: _asked(entry, memory)})
     except HoldfastError as error:
         checks += _all({"backend": iter([failed(error)])})
     is_damaged = any(check.outcome is Outcome.FAIL for check in journals)
@@ -79,9 +86,9 @@ def _all(looks: Mapping[str, Iterator[Check]]) -> list[Check]:
     return [check for name, results in looks.items() for check in looked(name, results)[0]]
 
 
-def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
-    """The checks that read the store. When it cannot be read, the error is shown once and the others are left out,
-    because each would fail as it did, or wait as long for the server."""
+def _in_store(memory: Holdfast, *, repair: bool) -> tuple[list[Check], bool]:
+    """The checks that read the store, and whether it could not be read. Then the error is shown once and the others are
+    left out, because each would fail as it did, or wait as long for the server."""
     looks = {
         "documents": mending.readable(memory, repair=repair),
         "conflicts": mending.unmerged(memory.services, repair=repair),
@@ -89,6 +96,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         "facts": _facts(memory),
         "dates": _dates(memory),
         "provenance": _provenance(memory),
+        **{entry.name: _asked(entry, memory) for entry in _of_plugins(memory, of_store=True)},
     }
     checks: list[Check] = []
     for at, (name, results) in enumerate(looks.items(), 1):
@@ -96,13 +104,14 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         named, error = looked(name, results)
         checks += named
         left = [*looks][at:]
-        if left and isinstance(error, Unavailable):
+        if isinstance(error, Unavailable):
             if "stored" in (name, *left):
                 checks += _all({"stored": _stored(memory, repair=repair, away=True)})
-            left_out = f"Not checked, because the store could not be read: {', '.join(left)}."
-            checks += _all({"store": iter([warn(left_out, "Run `holdfast doctor` again when it can be.")])})
-            break
-    return checks
+            if left:
+                left_out = f"Not checked, because the store could not be read: {', '.join(left)}."
+                checks += _all({"store": iter([warn(left_out, "Run `holdfast doctor` again when it can be.")])})
+            return checks, True
+    return checks, False
 
 
 def _settings(root: str) -> Iterator[Check]:
@@ -305,12 +314,13 @@ def _is_dreaming(memory: Holdfast) -> bool:
     return True
 
 
-def _of_plugins(memory: Holdfast) -> list[Check]:
-    enabled = memory.config.enabled_plugins
+def _of_plugins(memory: Holdfast, *, of_store: bool) -> Iterator[discovery.Found]:
+    """The checks of this distribution and of enabled plugins: those of the store in use, or the others."""
+    enabled, backend = memory.config.enabled_plugins, memory.config.storage.backend
     scanned = discovery.scan()
     plugins = {(f.name, f.distribution) for f in scanned if f.group == discovery.PLUGINS and f.name in enabled}
     wanted = (f for f in scanned if f.distribution == discovery.OWN or (f.name, f.distribution) in plugins)
-    return [c for f in wanted if f.group == discovery.CHECKS for c in _all({f.name: _asked(f, memory)})]
+    return (f for f in wanted if f.group == discovery.CHECKS and (f.name == backend) is of_store)
 
 
 def _asked(entry: discovery.Found, memory: Holdfast) -> Iterator[Check]:

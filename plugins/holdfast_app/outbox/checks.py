@@ -2,11 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from holdfast import Holdfast
+from holdfast.errors import Unavailable
 from holdfast.models import Check
+from holdfast.storage import time_left
 from holdfast_app.outbox.delivery import forges_of
 from holdfast_app.outbox.outbox import fault
+
+_AGAIN: Final = "Run `holdfast doctor` again when they do."
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -21,6 +26,8 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield Check.warn(message, step)
     for forge in forges_of(memory.services).values():
         try:
+            if time_left() <= 0:
+                raise Unavailable("Not checked, because other servers did not answer.", next_step=_AGAIN)
             check = Check.good(forge.check() or "enabled", forge.name)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - one plugin's fault must not hide the others
             failed = fault(forge.name, raised)

@@ -1,15 +1,18 @@
 """The client: what it says when it is refused, what it repeats and what it does not, and that the token stays in."""
 
+import shlex
 import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 from tests.support.recorder import Recorder
 
 from holdfast.api import HoldfastError, PluginContext
@@ -52,6 +55,36 @@ def test_request__answer_trickles__given_up(begins, piece, ask):
         forge = Gitea(address, "t", timeout_s=0.4, patience_s=0.4)
         with pytest.raises(HoldfastError, match="took too long"):
             forge.server_version() if ask == "forge" else model.embed(["x"])
+
+
+#: With a name server that never answers, in a network of its own.
+UNANSWERED = """import socket
+from holdfast_gitea.wire.client import Gitea
+from holdfast_postgres.database import Database
+server = socket.socket(type=socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+try:
+    {}
+except Exception as error:
+    print(error)
+"""
+ASKS = {
+    "gitea": 'Gitea("https://x.test", "t", timeout_s=2, patience_s=2).server_version()',
+    "postgres": 'Database("postgresql://x.test/x", "a", password=None, timeout_s=2, connections=1).version()',
+}
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+def test_request__names_are_not_looked_up__given_up(ask, tmp_path):
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+    words = [sys.executable, "-c", UNANSWERED.format(ask)]
+    within = f"ip link set lo up && mount --bind {tmp_path}/resolv.conf /etc/resolv.conf && {shlex.join(words)}"
+    began = time.monotonic()
+    done = finished(["unshare", "--map-root-user", "--mount", "--net", "sh", "-c", within])
+    if done.returncode:
+        pytest.skip("this machine gives no name space for networks")
+    assert "does not answer" in done.stdout
+    assert time.monotonic() - began < 8
 
 
 @pytest.fixture

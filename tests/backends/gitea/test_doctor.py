@@ -1,5 +1,6 @@
 """What doctor says of a store on a server before the first flush would find out."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.support.gitea.faults import Fault, FaultProxy
 
 from holdfast.api import Check, Outcome, StorageError
 from holdfast.storage import deadline
+from holdfast_app.checkup.examine import examine
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 
@@ -32,6 +34,19 @@ def test_doctor__the_token_may_only_read__fails_with_the_next_step(gitea, tmp_pa
     assert "scope" in found[0].message
     assert "write:issue" in found[0].next_step
     assert gitea.titles(REPO) == {}
+
+
+def test_doctor__silent_servers__are_asked_for_a_limited_time_and_the_rest_is_named(project, monkeypatch):
+    settings = {"STORAGE__BACKEND": "gitea", "STORAGE__REPOSITORY": REPO, "PLUGINS__GITHUB__REPOSITORY": REPO}
+    settings |= {"STORAGE__TIMEOUT_S": "0.3", "STORAGE__PATIENCE_S": "0.3", "GITEA_TOKEN": "t", "GITHUB_TOKEN": "t"}
+    monkeypatch.setattr("holdfast_app.checkup.examine._REST_S", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        for name, value in {**settings, "STORAGE__SERVER": address, "PLUGINS__GITHUB__SERVER": address}.items():
+            monkeypatch.setenv(f"HOLDFAST_{name}", value)
+        checks = {check.name: check.message for check in examine(str(project))}
+    assert checks["store"].endswith("conflicts, stored, facts, dates, provenance, gitea.")
+    assert checks["github"] == "Not checked, because other servers did not answer."
 
 
 @pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:repository")])
