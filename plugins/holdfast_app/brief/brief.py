@@ -66,7 +66,7 @@ _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 #: A statement, or the beginning of a quoted message.
 _SAID = re.compile(r"- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)")
 #: How many of the newest statements in notes are compared. A page shows fewer.
-_COMPARED = 200
+COMPARED = 200
 #: Characters shown of a sentence that may have ended a line.
 _DOUBT = 160
 #: A block's commits, and how many of them the resume point shows.
@@ -343,15 +343,25 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _past(days: Iterable[tuple[str, str]]) -> set[str]:
-    """The statements and quotations in notes that a newer block's statement replaces."""
-    past, known = set[str](), Known[str]()
-    statements = [
+def uncompared(services: Services) -> int:
+    """The number of older statements in the newest notes that a brief shows even where a newer one replaces them."""
+    days = _newest_notes(services, _Reading(services, _near(services), ()))
+    return max(0, sum(map(len, _statements(days))) - COMPARED)
+
+
+def _statements(days: Iterable[tuple[str, str]]) -> list[list[tuple[str | None, str]]]:
+    """The label and text of each statement and quotation, by block."""
+    return [
         [(match["label"], match["text"]) for line in block.splitlines() if (match := _SAID.match(line))]
         for _, text in days
         for block in _BLOCKS.split(text)
     ]
-    surplus = max(0, sum(map(len, statements)) - _COMPARED)
+
+
+def _past(days: Iterable[tuple[str, str]]) -> set[str]:
+    """The statements and quotations in notes that a newer block's statement replaces."""
+    past, known, statements = set[str](), Known[str](), _statements(days)
+    surplus = max(0, sum(map(len, statements)) - COMPARED)
     for block in statements:
         newest, surplus = block[surplus:], max(0, surplus - len(block))
         related = [known.related(text) for label, text in newest if label]

@@ -28,7 +28,7 @@ from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, spoken, when
 from holdfast_app.dream.checking import Check, NotApplied, Run, Skipped
 from holdfast_app.dream.confirmed import Confirmation
-from holdfast_app.dream.consolidate import MOST_STATEMENTS, Note, Statement, digest_of, window
+from holdfast_app.dream.consolidate import MOST_ITEMS, MOST_STATEMENTS, Note, Statement, digest_of, window
 from holdfast_app.dream.dreamlog import DreamResult, Proposal, Status
 from holdfast_app.dream.when import Mark
 from holdfast_app.dream.write import admitted, apply, lock, new_id
@@ -213,6 +213,10 @@ class _Run(Run):
         if unread:
             newest = f"because a dream reads the newest {MOST_STATEMENTS:,}"
             self.warn(f"{unread:,} older statements were not read, {newest}.")
+        if (further := len(memory.items) - MOST_ITEMS) > 0:
+            self.warn(
+                f"{further:,} items of {name} were not compared, because a dream compares the first {MOST_ITEMS:,}."
+            )
         check = Check(
             run=self,
             heard=heard,

@@ -11,6 +11,7 @@ import pytest
 from holdfast.api import DreamDraft, DreamSources, Finding, Holdfast, Refused, hookimpl
 from holdfast.config.values import PluginConfig
 from holdfast.plugin import discovery
+from holdfast_app.checkup.examine import examine
 from holdfast_app.config import DreamConfig
 from holdfast_app.dream import pipeline
 from holdfast_app.dream.dreamlog import Status
@@ -130,15 +131,20 @@ def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(opened,
     assert (too_little.status, "max_chars" in too_little.next_step) == (Status.FAILED, True)
 
 
-def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count_the_unread_ones(
-    opened, store, dreamer
+def test_dream__more_statements_and_items_than_are_compared__diary_warnings_and_doctor_count_the_others(
+    opened, store, dreamer, project
 ):
     facts = "\n".join(f"- Fact: Server {n} is in room {n}" for n in range(2_100))
     store.note("2026-11-21", f"## Notes\n<!-- holdfast:block id=b1 -->\n\n### What happened\n\n{facts}")
+    dreamer.memory = "# Memory\n\n" + "".join(f"- Host {n} is ok\n" for n in range(4_200))
+    store.write("MEMORY.md", dreamer.memory)
     result = opened(dreamer).deep_dream()
-    wanted = "100 older statements were not read"
-    assert any(wanted in warning for warning in result.warnings), result
-    assert f"- {wanted}" in (store.read(DIARY) or "")
+    for wanted in ("100 older statements were not read", "200 items of MEMORY.md were not compared"):
+        assert any(wanted in warning for warning in result.warnings), result
+        assert f"- {wanted}" in (store.read(DIARY) or "")
+    assert ["1,901 statements more" in check.message for check in examine(str(project)) if check.name == "notes"] == [
+        True
+    ]
 
 
 @pytest.mark.req("R025")
