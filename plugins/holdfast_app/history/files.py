@@ -105,7 +105,7 @@ def _files(path: str) -> Iterator[str]:
 def _read(path: str, project: str, masked: Callable[[str], str]) -> Iterator[tuple[str, _Content]]:
     """Each part of a file, with its program. Raises: any of ``_BROKEN``."""
     if is_database(path):
-        yield "claude-mem", list(memories.claude_mem(path, project))
+        yield from (("claude-mem", [statement]) for statement in memories.claude_mem(path, project))
         return
     with safeopen.reader(os.path.realpath(path), private=False) as stream:
         head, is_zip = stream.read(_HEAD), zipfile.is_zipfile(stream)

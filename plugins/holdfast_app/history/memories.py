@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE,
 from holdfast_app.message_formats.leaves import clean, is_outside
 from holdfast_app.message_formats.messages import take_content
 from holdfast_app.message_formats.reading import Reading, Transcript, mapping, moment_of, row_key
+from holdfast_app.printable import some
 
 PROGRAMS: Final = frozenset(
     {"basic-memory", "claude-mem", "claude-memory", "codex-memory", "mcp-memory", "mem0", "notes"}
@@ -159,18 +161,30 @@ def is_claude_mem(path: str) -> bool:
 
 def claude_mem(path: str, project: str) -> Iterator[Statement]:
     """The observations and summaries in claude-mem's database, which holds all projects of a user: those of ``project``
-    if there are any, otherwise all. Raises: sqlite3.Error, also for another database; ValueError."""
+    if there are any, otherwise all. Raises: sqlite3.Error, also for another database; ValueError after a damaged
+    row."""
+    damaged: list[str] = []
     with closing(opened(path)) as database:
-        some = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
-        chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if some else "",))
+        database.text_factory = partial(str, encoding="utf-8", errors="replace")
+        own = database.execute("SELECT 1 FROM observations WHERE project = ? LIMIT 1", (project,)).fetchone()
+        chosen = ("WHERE ? IN (project, '') ORDER BY created_at_epoch, id", (project if own else "",))
         for row in map(dict, database.execute(f"SELECT * FROM observations {chosen[0]}", chosen[1])):  # noqa: S608
-            at, facts = moment_of(row["created_at_epoch"]), [*map(str, json.loads(clean(row.get("facts")) or "[]"))]
+            at = moment_of(row["created_at_epoch"])
+            try:
+                facts = json.loads(clean(row.get("facts")) or "[]") or []
+            except (ValueError, RecursionError):
+                facts = None
+            if not isinstance(facts, list):
+                damaged.append(f"observation {row['id']}")
+                continue
             texts = (clean(row.get(name)) for name in ("title", "subtitle", "narrative", "text"))
             yield Statement("\n".join(filter(None, texts)), at, not facts)
-            yield from (Statement(fact, at) for fact in facts)
+            yield from (Statement(fact, at) for fact in map(str, facts))
         for row in map(dict, database.execute(f"SELECT * FROM session_summaries {chosen[0]}", chosen[1])):  # noqa: S608
             texts = (f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in _SUMMARY if row.get(name))
             yield Statement("\n".join(texts), moment_of(row["created_at_epoch"]), is_fact=False)
+    if damaged:
+        raise ValueError(f"{len(damaged):,} of its rows could not be read ({some(damaged)}); the others were")
 
 
 def opened(path: str) -> sqlite3.Connection:

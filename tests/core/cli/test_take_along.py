@@ -248,6 +248,19 @@ def test_import__broken_file__is_named_and_the_others_are_imported(run, tmp_path
         assert done.code == 1
 
 
+def test_import__some_rows_of_claude_mem_are_damaged__are_named_and_the_others_are_imported(run, tmp_path):
+    claude_mem(path := tmp_path / "claude-mem.db")
+    rows = [("2", "shop", "cut", '["cu'), ("3", "shop", "no list", "7"), ("4", "shop", b"\xff later", '["It rains"]')]
+    with sqlite3.connect(path) as database:
+        insert = f"INSERT INTO observations VALUES (?, ?, NULL, 'x', CAST(? AS TEXT), NULL, ?, NULL, {AT})"
+        database.executemany(insert, rows)
+    database.close()
+    done = run("import", str(path), "--yes", "--json")
+    assert "2 of its rows could not be read (observation 2, observation 3)" in done.json["skipped"][0]["why"]
+    stated = [line for session in done.json["sessions"] for line in session["statements"]]
+    assert (done.code, {"It rains", "The login test needs an injected clock"} <= {*stated}) == (1, True)
+
+
 def test_import__database_that_runs_something__is_not_run(run, tmp_path):
     path = tmp_path / "claude-mem.db"
     with sqlite3.connect(path) as database:
