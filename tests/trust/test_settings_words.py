@@ -63,7 +63,7 @@ def test_mistake_of_any_kind_in_a_clones_settings__the_error_that_an_agent_reads
     ("kind", "mistake"),
     [
         ("duplicate table", "line 3 of holdfast.toml (bad-toml)"),
-        ("bad value", "mistake in holdfast.toml (bad-value)"),
+        ("bad value", "line 1 of holdfast.toml (bad-value)"),
         ("unknown key", ""),
     ],
 )

@@ -187,6 +187,20 @@ def raw(root: str, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
     return table, name
 
 
+def line_of(root: str, detail: str) -> int:
+    """The first line of the settings file that sets a key named in ``detail``; 0 when none is found."""
+    import re
+
+    path, table, named = config_file(root), "", set(re.findall(r"[\w.-]+", detail))
+    data = _content(root, os.path.relpath(path, root).replace(os.sep, "/"))[0] if path else b""
+    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        if header := re.match(r"\s*\[([\w.-]+)\]", line):
+            table = f"{header[1]}.".removeprefix("tool.holdfast.")
+        elif (pair := re.match(r"\s*([\w.-]+)\s*=", line)) and table + pair[1] in named:
+            return number
+    return 0
+
+
 def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigError:
     """The error for a mistake in a project's file. Agents read the message, without quotations; people ``detail``."""
     where = f"line {line} of {source}" if line else source

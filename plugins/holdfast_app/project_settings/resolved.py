@@ -136,7 +136,9 @@ def structured(merged: Resolved, *, lenient: bool = False) -> Config:
                         discovery.check_storage(discovery.import_object(entry), made.storage.options, own)
         return config_from(merged.data, " with ".join([merged.source, *variables]))
     except ConfigError as error:
-        raise files.mistake(merged.source, "bad-value", str(error)) from None
+        line = files.line_of(merged.root, error.message)
+        detail = f"Line {line}: {error}" if line else str(error)
+        raise files.mistake(merged.source, "bad-value", detail, line=line) from None
 
 
 def portable(root: str) -> dict[str, object]:
