@@ -1,6 +1,6 @@
 """An agent loop on the Anthropic SDK: its memory tool works on holdfast's store, and its compaction is guarded.
 
-    pip install 'holdfast-memory[anthropic]'
+    pip install holdfast-memory anthropic
     ANTHROPIC_API_KEY=... python examples/anthropic_loop.py FOLDER "first request" "second request"
 
 ANTHROPIC_BASE_URL names another endpoint, ANTHROPIC_MODEL another model. It needs an SDK that has

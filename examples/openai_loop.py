@@ -1,6 +1,6 @@
 """A plain agent loop on the OpenAI SDK whose context cannot be compacted before it is safe on disk.
 
-    pip install 'holdfast-memory[openai]'
+    pip install holdfast-memory openai
     OPENAI_API_KEY=... python examples/openai_loop.py FOLDER "first request" "second request"
 
 OPENAI_BASE_URL names another endpoint, OPENAI_MODEL another model. Look for the five places marked HOLDFAST.

@@ -68,7 +68,7 @@ OPENAI_TURNS = (
 )
 
 
-@pytest.mark.skipif(find_spec("openai") is None, reason="holdfast-memory[openai] is not installed")
+@pytest.mark.skipif(find_spec("openai") is None, reason="openai is not installed")
 @pytest.mark.req("R184", "R083", "R171")
 def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project):
     with pytest.raises(AssertionError, match=r"usage: python examples/openai_loop\.py FOLDER"):
@@ -99,7 +99,7 @@ def calls_memory(**command: Any) -> Reply:
     return Reply(blocks=(block,), stop="tool_use")
 
 
-@pytest.mark.skipif(find_spec("anthropic") is None, reason="holdfast-memory[anthropic] is not installed")
+@pytest.mark.skipif(find_spec("anthropic") is None, reason="anthropic is not installed")
 @pytest.mark.req("R184", "R083")
 def test_anthropic_loop__run__uses_the_memory_tool_and_flushes_before_it_compacts(project):
     script = (

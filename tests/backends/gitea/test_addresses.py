@@ -85,7 +85,7 @@ def test_settings__token_written_there__error_says_where_it_belongs(project, cap
             assert f"{table}.{key}: a key does not belong in the settings" in shown
             assert "holdfast auth set" in shown
         else:
-            assert "a mistake in holdfast.toml" in shown
+            assert "a mistake in line 2 of holdfast.toml" in shown
             assert "Run `holdfast config`" in shown
         assert "s3cret-1" not in shown
     (project / "holdfast.toml").unlink()
