@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from holdfast.errors import ConfigError, Corrupt, PluginLoadFailed, Unsupported
-from holdfast.plugin.calls import within
 from holdfast.storage import time_left
+from holdfast_keys.faults import within
 from holdfast_memory import extra
 from holdfast_postgres import faults, schema
 

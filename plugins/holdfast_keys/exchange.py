@@ -20,10 +20,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
 
-from holdfast.plugin.calls import within
 from holdfast.storage import deadline, time_left
 from holdfast_keys import origins
-from holdfast_keys.faults import MAX_ANSWER_BYTES, Closed, Service
+from holdfast_keys.faults import MAX_ANSWER_BYTES, Closed, Service, within
 
 #: Bytes that a server may send for one answer, with interim answers, headers and the frames of chunks.
 _MOST_SENT: Final = MAX_ANSWER_BYTES + (1 << 20)

@@ -4,6 +4,7 @@ No message holds the token, sent text, or the server's own words, which may quot
 """
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -195,6 +196,25 @@ def patiently(attempt: Callable[[], T], *, patience_s: float = inf, tries: float
                 raise
             time.sleep(pause)
             longest = min(longest * 2, _LONGEST_PAUSE_S)
+
+
+def within(limit_s: float, call: Callable[[], T]) -> T:
+    """The result of ``call``, abandoned after ``limit_s`` seconds. Raises: TimeoutError; what ``call`` raises."""
+    from concurrent.futures import Future
+
+    done = Future[T]()
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            done.set_exception(error)
+
+    try:
+        threading.Thread(target=run, daemon=True).start()
+    except RuntimeError:  # the interpreter is shutting down and starts no thread, so the call has no limit
+        run()
+    return done.result(limit_s)
 
 
 def seconds(retry_after: str | None) -> float | None:

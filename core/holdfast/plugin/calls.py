@@ -7,14 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from functools import partial, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from holdfast import hooks
 from holdfast.errors import HoldfastError, PluginLoadFailed
 from holdfast.plugin import ToStderr
 from holdfast.validation import CHUNK_CHARS, Chunks
-
-T = TypeVar("T")
 
 #: Time limit for one implementation, in seconds, unless ``[plugins.NAME] deadline_s`` sets another.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
@@ -93,16 +91,6 @@ class _Call(threading.Thread):
         else:
             self.join(limit_s)
             self.is_late = self.is_alive()
-
-
-def within(limit_s: float, job: Callable[[], T]) -> T:
-    """The result of ``job``, abandoned after ``limit_s`` seconds. Raises: TimeoutError; what ``job`` raises."""
-    task = _Call(job)
-    task.wait(limit_s)
-    if (error := TimeoutError() if task.is_late else task.error) is not None:
-        raise error
-    result: T = task.result
-    return result
 
 
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
