@@ -101,14 +101,14 @@ class Redaction:
             if act == ALLOW:
                 continue
             what = "a secret" if hit.kind == "secret" else f"personal data ({hit.kind})"
+            is_masked = act == MASK or request.outgoing  # what is stored already can only be masked
+            shown = self._marker.placeholder(hit.rule, request.text[hit.start : hit.end]) if is_masked else None
             findings.append(
                 Finding(
                     rule=f"redaction.{hit.rule}",
                     message=f"this text holds {what}",
                     span=(hit.start, hit.end),
-                    replacement=self._marker.placeholder(hit.rule, request.text[hit.start : hit.end])
-                    if act == MASK
-                    else None,
+                    replacement=shown,
                     line=line,
                     fix="Leave it out, or name where it is kept instead.",
                     name=request.name,

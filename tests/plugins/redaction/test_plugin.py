@@ -39,9 +39,10 @@ def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project):
 
 @pytest.mark.req("R243")
 def test_policy__refuse__refuses_the_write_and_a_surface_stands_above_the_general_one(project):
+    refusing = gate(plugin(project, policy={"secret": "refuse"}))
     with pytest.raises(Refused) as refused:
-        gate(plugin(project, policy={"secret": "refuse"})).admit(TEXT, surface="daily")
-    assert SECRET not in str(refused.value)
+        refusing.admit(TEXT, surface="daily")
+    assert SECRET not in str(refused.value) + refusing.outgoing(TEXT, surface="daily")
     of = plugin(project, policy={"pii": "refuse"}, surfaces={"user": {"email": "allow"}})
     assert "jane@corp.dev" in gate(of).admit("ask jane@corp.dev", surface="user")
     with pytest.raises(Refused):
