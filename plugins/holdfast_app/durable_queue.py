@@ -22,6 +22,9 @@ from holdfast.text import untrusted
 from holdfast_file import mark as marks
 from holdfast_file.mark import Mark
 
+#: Maximum size of a log that is cut to its newest half.
+MAX_LOG_BYTES: Final = 1_000_000
+
 
 def rows_of(path: str) -> Iterator[Any]:
     """The JSON values of a private file's lines. Unreadable lines are skipped. Raises: Unavailable."""

@@ -50,8 +50,6 @@ logger = log("holdfast.facts")
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
 #: Characters of a session's earlier summaries that an extractor is shown.
 _EARLIER_CHARS: Final = 4_000
-#: Characters of a fact that a warning quotes.
-_QUOTED: Final = 60
 
 
 class FlushedFacts(FactService):
@@ -77,8 +75,7 @@ class FlushedFacts(FactService):
         late: bool,
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
-        services, payload = self._services, payload or Payload()
-        queued: list[str] = []
+        services, payload, queued = self._services, payload or Payload(), list[str]()
         try:
             turns = recalled.without_recalled(turns_of(messages[-extract.AT_ONCE_MESSAGES :]))
             by_turn, slow = services.config.extract.when == background.TURN, later(services)
@@ -91,7 +88,6 @@ class FlushedFacts(FactService):
                 ids = {m.id for m in messages}
                 Queue(services.state).flushed(session, ids, flush)
                 add_summaries(services, session, ids, flush, at)  # those of waiting pieces follow
-            gathered = gathered._replace(failed={})  # these are retried
             done = extract.settle(services, gathered, heard, source=session, stated=fresh, stored=stored)
         except HoldfastError as error:  # a failure here must not refuse a flush
             logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
@@ -100,11 +96,11 @@ class FlushedFacts(FactService):
 
     def complete(self, receipt: Receipt, queued: Collection[str]) -> Receipt:
         extracted = work_off(self._services, first=queued)
-        failures = extracted.failures
-        warnings = [text for text in receipt.warnings if not any(again.startswith(text) for again in failures)]
+        again = extracted.failures
+        warnings = [text for text in receipt.warnings if not any(failure.startswith(text) for failure in again)]
         summaries = [text for flush_id, text in extracted.summaries if flush_id == receipt.flush_id]
         summary = "\n\n".join([receipt.summary, *([ownlines.SUMMARY, *summaries] if summaries else ())])
-        return evolve(receipt, warnings=(*warnings, *failures), summary=summary)
+        return evolve(receipt, warnings=(*warnings, *again), summary=summary)
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
         stated = _stated(self._services, payload, Witness(self._services), flush=flush, at=at, late=session)
@@ -144,7 +140,7 @@ def _stated(
 def _unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
     """A sentence for each unstored fact of ``payload``, with the reason."""
     return tuple(
-        f"Stated fact {number} was not stored ({cut(text, _QUOTED)}): {result.reason}."
+        f"Stated fact {number} was not stored ({cut(text, 60)}): {result.reason}."
         for number, (text, result) in enumerate(zip(_texts(payload), results, strict=True), 1)
         if result.outcome is AddOutcome.REFUSED
     )
@@ -250,7 +246,7 @@ def _tried(services: Services, queue: Queue, item: Waiting) -> ExtractResult:
         return ExtractResult()
     gathered = extract.ask(services, item.turns, plugins, Payload(facts=_earlier(services, item)))
     heard = Witness(services, item.turns)
-    result = extract.settle(services, gathered._replace(failed={}), heard, source=item.source, at=item.since)
+    result = extract.settle(services, gathered, heard, source=item.source, at=item.since)
     if item.covers:
         texts = {plugin: _summary(services, extraction, heard) for plugin, extraction in gathered.results}
         queues.note_extracted(services.state, item, [name for name in plugins if name not in gathered.failed], texts)
@@ -317,7 +313,6 @@ def add_summaries(
 
 # --- in the background
 
-_WORK: Final = "extract-work"
 #: Maximum wait for another process that may be about to end, in seconds.
 _PATIENCE_S: Final = 3.0
 #: Maximum duration of a run, in seconds. The next one continues.
@@ -335,7 +330,7 @@ def run(services: Services) -> ExtractResult:
     with ExitStack() as working:
         result = ExtractResult()
         try:
-            working.enter_context(private.lock(services.private(_WORK), timeout_s=_PATIENCE_S))
+            working.enter_context(private.lock(services.private("extract-work"), timeout_s=_PATIENCE_S))
         except Unavailable:
             return result
         record = Run(at=services.now(), calls=queues.calls_today(services))

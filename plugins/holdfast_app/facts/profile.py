@@ -16,6 +16,7 @@ from holdfast.fs import paths
 from holdfast.models import Profile
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, clean, same_key
+from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
 from holdfast_app.printable import cut
 from holdfast_app.records import ownlines
@@ -66,14 +67,17 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
     return _change(services, lambda old: attrs.evolve(old, **lines))
 
 
-def learn(services: Services, new: Profile) -> Profile:
-    """Merge an extraction's new information about the user; known items that it omits are kept.
+def learn(services: Services, new: Profile, heard: Witness) -> bool:
+    """Merge an extraction's new information about the user, without sections that instruct an agent; known items that
+    it omits are kept. Returns whether anything changed.
 
     Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
     for name in ANCHORS:
         must_be(str, getattr(new, name), name)
-    return _change(services, lambda old: _merged(old, new))
+    new = attrs.evolve(new, **{name: "" for name in ANCHORS if heard.is_hostile(getattr(new, name))})
+    before = load(services)
+    return _change(services, lambda old: _merged(old, new)) != before
 
 
 def _merged(old: Profile, new: Profile) -> Profile:

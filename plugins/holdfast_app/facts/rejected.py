@@ -25,10 +25,7 @@ from holdfast_app.base import Services
 from holdfast_app.records import blocks
 
 NAME: Final = "rejected"
-_TRAIL: Final = "facts.log.jsonl"
 REASON: Final = "it was removed or replaced here, and only `holdfast remember` brings it back"
-#: A longer list is cut to its newest half.
-_MAX_BYTES: Final = 1_000_000
 _LIFTED: Final = "-"
 
 
@@ -92,7 +89,7 @@ class Rejected:
         return ownership_mark.digest(key.encode("ascii"), size=16, key=self._secret)
 
     def _append(self, lines: Iterable[str]) -> None:
-        durable_queue.log(self._path, lines, most_bytes=_MAX_BYTES)
+        durable_queue.log(self._path, lines, most_bytes=durable_queue.MAX_LOG_BYTES)
 
 
 @frozen(kw_only=True)
@@ -114,7 +111,7 @@ class FactTrail(durable_queue.Log[Departure]):
     """One project's trail."""
 
     def __init__(self, state: str) -> None:
-        super().__init__(os.path.join(state, _TRAIL), Departure)
+        super().__init__(os.path.join(state, "facts.log.jsonl"), Departure)
 
     def restore(self, rows: Iterable[object]) -> int:
         """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are

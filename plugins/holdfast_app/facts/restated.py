@@ -100,7 +100,7 @@ def rules(services: Services) -> dict[str, str]:
     return {rule_id(rule): rule for entry in entries for rule in reversed(entry.rules)}
 
 
-def taken_from(services: Services, said: Sequence[Turn]) -> list[Fact]:
+def taken_from(services: Services, turns: Sequence[Turn]) -> list[Fact]:
     """The standing rules that the user states in these turns without a label, as facts of the category ``rule``: a
     model may say that one is none. Never raises, because a model can work without them."""
     try:
@@ -108,8 +108,7 @@ def taken_from(services: Services, said: Sequence[Turn]) -> list[Fact]:
     except HoldfastError as error:
         logger.warning("rules could not be shown to the extractors: %s", type(error).__name__)
         return []
-    messages = [m for turn in said for m in turn.messages if m.role == "user"]
-    typed = [(m.at, " ".join(m.text.split())) for m in messages]
+    typed = [(m.at, " ".join(m.text.split())) for turn in turns for m in turn.messages if m.role == "user"]
     return [
         Fact(id=name, content=rule, category="rule", confidence=DEFAULT_CONFIDENCE, created_at=at)
         for name, rule in standing.items()

@@ -7,6 +7,8 @@ from tests.plugins.facts.test_facts import Masker
 
 from holdfast.api import Holdfast, Profile, hookimpl
 from holdfast.text.humanize import tokens
+from holdfast_app.authorship.witness import Witness
+from holdfast_app.facts.profile import learn
 from holdfast_app.records import recalled
 from holdfast_models import recall
 
@@ -154,16 +156,11 @@ def test_profile__update_of_some_sections__others_and_own_text_stay(memory):
 
 
 def test_learn__new_items__known_ones_stay_recent_moves_on(memory):
-    from holdfast_app.facts.profile import learn
-
     memory.update_profile(work="Builds compilers", top_of_mind="The lexer")
     for number in range(7):
-        learn(
-            memory.services,
-            Profile(
-                work="BUILDS COMPILERS" if number else "Leads a team", top_of_mind="The parser", recent=f"day {number}"
-            ),
-        )
+        work = "BUILDS COMPILERS" if number else "Leads a team"
+        new = Profile(work=work, top_of_mind="The parser", recent=f"day {number}")
+        assert learn(memory.services, new, Witness(memory.services))
     assert memory.profile == Profile(
         work="Builds compilers\nLeads a team",
         top_of_mind="The parser",

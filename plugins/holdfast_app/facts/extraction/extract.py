@@ -11,7 +11,7 @@ from datetime import datetime
 from math import fsum
 from typing import Final, Self, TypeAlias
 
-from attrs import asdict, evolve, field, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, HookFailed, ModelFailed, NotFound, Refused
@@ -24,7 +24,7 @@ from holdfast.text.plain import same_key
 from holdfast_app.authorship import ownwords
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
-from holdfast_app.facts import restated
+from holdfast_app.facts import profile, restated
 from holdfast_app.facts.extraction.queue import GivenUp
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
@@ -113,9 +113,7 @@ def ask(services: Services, turns: Sequence[Turn], only: Collection[str], before
     results, failures = services.plugins.on_extract(turns, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
-    return Gathered(
-        results=results, failed={failure.plugin: _described(failure, services.root) for failure in failures}
-    )
+    return Gathered(results, {failure.plugin: _described(failure, services.root) for failure in failures})
 
 
 def known_on(services: Services, turns: Sequence[Turn]) -> Sequence[Fact]:
@@ -171,7 +169,7 @@ def settle(
             offered.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
             if isinstance(error, BadValue):
                 malformed[f"left out, for a bad `{error.field}` by {plugin}"] += 1
-    failures = [*gathered.failed.values(), *(f"{count(number, 'fact')} {why}." for why, number in malformed.items())]
+    failures = [f"{count(number, 'fact')} {why}." for why, number in malformed.items()]
     results = facts.store([*offered, *stated], stored)
     pairs = zip(proposals, results, strict=False)
     judged = [Judged(plugin=plugin, candidate=candidate, result=result) for (plugin, candidate), result in pairs]
@@ -185,13 +183,8 @@ def settle(
                 else:
                     facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=why)
         if extraction.profile != Profile():
-            from holdfast_app.facts import profile
-
             try:
-                before, texts = profile.load(services), asdict(extraction.profile)
-                orders = [name for name, text in texts.items() if isinstance(text, str) and heard.is_hostile(text)]
-                learnt = evolve(extraction.profile, **dict.fromkeys(orders, ""))
-                changed = profile.learn(services, learnt) != before or changed
+                changed = profile.learn(services, extraction.profile, heard) or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
     return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(proposals) :]))
@@ -219,8 +212,7 @@ def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
 
 def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
     """``turns`` in pieces of about :data:`BATCH_CHARS` characters. Turns are never split."""
-    piece: list[Turn] = []
-    room = BATCH_CHARS
+    piece, room = list[Turn](), BATCH_CHARS
     for turn in turns:
         size = sum(len(m.text) if not m.tool else min(len(m.text), _TOOL_CHARS) for m in turn.messages)
         room -= size
@@ -251,24 +243,19 @@ def turns_from(messages: Said | Iterable[Said]) -> tuple[Turn, ...]:
         messages = (messages,)
     if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
         raise BadValue("messages", f"cannot be of type {type(messages).__name__}", next_step=_GIVE)
-    turns: list[Turn] = []
-    loose: list[Message] = []
-    reading = Reading()  # pairs the calls of tools with their results
+    turns, reading = list[Turn](), Reading()  # which pairs the calls of tools with their results
     for number, item in enumerate(messages):
         if isinstance(item, Turn):
-            turns += (*turns_of(loose), item)
-            loose = []
+            turns += (*turns_of(reading.messages), item)
+            reading.messages.clear()
         elif isinstance(item, Message):
-            loose.append(item)
+            reading.messages.append(item)
         # Equal ids would merge two messages.
-        elif (
+        elif not (
             isinstance(item, Mapping)
             and isinstance(item.get("content"), str | list | tuple | Mapping | None)
             and plain.take({**item, "id": None}, number, reading)
         ):
-            loose += reading.messages
-            reading.messages.clear()
-        else:
             what = "a row without role or content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
             raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
-    return (*turns, *turns_of(loose))
+    return (*turns, *turns_of(reading.messages))

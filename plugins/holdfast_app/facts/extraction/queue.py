@@ -18,16 +18,14 @@ from attrs import evolve, field, frozen
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
-from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.durable_queue import DurableQueue, Row
+from holdfast_app.durable_queue import MAX_LOG_BYTES, DurableQueue, Log, Row
 from holdfast_app.journal.journal import Journal
 from holdfast_app.records import json_file
 
 logger = log("holdfast.facts")
 
 FILE: Final = "extract.jsonl"
-_LOG: Final = "extract.log.jsonl"
 _RUN: Final = "upkeep.json"
 _LEASE = timedelta(minutes=10)
 #: Attempts to extract an item, the delay before the second one, which doubles each time, and the time after which an
@@ -37,8 +35,6 @@ BACKOFF: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(hours=72)
 #: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
-#: A log longer than this is cut to its newest half.
-_MAX_LOG_BYTES = 1_000_000
 
 
 @frozen(kw_only=True)
@@ -84,7 +80,7 @@ class Queue(DurableQueue[Waiting]):
     def __init__(self, state: str) -> None:
         skipped = f"skipped an unreadable line of state/{FILE}, which stays in the file"
         super().__init__(os.path.join(state, FILE), Waiting, damaged=lambda _: logger.warning(skipped))
-        self._log = durable_queue.Log(os.path.join(state, _LOG), GivenUp, most_bytes=_MAX_LOG_BYTES)
+        self._log = Log(os.path.join(state, "extract.log.jsonl"), GivenUp, most_bytes=MAX_LOG_BYTES)
         self._state = state
         #: What this object gave up, oldest first; :meth:`log` has it of all processes.
         self.given_up: list[GivenUp] = []

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.models import AddOutcome, AddResult
@@ -19,7 +20,7 @@ from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
-from holdfast_app.facts.store.values import SURFACE, Value, check_category, check_confidence, check_content
+from holdfast_app.facts.store.values import Value, check_category, check_confidence, check_content, check_source
 
 logger = log("holdfast.facts")
 
@@ -95,7 +96,9 @@ def import_rows(
     done = evicted = 0
     while batch := list(islice(numbered, _BATCH)):
         good: list[_Good] = []
-        for row in _admit(services, [g for row in batch if (g := _read(services, row, bad))], bad):
+        bad += [row for row in batch if isinstance(row, BadRow)]
+        read = [g for row in batch if isinstance(row, Row) and (g := _read(services, row, bad))]
+        for row in _admit(services, read, bad):
             text = content = row.value.content
             is_marked = hostile.is_marked(text)
             if not (is_marked or is_archive or text in known) and strangers.orders(text):
@@ -118,46 +121,35 @@ def import_rows(
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
 
 
-def _read(services: Services, row: Row | BadRow, bad: list[BadRow]) -> _Good | None:
-    if isinstance(row, BadRow):
-        bad.append(row)
-        return None
+def _read(services: Services, row: Row, bad: list[BadRow]) -> _Good | None:
     try:
         if not isinstance(row.value, Mapping):
             raise BadValue("the row", "is not an object")
         value: Mapping[str, Any] = row.value
         if lacks := [name for name in ("content", "category", "confidence") if name not in value]:
             raise BadValue(lacks[0], "is missing")
-        source, fact_id = value.get("source"), value.get("id")
-        if not isinstance(source, str | None):
-            raise BadValue("source", "is not a string")
+        source, fact_id = check_source(value.get("source") or ""), value.get("id")
         if fact_id is not None and not (isinstance(fact_id, str) and _ID.fullmatch(fact_id)):
             raise BadValue("id", "is not `fact_` and 8 hex digits")
-        at = _time(value.get("createdAt"))
+        stamp = value.get("createdAt")
+        at = None if stamp is None else moment(stamp).astimezone(UTC)
         # Each row has its own time, by which a git merge keeps their order.
         return _Good(row.number, at, Value(
             check_content(value["content"]), check_category(value["category"]), check_confidence(value["confidence"]),
-            (source or "").strip(), at or services.clock(), id=fact_id,
+            source, at or services.clock(), id=fact_id,
         ))  # fmt: skip
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))
-        return None
-
-
-def _time(value: object) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        return moment(value).astimezone(UTC)  # type: ignore[arg-type] # a value that is not a string raises TypeError
     except (ValueError, TypeError, OverflowError):
-        raise BadValue("createdAt", "is not an ISO-8601 time") from None
+        bad.append(BadRow(row.number, "createdAt is not an ISO-8601 time"))
+    return None
 
 
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
     """The rows, with their content and source admitted by the gate."""
     try:
         strings = [text for row in rows for text in (row.value.content, row.value.source)]
-        strings = services.gate.admit_all(strings, surface=SURFACE)
+        strings = services.gate.admit_all(strings, surface=Surface.FACT)
         return [
             row._replace(value=row.value._replace(content=check_content(content), source=source))
             for row, content, source in zip(rows, strings[::2], strings[1::2], strict=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import evolve
 
 from holdfast.clock import must_be_moment
+from holdfast.config.layout import Surface
 from holdfast.config.serde import fact_out
 from holdfast.errors import BadValue, NotFound, Refused, must_be, must_be_whole
 from holdfast.fs import durable, paths, private
@@ -26,15 +27,7 @@ from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.factfile import ImportReport, import_rows
-from holdfast_app.facts.store.values import (
-    SURFACE,
-    Value,
-    check_category,
-    check_confidence,
-    check_content,
-    check_source,
-    placed,
-)  # fmt: skip
+from holdfast_app.facts.store.values import Value, check_category, check_confidence, check_content, check_source
 from holdfast_app.printable import cut
 from holdfast_app.sentences.relation import Known
 
@@ -102,9 +95,7 @@ class Facts:
     def shown(self, facts: Sequence[Fact]) -> FactList:
         """The facts as they may leave the store: masked. Raises: PluginError."""
         strings = [text for fact in facts for text in (fact.content, fact.source)]
-        masked = self.services.gate.outgoing_all(strings, surface=SURFACE)
-        if masked == strings:
-            return list(facts)
+        masked = self.services.gate.outgoing_all(strings, surface=Surface.FACT)
         pairs = zip(facts, masked[::2], masked[1::2], strict=True)
         return [evolve(fact, content=content, source=source) for fact, content, source in pairs]
 
@@ -138,8 +129,8 @@ class Facts:
         """
         if at is not None:
             must_be_moment(at)
-        said = None if at is None else ()
-        result = self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
+        flushes = None if at is None else ()
+        result = self.store([self.stated(content, category, confidence, source, at=at, said=flushes)])[0]
         if result.replaced:
             self.services.retract([e.content for e in self.trail.entries() if e.id in result.replaced and e.content])
         return result
@@ -189,7 +180,7 @@ class Facts:
 
     def _portable(self, text: str) -> str:
         """``text`` through the gate, and without this machine's paths, because others read the facts too."""
-        return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=SURFACE)
+        return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.FACT)
 
     def conflicts(self) -> Sequence[origins.Conflict]:
         """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
@@ -307,7 +298,7 @@ class Facts:
             if isinstance(value, Value) and any(unstored.related(value.content)):
                 self._store_together(waiting, known, results)
                 unstored = Known()
-            outcome = placed(value, known, together) if isinstance(value, Value) else value
+            outcome = value.placed(known, together) if isinstance(value, Value) else value
             if isinstance(outcome, Value):
                 unstored.add(at, outcome.content)
                 waiting[at] = outcome

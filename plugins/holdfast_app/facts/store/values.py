@@ -3,7 +3,7 @@ go."""
 
 from collections.abc import Container, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from holdfast.errors import BadValue, must_be
 from holdfast.journal import order
@@ -14,7 +14,6 @@ from holdfast_app.facts.store import origins
 from holdfast_app.printable import cut
 from holdfast_app.sentences.relation import Known, Relation
 
-SURFACE = "fact"
 #: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED: Final = 0.3
 
@@ -82,22 +81,21 @@ class Value(NamedTuple):
         after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
         return fact.created_at > self.at if after is None else after
 
-
-def placed(value: Value, known: Known[Fact], together: Container[tuple[str, datetime]]) -> Value | AddResult:
-    """The value with the facts in its place, which leave ``known``, or the refusal if there is a newer one. What was
-    stated ``together`` (key and time) has no order, so all of it holds."""
-    value, older = value._replace(at=value.at.astimezone(UTC)), list[Fact]()
-    for fact, how in known.related(value.content):
-        if how is Relation.SAME:
-            value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
-        elif how is Relation.ENDS and value.is_before(fact):
-            continue
-        elif value.is_about(fact) and (same_key(fact.content), value.at) not in together:
-            older.append(fact)
-    if newer := next(filter(value.is_before, older), None):
-        return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
-    for fact in older:
-        known.remove(fact)
-    by = value.source
-    shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
-    return value._replace(leaving=[fact for fact in older if fact not in shared], shared=shared)
+    def placed(self, known: Known[Fact], together: Container[tuple[str, datetime]]) -> Self | AddResult:
+        """The value with the facts in its place, which leave ``known``, or the refusal if one is newer. What was
+        stated ``together`` (key and time) has no order, so all of it holds."""
+        value, older = self._replace(at=self.at.astimezone(UTC)), list[Fact]()
+        for fact, how in known.related(value.content):
+            if how is Relation.SAME:
+                value = value._replace(content=fact.content)  # with the stored text, the store finds the duplicate
+            elif how is Relation.ENDS and value.is_before(fact):
+                continue
+            elif value.is_about(fact) and (same_key(fact.content), value.at) not in together:
+                older.append(fact)
+        if newer := next(filter(value.is_before, older), None):
+            return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {newer.id} has a newer value")
+        for fact in older:
+            known.remove(fact)
+        by = value.source
+        shared = [fact for fact in older if origins.of(by) and origins.of(origins.left(fact.source, by))]
+        return value._replace(leaving=[fact for fact in older if fact not in shared], shared=shared)
