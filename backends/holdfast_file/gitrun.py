@@ -86,10 +86,10 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
     return None
 
 
-def own_setting(root: str, key: str, *, kind: str = "") -> list[str]:
-    """Values of a git setting in the user's and the system's files. ``kind`` is an option such as ``--path``. Never
-    runs a program that is inside the repository of ``root``."""
-    words = ("config", "-z", *filter(None, (kind,)), "--get-all", key)
+def own_setting(root: str, key: str) -> list[str]:
+    """Values of a git setting in the user's and the system's files, with ``~`` as the home folder. Never runs a program
+    that is inside the repository of ``root``."""
+    words = ("config", "-z", "--path", "--get-all", key)
     return [value.decode("utf-8", "replace") for value in _asked(root, words).split(b"\0") if value]
 
 
@@ -250,7 +250,7 @@ def _may_read(work_tree: str, own: str) -> bool:
             return True
     except OSError:
         return False
-    named = own_setting(work_tree, "safe.directory", kind="--path")
+    named = own_setting(work_tree, "safe.directory")
     return any(
         value == "*" or value.rstrip("/") == work_tree or (value.endswith("/*") and work_tree.startswith(value[:-1]))
         for value in named

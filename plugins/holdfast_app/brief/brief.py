@@ -34,7 +34,7 @@ from holdfast_app.data_loss import Loss
 from holdfast_app.journal.journal import Journal
 from holdfast_app.printable import cut
 from holdfast_app.records import handoffs, recalled
-from holdfast_app.records.blocks import blocks
+from holdfast_app.records.blocks import COMPARED, SAID, blocks
 from holdfast_app.sentences.relation import Known, Relation
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
@@ -63,10 +63,6 @@ _GAP = re.compile(r"\n{3,}")
 _BLOCKS = re.compile(r"^(?=## )", re.MULTILINE)
 _STAMP = re.compile(r"^<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)", re.MULTILINE)
 _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
-#: A statement, or the beginning of a quoted message.
-_SAID = re.compile(r"- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)")
-#: How many of the newest statements in notes are compared. A page shows fewer.
-COMPARED = 200
 #: Characters shown of a sentence that may have ended a line.
 _DOUBT = 160
 #: A block's commits, and how many of them the resume point shows.
@@ -343,24 +339,14 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def uncompared(services: Services) -> int:
-    """The number of older statements in the newest notes that a brief shows even where a newer one replaces them."""
-    days = _newest_notes(services, _Reading(services, _near(services), ()))
-    return max(0, sum(map(len, _statements(days))) - COMPARED)
-
-
-def _statements(days: Iterable[tuple[str, str]]) -> list[list[tuple[str | None, str]]]:
-    """The label and text of each statement and quotation, by block."""
-    return [
-        [(match["label"], match["text"]) for line in block.splitlines() if (match := _SAID.match(line))]
+def _past(days: Iterable[tuple[str, str]]) -> set[str]:
+    """The statements and quotations in notes that a newer block's statement replaces."""
+    past, known = set[str](), Known[str]()
+    statements = [
+        [(match["label"], match["text"]) for line in block.splitlines() if (match := SAID.match(line))]
         for _, text in days
         for block in _BLOCKS.split(text)
     ]
-
-
-def _past(days: Iterable[tuple[str, str]]) -> set[str]:
-    """The statements and quotations in notes that a newer block's statement replaces."""
-    past, known, statements = set[str](), Known[str](), _statements(days)
     surplus = max(0, sum(map(len, statements)) - COMPARED)
     for block in statements:
         newest, surplus = block[surplus:], max(0, surplus - len(block))
@@ -391,7 +377,7 @@ def _condensed(
         later |= {session} - {""}
         lines: list[str] = []
         for line in block.splitlines():
-            statement = _SAID.match(line)
+            statement = SAID.match(line)
             is_shown = statement and statement["label"] == "Fact" and duplicate_key(statement["text"]) in facts
             if not (is_shown or (statement and statement["text"] in past) or any(form.match(line) for form in hidden)):
                 lines.append(line)

@@ -24,7 +24,6 @@ from holdfast.plugin.calls import Caller, CallFailed, call
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.storage import deadline
 from holdfast_app import data_loss, upkeep
-from holdfast_app.brief import brief
 from holdfast_app.checkup import mending
 from holdfast_app.checkup.mending import fail, failed, good, looked, repaired, warn
 from holdfast_app.data_loss import apart
@@ -96,7 +95,6 @@ def _in_store(memory: Holdfast, *, repair: bool) -> tuple[list[Check], bool]:
         "stored": _stored(memory, repair=repair),
         "facts": _facts(memory),
         "dates": _dates(memory),
-        "notes": _notes(memory),
         "provenance": _provenance(memory),
         **{entry.name: _asked(entry, memory) for entry in _of_plugins(memory, of_store=True)},
     }
@@ -261,16 +259,6 @@ def _dates(memory: Holdfast) -> Iterator[Check]:
             f"Dated in the future, because a clock was wrong: {some(ahead)}. A dream takes these for the newest.",
             "`holdfast show NAME` and `holdfast facts show ID` print them. Where one is wrong, state what holds with "
             "`holdfast remember TEXT`, and correct the line in MEMORY.md.",
-        )
-
-
-def _notes(memory: Holdfast) -> Iterator[Check]:
-    """Silent unless the newest notes hold more than a brief compares."""
-    if older := brief.uncompared(memory.services):
-        yield warn(
-            f"The newest notes hold {older:,} statements more than the {brief.COMPARED} that a brief compares, so it "
-            "may show one that no longer holds.",
-            "`holdfast dream` takes what still holds into MEMORY.md.",
         )
 
 

@@ -35,7 +35,7 @@ from holdfast_app.dream.write import admitted, apply, lock, new_id
 from holdfast_app.facts.rejected import REASON, Rejected, key_of
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.progress import report
-from holdfast_app.records import ownlines
+from holdfast_app.records import blocks, ownlines
 from holdfast_app.trust import provenance
 
 logger = log("holdfast.dream")
@@ -213,6 +213,10 @@ class _Run(Run):
         if unread:
             newest = f"because a dream reads the newest {MOST_STATEMENTS:,}"
             self.warn(f"{unread:,} older statements were not read, {newest}.")
+        if (stated := sum(len(blocks.SAID.findall(note.text)) for note in notes[-2:])) > blocks.COMPARED:
+            self.warn(
+                f"A brief compares the newest {blocks.COMPARED} of the {stated:,} statements in the newest notes."
+            )
         if (further := len(memory.items) - MOST_ITEMS) > 0:
             self.warn(
                 f"{further:,} items of {name} were not compared, because a dream compares the first {MOST_ITEMS:,}."

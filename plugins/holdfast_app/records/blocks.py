@@ -23,6 +23,10 @@ _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
 _OBJECTIVE = re.compile(r"^\*\*Objective:\*\* (.*)$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 _GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
+#: A statement, or the beginning of a quoted message.
+SAID = re.compile(r"^- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) )(?P<text>.+)", re.MULTILINE)
+#: How many of the newest statements in notes a brief compares. A page shows fewer.
+COMPARED = 200
 
 
 @frozen(kw_only=True)

@@ -67,20 +67,17 @@ def verify(call: Call) -> Answer:
     notes="A table `[plugins.NAME]` in holdfast.toml enables a plugin. Installing it is not enough.",
 )
 def plugins(call: Call) -> Answer:
-    statuses = [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
-    out, rows = (
-        call.out,
-        [
-            (
-                (s.name, "bold"),
-                k,
-                f"{s.distribution} {s.version}",
-                (s.status, _STYLES.get(s.status, "")),
-                ", ".join(s.hooks),
-            )
-            for s, k in statuses
-        ],
-    )
+    out, statuses = call.out, [(s, "backend" if s.group == BACKENDS else "plugin") for s in inventory(call.root)]
+    rows = [
+        (
+            (s.name, "bold"),
+            kind,
+            f"{s.distribution} {s.version}",
+            (s.status, _STYLES.get(s.status, "")),
+            ", ".join(s.hooks),
+        )
+        for s, kind in statuses
+    ]
     out.say(out.table(rows, head=("name", "kind", "from", "status", "hooks")))
     for s, _ in statuses:
         if s.status in ("failed", "missing"):

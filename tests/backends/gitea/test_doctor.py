@@ -45,7 +45,7 @@ def test_doctor__silent_servers__are_asked_for_a_limited_time_and_the_rest_is_na
         for name, value in {**settings, "STORAGE__SERVER": address, "PLUGINS__GITHUB__SERVER": address}.items():
             monkeypatch.setenv(f"HOLDFAST_{name}", value)
         checks = {check.name: check.message for check in examine(str(project))}
-    assert checks["store"].endswith("conflicts, stored, facts, dates, notes, provenance, gitea.")
+    assert checks["store"].endswith("conflicts, stored, facts, dates, provenance, gitea.")
     assert checks["github"] == "Not checked, because other servers did not answer."
 
 
