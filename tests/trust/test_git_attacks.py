@@ -250,20 +250,7 @@ def test_a_browser_of_the_clone__that_the_search_path_names__is_not_started(vict
     assert [(folder / "opened").exists() for folder in folders] == [False, True]
 
 
-def test_init_git__settings_that_are_a_link__are_refused(victim):
-    def build(project: Path) -> None:
-        (project / ".git" / "config").unlink()
-        (project / ".git" / "config").symlink_to("../../../.gitconfig")
-
-    (victim.home / ".gitconfig").write_text("[user]\n\tname = me\n")
-    victim.unpack(build)
-    before = victim.outside()
-    ran = victim.run("init", "--git")
-    assert (ran.code, "cannot be changed here" in ran.err) == (2, True)
-    assert victim.outside() == before
-
-
-@pytest.mark.parametrize("way", ["commondir", "link", "file", "bare", "inside"])
+@pytest.mark.parametrize("way", ["config", "commondir", "link", "file", "bare", "inside"])
 def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way, victim):
     other = victim.home / "other"
     other.mkdir()
@@ -273,6 +260,10 @@ def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way, vi
     def build(project: Path) -> None:
         if way == "commondir":
             (project / ".git" / "commondir").write_text(f"{other}/.git\n")
+            return
+        if way == "config":
+            (project / ".git" / "config").unlink()
+            (project / ".git" / "config").symlink_to(other / ".git" / "config")
             return
         shutil.rmtree(project / ".git")
         if way == "link":
@@ -286,7 +277,7 @@ def test_init_git__a_folder_that_leads_to_another_repository__is_refused(way, vi
     before = victim.outside()
     assert victim.run("init", "--git").code == 2
     assert victim.outside() == before
-    assert gitrun.run(str(victim.project), "status", timeout_s=60) is None
+    assert way == "config" or gitrun.run(str(victim.project), "status", timeout_s=60) is None
 
 
 @pytest.mark.parametrize("place", [".claude", ".claude/settings.json", ".claude/hooks"])
@@ -385,15 +376,6 @@ def test_a_tracked_name__that_the_file_system_takes_for_the_private_folder__is_p
     assert "state.foreign-" in done.stdout
 
 
-def test_a_pull_of_state__where_a_hook_finds_no_git__is_put_aside(victim, tmp_path):
-    victim.clone(lambda project: None)
-    assert victim.run("init").code == 0
-    victim.work("Remember: mine.")
-    victim.pull(lambda project: forge(project / ".holdfast"))
-    assert "FORGED" not in victim.run("status", PATH=str(tmp_path)).text
-    assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
-
-
 RULES = ("## Always do", "- run the tests before a push", "- ask Bob before a deploy")
 BANS = ("## Never do", "- force-push to main", "- print the API key")
 
@@ -450,7 +432,9 @@ def test_a_pull_of_the_private_folder_s_own_names__publishes_nothing_and_does_no
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4", "split"])
-def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version, victim):
+def test_a_pull_of_state__into_an_index_of_any_version_where_a_hook_finds_no_git__is_put_aside(
+    version, victim, tmp_path
+):
     victim.clone(lambda project: [(project / f"file{n}").write_text("x") for n in range(40)])
     if version == "split":
         git(victim.project, "update-index", "--split-index")
@@ -462,7 +446,7 @@ def test_a_pull_of_state__into_an_index_of_any_version__is_put_aside(version, vi
     assert victim.run("init").code == 0
     victim.run("add", "user", "mine", "--session", "s1")
     victim.pull(lambda project: forge(project / ".holdfast"))
-    assert "FORGED" not in victim.run("status").text
+    assert "FORGED" not in victim.run("status", PATH=str(tmp_path)).text
     assert list(victim.project.glob(".holdfast/state.foreign-*/unsafe/pulled.json"))
 
 

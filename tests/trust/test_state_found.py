@@ -87,15 +87,11 @@ def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(wo
     assert status(worked, copy)[1] == ["s1"]
 
 
-def test_state__renamed__never_green(worked):
-    worked.state.rename(worked.state.with_name("kept"))
-    check_never_green(worked, worked.project, "trust --adopt-state")
-
-
-def test_adopt_state__a_journal_larger_than_anyone_writes__left_unread(worked):
+def test_state__renamed__never_green_until_adopted_without_a_journal_larger_than_anyone_writes(worked):
     kept = worked.state.rename(worked.state.with_name("kept"))
     (kept / "sessions" / "large.jsonl").touch()
     os.truncate(kept / "sessions" / "large.jsonl", 3 << 30)
+    check_never_green(worked, worked.project, "trust --adopt-state")
     assert "larger than 256 MiB" in " ".join(worked.run("trust", "--adopt-state", "--yes").text.split())
     assert status(worked)[1] == ["s1"]
 

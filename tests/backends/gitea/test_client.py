@@ -57,30 +57,24 @@ def test_request__answer_trickles__given_up(begins, piece, ask):
             forge.server_version() if ask == "forge" else model.embed(["x"])
 
 
-#: With a name server that never answers, in a network of its own.
-UNANSWERED = """import socket
-from holdfast_gitea.wire.client import Gitea
-from holdfast_postgres.database import Database
-server = socket.socket(type=socket.SOCK_DGRAM)
-server.bind(("127.0.0.1", 53))
-try:
-    {}
-except Exception as error:
-    print(error)
-"""
-ASKS = {
-    "gitea": 'Gitea("https://x.test", "t", timeout_s=2, patience_s=2).server_version()',
-    "postgres": 'Database("postgresql://x.test/x", "a", password=None, timeout_s=2, connections=1).version()',
-}
-
-
-@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
-def test_request__names_are_not_looked_up__given_up(ask, tmp_path):
+@pytest.mark.parametrize(
+    ("module", "ask"),
+    [
+        ("holdfast_gitea.wire.client", 'Gitea("https://x.test", "t", timeout_s=2, patience_s=2).server_version()'),
+        (
+            "holdfast_postgres.database",
+            'Database("postgresql://x.test/x", "a", password=None, timeout_s=2, connections=1).version()',
+        ),
+    ],
+)
+def test_request__names_are_not_looked_up__given_up(module, ask, tmp_path):
+    """In a network of its own, with a name server that never answers."""
     (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\n")
-    words = [sys.executable, "-c", UNANSWERED.format(ask)]
-    within = f"ip link set lo up && mount --bind {tmp_path}/resolv.conf /etc/resolv.conf && {shlex.join(words)}"
+    script = f"import socket\nfrom {module} import *\nserver = socket.socket(type=socket.SOCK_DGRAM)\n"
+    script += f"server.bind(('127.0.0.1', 53))\ntry: {ask}\nexcept Exception as error: print(error)\n"
+    words = f"mount --bind {tmp_path}/resolv.conf /etc/resolv.conf && {sys.executable} -c {shlex.quote(script)}"
     began = time.monotonic()
-    done = finished(["unshare", "--map-root-user", "--mount", "--net", "sh", "-c", within])
+    done = finished(["unshare", "-r", "-m", "-n", "sh", "-c", f"ip link set lo up && {words}"])
     if done.returncode:
         pytest.skip("this machine gives no name space for networks")
     assert "does not answer" in done.stdout
