@@ -107,7 +107,7 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
     assert done.code == 1
     assert [line.strip() for line in done.out.splitlines()] == [
         "! 1 fact added",
-        "✗ row 2: source is not a string",
+        "✗ row 2: source must be a str, not int",
         "✗ row 3: category is missing",
         "✗ row 4: content is not a string",
     ]
