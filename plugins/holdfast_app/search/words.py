@@ -3,9 +3,10 @@
 import functools
 import re
 import sqlite3
-from collections import Counter
+from collections.abc import Collection
 from typing import Final
 
+from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
@@ -175,29 +176,20 @@ def _without_s(word: str) -> str:
 
 
 def corrected(db: sqlite3.Connection, question: str) -> str:
-    """The question's words, with unknown words replaced by the nearest indexed word, of equals the most frequent.
+    """The question's words, with unknown words replaced by the nearest indexed word.
 
     Empty when no word is unknown, or when no indexed word is near.
     """
     written = (word for (body,) in db.execute("SELECT body FROM text") for word in _WORD.findall(body))
-    count = Counter(_without_s(word.lower()) for word in written)
+    known = {_without_s(word.lower()) for word in written}
     wanted = asked(question)
-    corrections = {word: near for word in wanted if word not in count and (near := _nearest(count, word))}
+    corrections = {word: near for word in wanted if word not in known and (near := _nearest(known, word))}
     return " ".join(corrections.get(word, word) for word in wanted) if corrections else ""
 
 
-def _nearest(count: Counter[str], word: str) -> str:
+def _nearest(known: Collection[str], word: str) -> str:
     if not word.isalpha() or len(word) < _ONE:
         return ""
     forgiven = 1 if len(word) < _TWO else 2
-    from difflib import SequenceMatcher
-
-    near = (
-        (ratio, number, other)
-        for other, number in count.items()
-        if abs(len(other) - len(word)) <= forgiven
-        if other[0] == word[0]  # the first letter is seldom wrong
-        if (ratio := SequenceMatcher(None, word, other).ratio()) * (len(word) + len(other))
-        >= 2 * (len(word) - forgiven)
-    )
-    return max(near, default=(0.0, 0, ""))[2]
+    alike = [other for other in known if other[0] == word[0] and abs(len(other) - len(word)) <= forgiven]
+    return nearest(word, alike, 1 - forgiven / len(word))  # with the same first letter, which is seldom wrong
