@@ -13,6 +13,7 @@ from holdfast import Holdfast
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast.text.humanize import count
+from holdfast_app.printable import cut
 from holdfast_app.records import ownlines
 from holdfast_app.search import index, records, words
 from holdfast_app.search.rank import Ranked
@@ -170,12 +171,8 @@ def _excerpt(text: str, pattern: re.Pattern[str], previous: str, following: str)
     line = " ".join(text.split())
     begin, end = _best(line, pattern)
     match = ("… " if begin else "") + line[begin:end] + (" …" if end < len(line) else "")
-    before = (line[:begin] or " ".join(previous[-2 * _AROUND :].split())).rstrip()
-    if len(before) > _AROUND:
-        before = f"… {before[-_AROUND:].partition(' ')[2] or before[-_AROUND:]}"
-    after = (line[end:] or " ".join(following[: 2 * _AROUND].split())).lstrip()
-    if len(after) > _AROUND:
-        after = f"{after[:_AROUND].rpartition(' ')[0] or after[:_AROUND]} …"
+    before = cut((line[:begin] or previous[-2 * _AROUND :])[::-1], _AROUND)[::-1]
+    after = cut(line[end:] or following[: 2 * _AROUND], _AROUND)
     return match, before, after
 
 
