@@ -6,7 +6,8 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
+from operator import eq
 from typing import Final, NamedTuple
 
 from holdfast import Holdfast
@@ -24,10 +25,12 @@ _AROUND: Final = 120
 #: Characters of the excerpt before the first word of the question, and places of its words looked at.
 _LEAD: Final = 60
 _PLACES: Final = 40
-#: Characters around the part that matched: returned with it, and masked on each side, so that no shown secret is cut.
-#: Text is masked when it is stored; this finds what newer rules know.
-_CONTEXT: Final = 300
-_MARGIN: Final = 10_000
+#: Characters of a text that is masked whole, and on each side of a longer one's excerpt. Text is masked when it is
+#: stored; this finds what newer rules know.
+_WHOLE: Final = 1_000
+_MARGIN: Final = 300
+#: Characters of the margin that are masked and not returned.
+_CUT: Final = 100
 
 
 class Place(NamedTuple):
@@ -149,20 +152,57 @@ def excerpts(
         for entry_id, body in index.bodies(db, rows).items()
     }
     pattern = words.pattern(question)
-    around = []
+    parts, around = [], []
     for hit in hits:
-        entry_id, start = ids.get(hit.where, 0), max(0, _most_matches(hit.text, pattern) - _MARGIN)
-        text = hit.text[start : start + 2 * _MARGIN]
-        around += [text, lines.get(entry_id - 1, "")[-_MARGIN:], lines.get(entry_id + 1, "")[:_MARGIN]]
+        first, end = _part(hit.text, pattern)
+        parts.append((first, end))
+        entry_id = ids.get(hit.where, 0)
+        previous, following = lines.get(entry_id - 1, ""), lines.get(entry_id + 1, "")
+        around += [
+            hit.text[first:end],
+            previous[_edge(previous, len(previous) - _MARGIN, -1) :] if not first else "",
+            following[: _edge(following, _MARGIN, 1)] if end == len(hit.text) else "",
+        ]
     masked = iter(memory.services.gate.outgoing_all(around, surface="journal"))
     excerpted = []
-    for hit in hits:
+    for hit, (first, end) in zip(hits, parts, strict=True):
         text, previous, following = islice(masked, 3)
+        goes_on = end < len(hit.text)
+        # The name that makes a word at an edge a secret may be outside.
+        head, tail = hit.text[first : first + _CUT] if first else "", hit.text[end - _CUT : end] if goes_on else ""
+        text = text[_alike(text, head) :]
+        text = text[: len(text) - _alike(reversed(text), reversed(tail))]
         match, before, after = _excerpt(text, pattern, previous, following)
-        start = max(0, _most_matches(text, pattern) - _CONTEXT)
-        shown = text[start : start + _MATCH + 2 * _CONTEXT]
-        excerpted.append(hit._replace(excerpt=match, before=before, after=after, text=shown))
+        match = f"{'… ' * (first > 0 and match[:1] != '…')}{match}{' …' * (goes_on and match[-1:] != '…')}"
+        excerpted.append(hit._replace(excerpt=match, before=before, after=after, text=text))
     return excerpted
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    """The number of characters that both begin with."""
+    return sum(takewhile(bool, map(eq, one, other)))
+
+
+def _part(text: str, pattern: re.Pattern[str]) -> tuple[int, int]:
+    """The part of ``text`` that is masked and shown: the most matches, and enough around them to recognize a secret."""
+    if len(text) <= _WHOLE:
+        return 0, len(text)
+    start = _most_matches(text, pattern)
+    return _edge(text, start - _MARGIN, -1), _edge(text, start + _MATCH + _MARGIN, 1)
+
+
+def _edge(text: str, at: int, step: int) -> int:
+    """The nearest blank in a line of several words from ``at`` on, backwards or forwards. A secret of several lines has
+    one word in each, so it is on one side."""
+    while 0 < at < len(text):
+        first, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = end if end >= 0 else len(text)
+        line = text[first:at] if step < 0 else text[at:end]
+        blank = line.rstrip().rfind(" ") if step < 0 else line.find(" ", len(line) - len(line.lstrip()))
+        if blank > 0:
+            return (first if step < 0 else at) + blank
+        at = first - 1 if step < 0 else end + 1
+    return min(max(at, 0), len(text))
 
 
 def _excerpt(text: str, pattern: re.Pattern[str], previous: str, following: str) -> tuple[str, str, str]:
