@@ -85,9 +85,6 @@ class Transport:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:  # without the token
-        return f"{type(self).__name__}({self.server!r})"
-
     @property
     def token_id(self) -> str:
         """A digest of the token, short enough to say nothing of it."""

@@ -78,9 +78,6 @@ class Repo:
         self.user = ""
         self.user_id = 0
 
-    def __repr__(self) -> str:
-        return f"Repo({self.transport.server!r}, {self.name!r})"
-
     @property
     def url(self) -> str:
         """Where people find it."""
