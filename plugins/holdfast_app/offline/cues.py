@@ -1,7 +1,7 @@
 """By what a user's sentence is known as worth keeping: its label, or :mod:`holdfast_app.sentences.lasting`'s judgement.
 
 Of the agent, only the labels "Decision:" and "Rejected:" count, beside the attempts that it reports as failed
-(:mod:`holdfast_app.offline.attempts`).
+(:func:`holdfast_app.sentences.endings.has_failed`).
 """
 
 import re

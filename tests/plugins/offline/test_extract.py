@@ -274,13 +274,9 @@ def test_extract__package_taken_out_or_version_replaced__was_given_up():
 
 FAILED = [
     "I first loaded the rows with `COPY`, but it deadlocked with the trigger, so I went with batches of 500",
-    "Caching `node_modules` didn't help: the restore took longer than the install",
-    "I tried both `sharp` and `jimp`; `jimp` ran out of memory on the large files",
-    "I experimented with WAL mode. It doesn't work on NFS", "A shared pool did not work because cursors are not safe",
-    "I rolled back to the old key because the new one missed behind the proxy",
-    "Die Umstellung auf UTF-16 habe ich zurückgerollt, weil der Drucker nur Latin-1 versteht",
-    "Zuerst habe ich einen Trigger versucht, aber der lief in einen Deadlock, deshalb macht es jetzt der Job",
-]  # fmt: skip
+    "I initially tried `sharp`, but it ran out of memory on the large files",
+    "I experimented with WAL mode. It doesn't work on NFS, so I went back to rollback journals",
+]
 KEPT = [
     "The test failed because the fixture was stale. Fixed it.", "If it fails, I'd try partitions. Should I try them?",
     "I tried to reproduce it, but it did not occur.", "I tried the new key and it works.",
