@@ -67,8 +67,7 @@ def read(path: str) -> bytes | None:
 def table(path: str) -> dict[str, Any]:
     """A private file's JSON object, for records whose loss does no harm: empty when it is missing or unreadable."""
     with suppress(OSError, ValueError):
-        parsed = untrusted.from_json(safeopen.read(path, _MOST_TABLE))
-        return parsed if isinstance(parsed, dict) else {}
+        return untrusted.table(safeopen.read(path, _MOST_TABLE)) or {}
     return {}
 
 

@@ -53,6 +53,15 @@ def from_json(data: str | bytes) -> Any:
     return value
 
 
+def table(data: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in ``data``; None for any other value, and for no JSON."""
+    try:
+        value = from_json(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def _decoded(data: bytes, encoding: str) -> str:
     """Like ``json.loads``, which accepts lone surrogates as bytes. Raises: ValueError."""
     try:

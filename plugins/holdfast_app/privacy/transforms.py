@@ -283,7 +283,7 @@ def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:
         lines = data.splitlines(keepends=True)
         edited_lines = [_line(edit, line) for line in lines]
         return b"".join(edited_lines) or None, sum(map(operator.ne, lines, edited_lines))
-    table = _object(data) if path.endswith(".json") else None
+    table = untrusted.table(data) if path.endswith(".json") else None
     if table is None:
         new = edit.other(path, data)
         return new, int(new != data)
@@ -296,18 +296,10 @@ def edited(edit: Edit, path: str, data: bytes) -> tuple[bytes | None, int]:
 def _line(edit: Edit, line: bytes) -> bytes:
     """A JSON line keeps its format, including any checksum. Empty for a line to remove."""
     record = records.decode(line.rstrip(b"\n"))
-    row = _object(line) if record is None else record
+    row = untrusted.table(line) if record is None else record
     if row is None:
         return edit.other("", line) or b""
     new = edit.row(row)
     if new is None or new == row:
         return b"" if new is None else line
     return json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = untrusted.from_json(data)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None

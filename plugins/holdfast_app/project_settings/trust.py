@@ -91,12 +91,9 @@ def projects_of() -> dict[str, Any]:
 
     from holdfast.errors import Corrupt
 
-    try:
-        table = untrusted.from_json(raw)
-    except ValueError:
-        table = None
-    projects = table.get("projects") if isinstance(table, dict) else None
-    if not isinstance(table, dict) or table.get("v") != VERSION or not isinstance(projects, dict):
+    table = untrusted.table(raw) or {}
+    projects = table.get("projects")
+    if table.get("v") != VERSION or not isinstance(projects, dict):
         raise Corrupt(
             "The trust records (trust.json in holdfast's settings folder) cannot be read, so no project is trusted.",
             next_step=f"Move {path!r} away, then run `holdfast trust` in your projects again.",

@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, Final, NamedTuple
@@ -298,10 +297,9 @@ def _bytes(path: str, name: str) -> bytes:
 
 
 def _object(line: str, where: str) -> Record:
-    with suppress(ValueError):
-        if isinstance(record := untrusted.from_json(line), dict):
-            return record
-    raise Corrupt(f"A line of {where} is not a JSON object.", next_step="Export the bundle again.")
+    if (record := untrusted.table(line)) is None:
+        raise Corrupt(f"A line of {where} is not a JSON object.", next_step="Export the bundle again.")
+    return record
 
 
 def _write(path: str, files: Mapping[str, bytes], counts: Mapping[str, int], coverage: Record | None) -> None:

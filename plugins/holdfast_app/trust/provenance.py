@@ -180,11 +180,8 @@ class Provenance(Trusting):
         sealed: list[_Pending] = []
         typed: list[_Pending] = []
         for number, line in enumerate(lines, 1):
-            try:
-                row = untrusted.from_json(line.encode()) if line else None
-            except ValueError:
-                continue
-            if not isinstance(row, dict):
+            row = untrusted.table(line.encode()) if line else None
+            if row is None:
                 continue
             values = [str(row.get(key, "")) for key in _STATED]
             if (digest := self._seen.digest(FACTS, *values)) in pending:

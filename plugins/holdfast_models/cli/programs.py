@@ -199,14 +199,8 @@ def _kill_all() -> None:
 
 def rows(text: str) -> list[dict[str, object]]:
     """The JSON objects in ``text``, one on each line; other lines are skipped."""
-    objects = []
-    for line in text.splitlines():
-        if line.lstrip().startswith("{"):
-            with contextlib.suppress(ValueError):
-                row = untrusted.from_json(line)
-                if isinstance(row, dict):
-                    objects.append(row)
-    return objects
+    objects = (untrusted.table(line) for line in text.splitlines() if line.lstrip().startswith("{"))
+    return [row for row in objects if row is not None]
 
 
 def whole(text: str) -> dict[str, object] | None:
