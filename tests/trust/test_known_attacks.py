@@ -143,36 +143,23 @@ def test_a_clone__that_moves_the_store__gets_no_file_out_of_the_preset_s_folders
     assert "holdfast trust" in victim.look_around()
 
 
-def test_a_clone__with_storage_settings_of_its_own__keeps_what_was_said_in_the_journal(victim, recorder):
-    victim.clone(lambda project: gitea_backend(project, recorder.url))
-    before = victim.outside()
-    blocked = victim.work("Remember: the port is 8443.")
-    assert (blocked.code, "holdfast trust" in blocked.err) == (2, True)
-    journals = b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
-    assert b"the port is 8443" in journals
-    assert (recorder.requests, victim.outside()) == ([], before)
-
-
-def test_a_clone__that_weakens_redaction__has_secrets_masked_all_the_same(victim):
+def test_a_clone__that_weakens_redaction_and_shortens_retention__has_secrets_masked_and_deletes_nothing(victim):
     table = 'enabled = false\npolicy = "off"\nsurfaces = []\nallow = [".*"]\ndisable = ["github-token", "github-pat"]'
-    victim.clone(lambda project: settings(project, f"[plugins.redaction]\n{table}\n"))
-    victim.work(f"Remember: deploy with token {SECRET}")
-    victim.run("flush")
-    stored = b"".join(victim.inside().values()).decode(errors="replace")
-    assert SECRET not in stored
-    assert stored.count("deploy with token") > 0
+    limits = "daily = 1\nbackup = 1\njournal = 1\nlog = 1\ndiary = 1\n"
 
-
-def test_a_clone__that_shortens_retention__deletes_nothing(victim):
     def build(project: Path) -> None:
-        settings(project, "[retention]\ndaily = 1\nbackup = 1\njournal = 1\nlog = 1\ndiary = 1\n")
+        settings(project, f"[plugins.redaction]\n{table}\n[retention]\n{limits}")
         note = project / ".holdfast" / "memory" / "2020-01-01.md"
         note.parent.mkdir(parents=True)
         note.write_text("# 2020-01-01\n\n- old\n")
 
     victim.clone(build)
-    victim.work()
-    victim.run("retention", "run", "--yes")
+    victim.work(f"Remember: deploy with token {SECRET}")
+    for words in (["flush"], ["retention", "run", "--yes"]):
+        victim.run(*words)
+    stored = b"".join(victim.inside().values()).decode(errors="replace")
+    assert SECRET not in stored
+    assert stored.count("deploy with token") > 0
     assert (victim.project / ".holdfast" / "memory" / "2020-01-01.md").exists()
 
 
@@ -193,12 +180,16 @@ def test_a_clone__with_settings_that_would_refuse_every_compaction__is_compacted
     assert "8443" in notes
 
 
-@pytest.mark.parametrize("text", ["not toml at all [", "[storage]\nbacked = 3\n"], ids=["broken", "unknown-key"])
-def test_a_clone__whose_settings_may_move_memory__blocks_with_a_next_step_and_keeps_what_was_said(text, victim):
-    victim.clone(lambda project: settings(project, text))
+@pytest.mark.parametrize("text", ["not toml at all [", "[storage]\nbacked = 3\n", ""], ids=["broken", "key", "server"])
+def test_a_clone__whose_settings_may_move_memory__blocks_with_a_next_step_and_keeps_what_was_said(
+    text, victim, recorder
+):
+    victim.clone(lambda project: settings(project, text) if text else gitea_backend(project, recorder.url))
+    before = victim.outside()
     blocked = victim.work("Remember: the port is 8443.")
-    assert (blocked.code, "holdfast.toml" in blocked.err) == (2, True)
+    assert (blocked.code, ("holdfast.toml" if text else "holdfast trust") in blocked.err) == (2, True)
     assert b"the port is 8443" in b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
+    assert (recorder.requests, victim.outside()) == ([], before)
 
 
 def test_a_parent_folder__with_settings_of_another_user__is_not_obeyed(victim, recorder):
