@@ -12,7 +12,8 @@ from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.printable import cut
-from holdfast_app.sentences import endings, lasting
+from holdfast_app.sentences import endings, linear
+from holdfast_app.sentences.vocabulary import EMPTY
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
@@ -20,33 +21,16 @@ _EMPHASIS: Final = Lazy(r"\*\*|`|^#+ ", re.MULTILINE)
 _READ_CHARS: Final = 400
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
-    r"\s*(?:at (?:async )?\S+ ?[(:]"
-    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|[-+]\w|\+\+\+|---|@@"
-    r"|diff --git |\w+\(/|\d+ *\|"
-    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|[$❯➜] |PS [A-Z]:\\|>>> |npm (?:ERR|WARN)|error\["
-    r"|(?:error|fatal|remote|source): "
-    r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
-    r"|/[\w.-]+/[\w./-]+\s*\Z|\w+ '[^']{1,200}' (?:is|does|has|was) not? "
-    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
-    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌⎿⏺●✔✓✗❌✅]|\.\.\.|\.\w+\s+= )|[^=(]*[=(].*[;{]\s*\Z"
+    r"\s*(?:at (?:async )?\S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]"
+    r"|[-+]\w|\+\+\+|---|@@|diff --git |\d+ *\||[$❯➜] |>>> |(?:npm )?(?:[Ww]arn|[Ee]rror|WARN|ERR|INFO|Tip)\w*:"
+    r"|(?:GET|POST) (?:https?:|/)|/[\w.-]+/[\w./-]+\s*\Z|[│├└╰╭┌⎿⏺●✔✓✗❌✅]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
 )
 #: Beginnings of requests that correct the previous request, add to it or answer the agent's question.
-_REPLIES: Final = Lazy(
-    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
-    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because|also|and|but)\b"
-    r"|(?:thanks|thx|good|great|nice|cool|perfect|awesome|excellent|lgtm|looks good)\b",
-    re.IGNORECASE,
-)
+_REPLIES: Final = Lazy(r"(?:no|stop|wait|actually|don['’]?t|yes|yep|ok|also|and|but|good|nice|cool)\b", re.IGNORECASE)
 QUESTION: Final = Lazy(r"[?？]\W*$")
-#: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a longer one names a task; a
-#: shorter one needs another.
+#: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a longer one names a task.
 _SHORT: Final = 8
 _TASK: Final = 90
-_ABOUT: Final = 130
-#: Characters of the task after a long request.
-_BEGAN: Final = 80
-#: In a block of more lines, which is mostly pasted, the last line was typed if it surely asks for something.
-_MANY, _SURELY = 4, 0.9
 AFTER: Final = " (after: "
 _ENOUGH: Final = 40  # characters of a request that is understood without the statements before it
 #: Characters of the agent's answer to a short request, and the fewest that an excerpt needs.
@@ -58,22 +42,27 @@ _REQUESTS: Final = 0.15
 #: A message is also a request when no kind is this likely.
 _SURE: Final = 0.5
 _READ: Final = 4  # sentences at the start of a message, and at its end
+#: An order in words with which consent begins, too, without words for what was offered.
+_ORDER: Final = Lazy(
+    r"(?:do (?!what|it\b|that\b)|on to |erst |(?:go|carry|continue|weiter)\b.* (?:with|mit) |\w+ (?:it|them)\b)"
+    r"(?!.*\b(?:you|your|as|ones?|option|recommend\w*|propos\w*|suggest\w*)\b)",
+    re.IGNORECASE,
+)
+_WORD: Final = Lazy(r"[^\W\d_]{3,}")
+_STEM: Final = 5
 
 
 class Kind(Enum):
-    """Kinds of user messages."""
+    """Kinds of user messages: a request; consent to the agent's proposal, without anything of its own; a greeting,
+    thanks, or the end of the work; a stop for now, with work left; information to keep, with a label like "remember:"
+    or without one; and what the user did not say."""
 
     REQUEST = "request"
     ASSENT = "assent"
-    """Approves the agent's proposal without adding anything."""
     COURTESY = "closing"
-    """A greeting, thanks, or the end of the work."""
     PAUSE = "parks"
-    """Stops for now, with work left."""
     STATEMENT = "informs"
-    """Information to keep, with a label like "remember:" or without one, and no request."""
     NOTHING = "nothing"
-    """Not said by the user."""
 
 
 _PARTS: Final = Lazy(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
@@ -117,13 +106,25 @@ def requesting(own: str) -> list[str]:
     return [part for part in sentences(own) if not cues.match(part, user=True)]
 
 
-def _requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """The requests, oldest first, each with the user's own words."""
-    for message in messages:
-        if message.role == "user":
-            own = own_words(message.text)
-            if kind_of_words(own) is Kind.REQUEST:
-                yield message, own
+def _requests(messages: Sequence[Message]) -> Iterator[tuple[Message, str]]:
+    """The requests, newest first, each with the user's own words."""
+    for at in reversed(range(len(messages))):
+        if messages[at].role == "user":
+            own = own_words(messages[at].text)
+            kind = kind_of_words(own)
+            if kind is Kind.REQUEST or (kind is Kind.ASSENT and _orders(own, messages[:at])):
+                yield messages[at], own
+
+
+def _orders(own: str, before: Sequence[Message]) -> bool:
+    """Whether what reads like consent is a short order instead, because it names something that neither the model of
+    messages knows nor anybody said ``before``."""
+    if len(own) > _ENOUGH or not _ORDER.match(cues.LEAD.sub("", own)):
+        return False
+    spoken = [m for m in before if m.role in ("user", "assistant") and not m.tool]
+    said = "\n".join(m.text for m in spoken).casefold()
+    words = [word for word in _WORD.findall(own.casefold()) if word not in EMPTY and not linear.knows("messages", word)]
+    return any(m.role == "assistant" for m in spoken) and any(word[:_STEM] not in said for word in words)
 
 
 def goes_on(kinds: Iterable[Kind]) -> bool:
@@ -133,15 +134,18 @@ def goes_on(kinds: Iterable[Kind]) -> bool:
 
 def last_request(messages: Sequence[Message]) -> tuple[Message, str] | None:
     """The newest request. Reads only the messages it needs."""
-    return next(_requests(reversed(messages)), None)
+    return next(_requests(messages), None)
+
+
+def is_question(own: str) -> bool:
+    """Whether a request asks for words only: not "can you add it?"."""
+    asks = own.rstrip("\"')* ").endswith(("?", "？")) or cues.ASKED.match(own)
+    return bool(asks) and not cues.PUT.match(own)
 
 
 def headline(own: str, limit: int) -> str:
-    """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs.
-
-    A long request keeps its beginning and, if it fits, its last paragraph, because people put the question after pasted
-    text.
-    """
+    """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs. Of
+    a long one the beginning and, if it fits, the last paragraph, because people ask after pasted text."""
     own = before_mail(own)
     prose = paragraphs(own)
     if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
@@ -160,14 +164,9 @@ def paragraphs(own: str) -> list[str]:
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
-        is_typed = len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY
-        typed = [lines.pop()] if is_typed else []
         kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
-        elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
-            found.append(" ".join(kept[0].split()))
-        found += typed
     return found
 
 
@@ -181,7 +180,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     after a short one the last request before it of some length, or else the longest, that is neither a reply, an
     addition nor a question, and after a long one the oldest such request; or else by the oldest request, or that in the
     ``known`` objective of earlier messages. Then by the agent's words, which say what it came to. Empty without one."""
-    newest_first = list(_requests(reversed(messages)))
+    newest_first = list(_requests(messages))
     requests = list(dropwhile(lambda request: _corrects(request[1]), newest_first)) or newest_first[:1]
     if not requests:
         return ""
@@ -191,16 +190,12 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     tasks = [own for own in earlier if _is_task(own) and text not in own]
     known = known.partition(hostile.ANSWERED)[0]
     oldest = earlier[-1] if earlier else known.partition(AFTER)[2].removesuffix(")") or known
-    if len(text.encode()) > _ABOUT:
-        text = headline(last, limit - _BEGAN)
-        began = tasks[-1] if tasks else oldest
-    else:
-        began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
+    began = next((own for own in tasks if len(own.encode()) > _TASK), max(tasks, key=len, default="")) or oldest
     began = "" if text in began else headline(_wanted("\n\n".join(paragraphs(began))), limit)
     is_whole = hostile.instructs(f"{text} {began}")  # then all words have to be the user's
     room = limit - len(text)
-    if began and len(text.encode()) <= _ABOUT:
-        room -= min(room // 2, len(began) + _LEAST)  # a short request says little without its task
+    if began:
+        room -= min(room // 2, len(began) + _LEAST)  # a request says little without its task
     answer = "" if is_whole else _answer(messages, message, room)
     room = limit - len(text) - len(answer) - len(AFTER) - 1
     after = f"{AFTER}{cut(began, room)})" if began and room > _LEAST else ""

@@ -122,16 +122,13 @@ _BEGINS: Final = tuple(
     )
 )
 #: Questions without a question mark.
-_ASKED: Final = Lazy(
+ASKED: Final = Lazy(
     _LEAD + r"(?:(?:what|how) (?:is|are|was|did|do|does|can|could|to|would)|why|warum"
     r"|(?:was|wie) (?:ist|sind|haben|hat|kann|können|läuft|geht|macht))\b",
     re.IGNORECASE,
 )
 #: What is to be made is no fact yet.
-_TASK: Final = Lazy(
-    rf"{_LEAD}(?:i (?:need|want) (?:a|an|some)|add|create|fix|generate|implement|migrate|remove|rename|switch|write)\b",
-    re.IGNORECASE,
-)
+_TASK: Final = Lazy(rf"{_LEAD}(?:i (?:need|want) an?|add|create|fix|switch|write)\b", re.IGNORECASE)
 #: "Keep it under 100 lines" is about what was asked for just before.
 _OF_A_TASK: Final = Lazy(rf"{_LEAD}\w+ (?:it|them)\b", re.IGNORECASE)
 _FROM_NOW_ON: Final = Lazy(
@@ -141,8 +138,8 @@ _FROM_NOW_ON: Final = Lazy(
 )
 
 #: The beginning of an order that is put as a question. Without it the order is judged, and must be this likely to last.
-_PUT: Final = Lazy(
-    _LEAD + r"(?:(?:can|could|would|will) you|(?:kannst|könntest|würdest) (?:du|ihr))\s+(?:(?:please|bitte)\s+)?",
+PUT: Final = Lazy(
+    _LEAD + r"(?:(?:can|could|would|will) (?:you|u|we)|(?:k[aö]nn\w*|würdest) (?:du|ihr|wir))\s+(?:please |bitte )?",
     re.IGNORECASE,
 )
 _STANDING: Final = 0.78
@@ -159,11 +156,11 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
-    if put := _PUT.match(sentence):
+    if put := PUT.match(sentence):
         judged = lasting.judge(sentence[put.end() :].lower().rstrip("?？ "))
         if judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS:
             return RULE, 0
-    if sentence.rstrip("\"')* ").endswith(("?", "？")) or _ASKED.match(sentence):
+    if sentence.rstrip("\"')* ").endswith(("?", "？")) or ASKED.match(sentence):
         return None
     for cue, form in _BEGINS:
         if hit := form.match(sentence):

@@ -44,7 +44,6 @@ _READ: Final = 6  # sentences at an answer's end
 #: A block of code at the end, with its first line; and that line's limit.
 _CODE: Final = Lazy(r"^[ \t]*```[^\n]*\n\s*([^\s`][^\n`]*)(?:\n(?![ \t]*```)[^\n]*)*\n[ \t]*```\s*\Z", re.MULTILINE)
 _COMMAND: Final = 120
-_FILLER: Final = Lazy(r"(?:let me know|feel free|happy to|enjoy|hope this|if you have any)\b", re.IGNORECASE)
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT, Kind.PAUSE})
 
 
@@ -53,6 +52,22 @@ class Ending(NamedTuple):
 
     open: bool | None = None
     next_step: str = ""
+
+
+def on_task(said: Sequence[Message], *, has_task: bool) -> Sequence[Message]:
+    """``said`` without the last request and its answer, if that only asked something beside the work, which went on
+    after it. ``has_task``: there was a request before ``said``."""
+    request = asked.last_request(said)
+    if request is None or not asked.is_question(request[1]):
+        return said
+    at = next(n for n, m in enumerate(said) if m is request[0])
+    answer = list(takewhile(lambda m: m.role == "assistant" and not m.tool, said[at + 1 :]))
+    later = said[at + 1 + len(answer) :]
+    kinds = {asked.kind(m.text) for m in later if m.role == "user"}
+    went_on = any(m.role == "assistant" and (m.tool or Kind.ASSENT in kinds) for m in later)
+    if not (went_on and answer and (has_task or asked.last_request(said[:at]))) or waits(answer[-1].text):
+        return said
+    return [*said[:at], *later]
 
 
 def of(messages: Sequence[Message]) -> Ending:
@@ -78,7 +93,6 @@ def of(messages: Sequence[Message]) -> Ending:
         step = _asked(said, *request)
     elif request and is_working and len((step or task).encode()) < _FEW:
         step = f"{step or task}{asked.AFTER}{asked.headline(request[1], MAX_NEXT - 80)})"
-    step = step or task
     if pause:
         step = f"{cut(pause, MAX_NEXT // 2)}{asked.AFTER}{step})" if step else pause
     elif call not in step:
@@ -90,7 +104,7 @@ def _answered(said: Sequence[Message], step: str, room: int) -> str:
     """The agent's proposed step, after what the user answered to it."""
     newest = next((m for m in reversed(said) if not m.tool and m.role != "tool"), None)
     own = own_words(newest.text) if step and newest and newest.role == "user" else ""
-    if asked.kind_of_words(own) in (Kind.NOTHING, Kind.COURTESY):
+    if not own:
         return step
     answer = asked.headline(own, room // 2)
     return f"{answer}{asked.AFTER}{cut(step, room - len(answer) - len(asked.AFTER) - 1)})"
@@ -114,10 +128,9 @@ def _of_work(said: Sequence[Message]) -> tuple[Sequence[Message], str, float]:
         own = own_words(said[at].text) if said[at].role == "user" else ""
         kind, answers = asked.kind_of_words(own), at < end - 1
         before = said[at - 1]
-        is_amid = before.role == "tool" or bool(at and before.role == "user" and own_words(before.text))
-        is_question = answers and own.endswith(("?", "？")) and not is_amid
+        is_question = answers and own.endswith(("?", "？")) and before.role != "tool"
         is_nothing = kind is Kind.NOTHING and said[at].role == "user" and not answers
-        is_left = answers and not (is_question and was_taken) and waits(said[end - 1].text)
+        is_left = answers and waits(said[end - 1].text)
         if not (is_question or is_nothing or kind in _CLOSING) or is_left:
             break
         is_stopped = before.role != "assistant" or before.tool or before.text.rstrip(" *_`").endswith(("?", "？"))
@@ -144,15 +157,13 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
 
 def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     """The newest words among ``said``, which is newest first: whole sentences of at most ``limit`` characters, after a
-    label "Next:", without an offer of help. An end of a few words, such as "Let me find the paths:", follows the end
+    label "Next:". An end of a few words, such as "Let me find the paths:", follows the end
     of the message before it."""
     kept: list[str] = []
     room = limit
     for text in said:
         for unit in reversed(last_sentences(text, _UNITS)):
             unit = " ".join(unit.replace("**", "").split())
-            if not kept and _FILLER.match(unit):
-                continue
             if kept and len(unit) >= room:
                 return " ".join(kept)
             begins = _BEGINS.match(unit)

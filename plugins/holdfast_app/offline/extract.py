@@ -73,7 +73,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
         artifacts=[*done.files[-MAX_FILES:], *statements.pointers.values()] or None,
         follow_ups=[*statements.of(cues.Kind.FOLLOW_UP), *waiting][:MAX_ITEMS] or None,
     )
-    draft = _derived(draft, messages, before)
+    draft = _derived(draft, ending.on_task(said, has_task=before.work_open is True), before)
     summary = _summary(messages, said, draft, done, listed, set(statements.told))
     return Extraction(summary=summary, facts=tuple(statements.facts.values()), draft=draft)
 
@@ -92,16 +92,16 @@ def final_answers(messages: Sequence[Message]) -> Iterator[Message]:
         yield waiting
 
 
-def _derived(draft: Payload, messages: Sequence[Message], before: Payload) -> Payload:
+def _derived(draft: Payload, said: Sequence[Message], before: Payload) -> Payload:
     """``draft`` with the fields that follow from the conversation's course, named in its ``derived``: objective, next
-    step, and whether work is open. ``before`` is the state before ``messages``. Stated fields of open work stay until
+    step, and whether work is open. ``before`` is the state before them. Stated fields of open work stay until
     the user requests something else. A finished request leaves them as they were."""
-    end = ending.of(messages)
-    if end.open is None and not before.work_open and (_spoke(messages) or messages[-1].role == "assistant"):
+    end = ending.of(said)
+    if end.open is None and not before.work_open and (_spoke(said) or (said[-1:] and said[-1].role == "assistant")):
         end = ending.Ending(open=False, next_step=ending.NONE)
-    values: dict[str, Any] = {"objective": _objective(messages, before, end), "work_open": end.open}
+    values: dict[str, Any] = {"objective": _objective(said, before, end), "work_open": end.open}
     if draft.next_step is None:
-        values["next_step"] = _next_step(messages, end, before)
+        values["next_step"] = _next_step(said, end, before)
     return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
 
 

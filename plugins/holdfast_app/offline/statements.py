@@ -36,33 +36,18 @@ MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
-#: "Decision: whether to retry, and why" names an open question, and "Decision: option A" needs the options.
-_TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECASE)
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
-    r"(?:for|you(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
-    r"|(?:(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)|(?:das|dies|hier) (?:ist|sind)"
-    r"|es (?:el|la|una?)(?= )|c['’]est)(?! (?:wrong|not right|incorrect"
-    r"|\w+ (?:to|that)\b)|[^.,;]{0,30} (?:app|application|backend|bot|cli|codebase|frontend|library|monorepo|package"
-    r"|plugin|project|repo|service|site)\b))\b"
-    r"|.*\b(?:and|or|the|a|to|of|for)$|.*(?:[!,(…{}]|\.\.\.)$",
-    re.IGNORECASE,
+    r"(?:you(?! must)|it(?:['’]s| is)(?! \w+ to\b)|das ist|es el)\b|.*(?:[!,(…{}]|\.\.\.)$", re.IGNORECASE
 )
 #: Minimum probability of a request for now, which ends what a label covers and replaces no rule.
 _ASKS: Final = 0.95
-#: A question to the agent, also without a question mark.
-_ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
 )
-#: A sentence that may turn from a rule, which an order can continue, to the work.
-_TURNS: Final = Lazy(r"(?:and |so )?(?:then|next|now|also|please|can you|could you|bitte|dann|jetzt)\b", re.IGNORECASE)
 #: A sentence about what the one before it names.
-_REFERS: Final = Lazy(
-    r"(?:her|his|their|its|she|he|they|this|that|these|those|das|dies\w*|er|deren|dessen|bis dahin|dafür|deshalb)\b",
-    re.IGNORECASE,
-)
+_REFERS: Final = Lazy(r"(?:her|his|their|its|she|he|they|this|that|these|those|deren|dessen|dies\w*)\b", re.IGNORECASE)
 _ORDER: Final = Lazy(r"(?:please )?(?:always|never|do not|don['’]?t|no|only)\b", re.IGNORECASE)
 _SHORT_ORDER: Final = 7
 #: What the user rejects, and the sentence after it that says what to use.
@@ -159,8 +144,7 @@ class Statements:
             if last and _goes_on(*statements[-1], hit, sentence):
                 is_new = statements[-1][1] and not _GOES_ON.match(sentence)
                 is_fact = last.category in (Category.KNOWLEDGE, Category.CORRECTION)  # each sentence is one
-                ends = is_new and not hit and (is_fact or _TURNS.match(sentence))
-                if ends and lasting.judge(sentence).asks > _ASKS:  # a request ends what the label covers
+                if is_new and not hit and lasting.judge(sentence).asks > _ASKS:  # a request ends what the label covers
                     last = None
                     continue
                 if is_new and is_fact:
@@ -192,8 +176,6 @@ class Statements:
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules, words = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
-        if hit is None and _ASKED.match(words):
-            return None
         if hit is None and (old := outdated(words, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
         if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(words, [*self.standing, *rules]):
@@ -227,7 +209,7 @@ class Statements:
         question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
-        if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):
+        if cue.kind is Kind.DECISION and len(text.split()) < 2:
             return
         if cue.kind is Kind.FACT and (_NO_FACT.match(text) or (cue.whole and lasting.is_private(text))):
             return

@@ -36,6 +36,11 @@ def sums(table: str, found: Iterable[str]) -> list[float]:
     return [sum(map(int, column)) / SCALE for column in zip(*rows, strict=True)]
 
 
+def knows(table: str, word: str) -> bool:
+    """Whether ``word``, in small letters, has a weight of its own in ``table``."""
+    return word in _weights(table)
+
+
 def features(sentence: str) -> set[str]:
     """Words, pairs of them, the first ones, ends of words, and the length. Of Chinese, Japanese and Korean, groups of
     one to three characters."""

@@ -125,6 +125,11 @@ def test_ending__question_answered_without_a_tool__leaves_the_work_as_it_was():
     asks = (("user", "Why did it fail?"), ("assistant", "The fixture was stale."))
     assert end(ASK, PYTEST, ("user", "[Request interrupted by user]"), *asks) == (True, f"Fix the login test {LAST}")
     assert end(ASK, ("assistant", "Fixed it."), *asks) == end(ASK, *READING, *asks) == (False, "none")
+    for before, more in (([], READING), ([ASK], READING), ([ASK], [("user", "ok, go on"), *READING])):
+        state = Payload(objective="Fix it", work_open=not before, derived=["objective"])
+        found = on_extract(turns_of(messages(*before, *READING, *asks, *more)), state).draft
+        assert found.objective == ("Fix the login test" if before else "Fix it")
+        assert (found.work_open, "Why" in found.next_step) == (True, False)
 
 
 def test_ending__nothing_said__is_unknown():
@@ -239,8 +244,11 @@ def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_be
          "try sticky (after: The pay button is covered by the keyboard on iOS. can you look?)"),
         (["Fix the login test", "It passes in CI again.", "the rest tomorrow", "All right, have a nice evening!"],
          "Fix the login test (agent: It passes in CI again.)"),
+        *((["Fix the login test", "It passes. I can add one for logout.", order], f"{order} {AFTER_ASK}")
+          for order in ("do refunds next", "yes and tag it", "go on with the sitemap")),
+        *((["Fix the login test", "All is green. Tag it?", go], "Fix the login test (agent: All is green. Tag it?)")
+          for go in ("do it", "yes and tag it", "do as you suggest")),
     ],
-    ids=["standing order", "praise before the task", "subject in a statement", "courtesy of the agent"],
 )  # fmt: skip
 def test_objective__everyday_talk_around_the_work__names_the_work(said, objective):
     roles = ("user", "assistant") * len(said)
