@@ -18,7 +18,6 @@ from tests.support.dying import dies
 from tests.support.forget import holding
 
 from holdfast.api import Holdfast, Message
-from holdfast.fs import private
 from holdfast_app.records import packs
 from holdfast_app.search import index
 
@@ -170,15 +169,6 @@ def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file
     left = (project / FILE).read_bytes()
     assert b"quetzal" not in left
     assert b"huitzil" not in left
-
-
-def test_search__while_the_background_builds__finds_what_was_just_said(opened):
-    memory = opened()
-    memory.session("talk").add("user", "an old turn")
-    memory.search("old")
-    with private.lock(memory.services.private("derived/building")):
-        memory.session("talk").add("user", "a new turn about quinces")
-        assert memory.search("quinces")
 
 
 def test_search__much_is_new__answers_from_the_newest_and_the_background_adds_the_rest(opened, monkeypatch):
