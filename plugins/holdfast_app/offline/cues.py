@@ -97,9 +97,8 @@ _LABEL: Final = Lazy(
 #: Words that connect a statement with an earlier one.
 _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so(?! far)|and|also|but|please|alright|yes|no(?=[,.:]| (?:the|it|its|we|i|use|that)\b)|nope|nein"
-    r"|stopp?(?=[,.:!])|well|actually|btw|by the way|hm+|because|since|fine|then|although|(?:quick )?update"
-    r"|(?:sorry|wait|oops)(?=,)|scratch that|for (?:next time|later|the future|future reference)(?=[,:])"
-    r"|just remember that|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
+    r"|stopp?(?=[,.:!])|well|actually|btw|by the way|hm+|because|since|fine|then|(?:sorry|wait|oops)(?=,)|for"
+    r" (?:next time|later|the future)(?=[,:])|(?:in|for) this (?:project|repo\w*|codebase))\b[,:.]*\s+){0,3}[*_]{0,3}"
 )
 LEAD: Final = Lazy(rf"\A{_LEAD}", re.IGNORECASE)
 #: Without a name, "remember that ..." is more often a hint for the request.

@@ -165,11 +165,7 @@ _TALK: Final = Lazy(
 _NOISE: Final = Lazy(
     r"\b(?:current (?:local |utc )?(?:date|time)|\d+ files? changed|caller\.type)\b|\$ARGUMENTS", re.IGNORECASE
 )
-_LISTS: Final = Lazy(
-    r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
-    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ ",
-    re.IGNORECASE,
-)
+_LISTS: Final = Lazy(r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|at (?:async )?\S+ \(|\$ ", re.IGNORECASE)
 #: Parts of a moment or a count. A line of nothing else says nothing.
 _MOMENT: Final = Lazy(
     r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
