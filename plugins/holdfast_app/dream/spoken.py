@@ -97,7 +97,7 @@ def _doubt(services: Services, spoken: Sequence[Spoken]) -> None:
         if held is None or held.last >= new.at:
             continue
         least = _CHANGE_MAY_END if reports_change(new.text) else _MAY_END
-        if (odds := succession.likelihood(new.text, old) / least) >= most[old]:
+        if (odds := succession.likelihood(new.text, old) / least) > most[old]:
             most[old], latest[old] = odds, new
     quoted = services.gate.outgoing_all([new.text for new in latest.values()], surface=Surface.JOURNAL)
     for (old, new), text in zip(latest.items(), quoted, strict=True):
