@@ -190,7 +190,7 @@ class Sentence:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.row, self.letters = words, "".join(words)
         self._text, self._is_rule = text, is_rule
-        self.size = len(_UNIT.findall(" ".join(words)))
+        self.size = len(_units(" ".join(words)))
         self.stems = _stems(" ".join(words))
         self.is_foreign = _is_foreign(text)
         #: Whether it has at most one word beside paths, addresses and ids.
@@ -220,6 +220,9 @@ def may_hold(plain: str, sentence: Sentence, share: float) -> bool:
 def stems_shared(plain: str, sentence: Sentence, least: float = 0) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has. 0 when it
     has fewer than ``least`` of them."""
+    is_joined = "-\n" in plain or "-\\n" in plain  # of parts that no search finds
+    if not is_joined and sum(stem in plain for stem in sentence.stems) < least:
+        return 0
     if len(sentence.stems & _stems_of(plain)) < least:
         return 0
     size, windows = sentence.size, defaultdict[int, set[str]](set)
@@ -240,6 +243,10 @@ def _letters(plain: str) -> str:
 def _foreign(plain: str) -> list[str]:
     """The sentences in a language other than English."""
     return list(filter(_is_foreign, sentences(plain)))
+
+
+def _units(plain: str) -> list[str]:
+    return (_WORD if plain.isascii() else _UNIT).findall(plain)
 
 
 @lru_cache(_KEPT)
@@ -332,7 +339,7 @@ def _is_lettered(text: str) -> bool:
 
 @lru_cache(5_000)
 def _stems(plain: str) -> frozenset[str]:
-    return frozenset(filter(None, map(_stem, _UNIT.findall(plain))))
+    return frozenset(filter(None, map(_stem, _units(plain))))
 
 
 @lru_cache(50_000)

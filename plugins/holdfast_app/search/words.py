@@ -12,7 +12,8 @@ from holdfast.text.lazy import Lazy
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WIDE_RUN: Final = Lazy(f"[{_WIDE}]+")
-_WORD: Final = Lazy(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+_WORD: Final = Lazy(rf"[^\W{_WIDE}]+(?:['’][^\W{_WIDE}]+)?")
+_ASCII_WORD: Final = Lazy(r"\w+(?:'\w+)?")
 #: How FTS5 makes tokens of words.
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
@@ -123,7 +124,7 @@ def _forms() -> dict[str, list[str]]:
 def asked(question: str) -> list[str]:
     """The words to look for, once, in lower case, without stop words if others are there. :data:`WHICH` ends a kind."""
     tools = [WHICH + match[1].lower() for match in _TOOL.finditer(question)]
-    words = [word.lower() for word in _WORD.findall(_TOOL.sub(" ", question))] + tools + _wide(question)
+    words = [word.lower() for word in _words(_TOOL.sub(" ", question))] + tools + _wide(question)
     content = [word for word in words if word not in STOP and _without_s(word) not in STOP]
     return list(dict.fromkeys(content or words))
 
@@ -135,7 +136,7 @@ def advice(question: str) -> float:
 
 def stems(text: str) -> set[str]:
     """The first letters of each word that is not a stop word, and the pairs of wide characters."""
-    return {word.lower()[:STEM] for word in _WORD.findall(text) if word.lower() not in STOP}.union(_wide(text))
+    return {word.lower()[:STEM] for word in _words(text) if word.lower() not in STOP}.union(_wide(text))
 
 
 def pattern(question: str) -> re.Pattern[str]:
@@ -164,6 +165,10 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
+def _words(text: str) -> list[str]:
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+
+
 def _wide(text: str) -> list[str]:
     return [] if text.isascii() else [pair for run in _WIDE_RUN.findall(text) for pair in _pairs(run) or [run]]
 
@@ -180,7 +185,7 @@ def corrected(db: sqlite3.Connection, question: str) -> str:
 
     Empty when no word is unknown, or when no indexed word is near.
     """
-    written = (word for (body,) in db.execute("SELECT body FROM text") for word in _WORD.findall(body))
+    written = (word for (body,) in db.execute("SELECT body FROM text") for word in _words(body))
     known = {_without_s(word.lower()) for word in written}
     wanted = asked(question)
     corrections = {word: near for word in wanted if word not in known and (near := _nearest(known, word))}

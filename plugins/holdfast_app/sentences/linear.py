@@ -56,7 +56,8 @@ def features(sentence: str) -> set[str]:
     names.update(f"{one} {two}" for one, two in pairwise(padded))
     names.update(f"<{token}" for token in tokens[:_FIRST])
     for token in tokens:
-        names.update(_groups(token) if _DENSE.match(token) else {f"-{token[-3:]}"} if len(token) > 4 else ())
+        is_dense = not token.isascii() and _DENSE.match(token)
+        names.update(_groups(token) if is_dense else {f"-{token[-3:]}"} if len(token) > 4 else ())
     return names | {f"#{sum(len(tokens) >= least for least in _LENGTHS)}"}
 
 

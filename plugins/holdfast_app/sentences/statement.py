@@ -67,7 +67,8 @@ def tokens(text: str) -> list[Token]:
     text = normalized("NFC", text)
     for short, long in v.CONTRACTED.items():
         text = text.replace(short, long)
-    for raw in v.DENSE.sub(r" \g<0> ", text.rstrip(FINAL)).split():
+    text = text.rstrip(FINAL)
+    for raw in (text if text.isascii() else v.DENSE.sub(r" \g<0> ", text)).split():
         bare = raw.strip("\"'`()[],;").rstrip(".").removesuffix("'s")
         word = bare.removesuffix(":") or bare
         small = word.casefold()

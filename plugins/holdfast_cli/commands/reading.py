@@ -1,7 +1,9 @@
 """``holdfast load``, ``show`` and ``report``: memory as agents and people read it."""
 
+from __future__ import annotations
+
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.api import Corrupt, Document, Holdfast, NotFound, Unavailable
 from holdfast.storage import deadline
@@ -9,13 +11,15 @@ from holdfast.text.humanize import count
 from holdfast_app.brief.resume import Brief
 from holdfast_app.printable import size
 from holdfast_app.records import lastbrief
-from holdfast_app.report.report import Report, write
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
 from holdfast_cli import state
 from holdfast_cli.command import SILENT_S, Answer, Call, Command, argument, flag, picked, positive, session_id
 from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from holdfast_app.report.report import Report
 
 _KEYS = (
     "objective", "next_step", "blockers", "work", "unsafe", "facts", "memory", "user", "files", "notes", "pointers",
@@ -153,6 +157,8 @@ def report(call: Call) -> Answer:
             made = memory.report(days=args.days or 1)
     text = made.markdown(paths=args.paths)
     if args.write:
+        from holdfast_app.report.report import write
+
         extra["written"] = write(memory.services, made.last_day, text).name
     tables = {
         title.lower().replace(" ", "_"): [picked(line, "text", "pointer") for line in lines]
