@@ -15,6 +15,7 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unsupported
 from holdfast.models import AddResult, Fact
+from holdfast.text.digests import sha256, sha256_of
 from holdfast.text.stored import *
 from holdfast.text.stored import Add, FactOrder, Remove, Update
 

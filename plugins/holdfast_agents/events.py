@@ -81,10 +81,9 @@ def session_of(client: str, native: str, agent: str = "") -> str:
     whole = "-".join(filter(None, (client, native, f"agent-{agent}" if agent else "")))
     safe = "".join(c if c.isprintable() and not c.isspace() else "_" for c in whole)
     if len(safe) > _MAX_ID_CHARS:
-        import hashlib
+        from holdfast.text.digests import sha256_of
 
-        digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
-        safe = f"{safe[:_MAX_ID_CHARS]}-{digest}"
+        safe = f"{safe[:_MAX_ID_CHARS]}-{sha256_of(whole.encode('utf-8', 'replace'))[:16]}"
     return safe
 
 

@@ -45,7 +45,8 @@ from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.heartbeat import log
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.base import Services
-from holdfast_app.message_formats.reading import SUMMARY, Reading, mapping, own_summary
+from holdfast_app.message_formats.reading import Reading, mapping
+from holdfast_app.message_formats.summaries import SUMMARY, own_summary
 from holdfast_app.records import blocks
 from holdfast_app.sessions import pastgate
 from holdfast_app.transcripts import opencode, read

@@ -1,7 +1,5 @@
 """Step 2 of a flush: check the plan against the contract, the validators and the quotes' authors."""
 
-from attrs import evolve
-
 from holdfast import models
 from holdfast.flush import contract, record, refused_payloads
 from holdfast.flush.plan import Attempt, Plan, noted
@@ -19,10 +17,10 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
     findings: list[models.Finding] = []
     payload, summary = contract.admitted(services, plan.payload, plan.summary, findings)
     attempt.warnings += [f"{f.message} ({f.rule})" for f in findings]
-    plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
+    plan = _attributed(attempt, plan._replace(payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
     there = noted(attempt) if earlier else set()
-    plan = evolve(plan, before=tuple(refused_payloads.beyond(earlier, plan.lines | there)))
+    plan = plan._replace(before=tuple(refused_payloads.beyond(earlier, plan.lines | there)))
     attempt.warnings += (line for line in plan.before if line.startswith(refused_payloads.NOT_KEPT))
     # The marker forgets the flush whose block has these payloads, so it must forget them, too.
     record.keep_plan(attempt, plan, refused_payloads.covered(earlier, there))
@@ -32,4 +30,4 @@ def check(attempt: Attempt, plan: Plan) -> Plan:
 def _attributed(attempt: Attempt, plan: Plan) -> Plan:
     payload, summary, warnings = attempt.services.attributed(plan.payload, plan.summary, attempt.messages)
     attempt.warnings += warnings
-    return evolve(plan, payload=payload, summary=summary)
+    return plan._replace(payload=payload, summary=summary)

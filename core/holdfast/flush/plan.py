@@ -7,9 +7,9 @@ documents, writes the same blocks again.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
@@ -88,8 +88,7 @@ class Attempt:
         return self.marker
 
 
-@frozen(kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """One flush's content. ``key`` identifies the messages and the stated payload from which it was collected.
     ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``instead`` the ids of flushes
     given up before; ``overrides`` reasons of operators; ``by`` the recorded origin. ``has_messages``: some were not

@@ -72,7 +72,7 @@ def in_order(attempt: Attempt, plan: Plan) -> tuple[Plan, Document | None]:
     now, note = attempt.services.now(), attempt.documents.note(plan.at)
     newest = note.text.rpartition("\n<!-- at=")[2].partition(" ")[0].rstrip("Z") if note else ""
     if not plan.is_resumed and stamp(plan.at.astimezone(UTC)).rstrip("Z") < newest < stamp(now.astimezone(UTC)):
-        plan = evolve(plan, at=now)
+        plan = plan._replace(at=now)
         keep_plan(attempt, plan, [])
     return plan, note
 

@@ -8,9 +8,9 @@ correction replaces a line, retention and purges remove. None of that is a loss.
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
@@ -28,12 +28,11 @@ _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _CURATED = (Surface.MEMORY, Surface.USER)
 
 
-@frozen(kw_only=True)
-class Proof:
+class Proof(NamedTuple):
     """``whole`` is stored as it was written, ``lost`` is not."""
 
-    whole: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
-    lost: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
+    whole: tuple[Written, ...] = ()
+    lost: tuple[Written, ...] = ()
 
     def of(self, surface: str) -> Written | None:
         return next((w for w in self.whole if w.surface == surface), None)
@@ -75,7 +74,7 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
     lost: list[Written] = []
     for written in receipt.written:
         (whole if _is_whole(services, receipt, flushed, written) else lost).append(written)
-    return Proof(whole=whole, lost=lost)
+    return Proof(whole=tuple(whole), lost=tuple(lost))
 
 
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:

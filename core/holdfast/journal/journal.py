@@ -49,12 +49,13 @@ def file_stem(session_id: str) -> str:
     """A file name for a session id, the same on every system: plain ids unchanged, others with a digest."""
     if 0 < len(session_id) <= 80 and _PLAIN.issuperset(session_id) and session_id not in _RESERVED:
         return session_id
-    import hashlib
     import re
+
+    from holdfast.text.digests import sha256_of
 
     # No plain id has a tilde, so a plain id cannot name another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
-    return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    return f"{slug or 'session'}~{sha256_of(session_id.encode('utf-8', 'replace'))[:12]}"
 
 
 class Hint(NamedTuple):

@@ -6,8 +6,7 @@ all of them, and another writes them in one transaction and reads them back.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
-
-from attrs import evolve, frozen
+from typing import NamedTuple
 
 from holdfast.errors import Conflict
 from holdfast.models import Fact, Written
@@ -15,8 +14,7 @@ from holdfast.services.store import Store, silent, tries
 from holdfast.storage import ABSENT, Append, Document, Write, check_name
 
 
-@frozen(kw_only=True)
-class Step:
+class Step(NamedTuple):
     """A collected append, or a collected ``change`` with the ``text`` that it makes of the stored one."""
 
     surface: str
@@ -54,7 +52,7 @@ class Transaction:
 
     def _changed(self, step: Step) -> Step:
         stored = self.read(step.name)
-        return evolve(step, text=step.change(stored.text if stored else None)) if step.change else step
+        return step._replace(text=step.change(stored.text if stored else None)) if step.change else step
 
     def commit(self, parts: Sequence[Written | Step], *, listing: bool = False) -> list[Written]:
         """Make the collected changes. Returns ``parts`` with the collected ones as they are stored now. With

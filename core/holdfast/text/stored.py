@@ -15,6 +15,7 @@ from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.text.digests import sha256
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import normalized
 
@@ -256,30 +257,11 @@ def fact_in(row: Sequence[Any], next_step: str) -> Fact:
     return Fact(id=fact_id, content=content, category=category, confidence=confidence, created_at=at, source=source)
 
 
-try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
-    from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
-except ImportError:
-    try:
-        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        from hashlib import sha256 as _sha256
-
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", *(port + n for port in ("com", "lpt") for n in "123456789¹²³")}
 )
 _OF_DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")  # a database may share the documents' folder
 _FORBIDDEN = frozenset('<>:"|?*\\')
-
-
-def sha256(text: str) -> str:
-    """Hex digest of the UTF-8 bytes of ``text``."""
-    return sha256_of(text.encode("utf-8"))
-
-
-def sha256_of(data: bytes) -> str:
-    """Hex digest of ``data``."""
-    digest: str = _sha256(data).hexdigest()
-    return digest
 
 
 def block_marker(block_id: str) -> str:

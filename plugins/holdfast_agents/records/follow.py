@@ -31,7 +31,8 @@ from holdfast_agents.records.memo import Memo
 from holdfast_app.base import Services
 from holdfast_app.capture import label
 from holdfast_app.message_formats.leaves import NO_OUTPUT
-from holdfast_app.message_formats.reading import SUMMARY, Reading, Transcript
+from holdfast_app.message_formats.reading import Reading, Transcript
+from holdfast_app.message_formats.summaries import SUMMARY
 from holdfast_app.transcripts import opencode, read
 
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.

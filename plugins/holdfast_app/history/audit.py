@@ -8,7 +8,8 @@ from holdfast.models import Message
 from holdfast.text.humanize import tokens
 from holdfast.text.plain import same_key
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.message_formats.reading import SUMMARY, Transcript
+from holdfast_app.message_formats.reading import Transcript
+from holdfast_app.message_formats.summaries import SUMMARY
 from holdfast_app.offline import asked
 from holdfast_app.offline.cues import Kind
 from holdfast_app.offline.statements import Statements

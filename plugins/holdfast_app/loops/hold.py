@@ -22,7 +22,8 @@ from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
 from holdfast_app.message_formats import messages as plain
 from holdfast_app.message_formats.leaves import says
-from holdfast_app.message_formats.reading import SUMMARY, THINKING, Reading
+from holdfast_app.message_formats.reading import THINKING, Reading
+from holdfast_app.message_formats.summaries import SUMMARY
 
 P = ParamSpec("P")
 R = TypeVar("R")

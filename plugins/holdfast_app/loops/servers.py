@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 from holdfast.api import FlushRefused, HoldfastError, Message, Session
 from holdfast_app.loops.hold import Hold, finished, like, logger, parse
 from holdfast_app.loops.rows import Row, plain
-from holdfast_app.message_formats.reading import SUMMARY
+from holdfast_app.message_formats.summaries import SUMMARY
 
 #: Where requests hold their rows, by the path's end.
 _ROWS: Final = {

@@ -88,9 +88,9 @@ def _border(text: str, at: int, step: int) -> int:
 
 def digest_of(text: str) -> str:
     """``sha256 HEX`` of the UTF-8 text."""
-    from hashlib import sha256
+    from holdfast.text.digests import sha256_of
 
-    return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"sha256 {sha256_of(text.encode('utf-8', 'surrogatepass'))}"
 
 
 _REMINDER: Final = "system-reminder>"

@@ -13,7 +13,7 @@ from holdfast.text.humanize import count
 from holdfast.text.plain import is_none, same_key
 from holdfast_app.authorship.ownwords import own_words
 from holdfast_app.authorship.sources import short_id
-from holdfast_app.message_formats.reading import SUMMARY
+from holdfast_app.message_formats.summaries import SUMMARY
 from holdfast_app.offline import asked, calls, cues, ending, speech
 from holdfast_app.offline.asked import Kind
 from holdfast_app.offline.calls import Changes, changes

@@ -18,7 +18,7 @@ from holdfast_app.authorship.ownwords import own_lines, own_words
 from holdfast_app.authorship.sources import plain, short_id
 from holdfast_app.markdown import marks
 from holdfast_app.markdown.lines import HEADING, ITEM, RULE, read_line
-from holdfast_app.message_formats import reading
+from holdfast_app.message_formats.summaries import own_summary
 from holdfast_app.offline import asked
 from holdfast_app.records import ownlines
 from holdfast_app.sentences.splitting import split
@@ -212,7 +212,7 @@ def _says_little(said: str) -> bool:
 def client_summary(message: Message, room: int) -> list[str]:
     """The client's own summary in its order, with its headings and without code, as a list. Sections about current work
     come first. Lines beyond ``room`` characters are counted. Empty for a notice without a summary."""
-    sections = [list(own_lines(part)) for part in _SECTION.split(reading.own_summary(message.text)) if part.strip()]
+    sections = [list(own_lines(part)) for part in _SECTION.split(own_summary(message.text)) if part.strip()]
     outline: list[str] = []
     left = 0
     for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):

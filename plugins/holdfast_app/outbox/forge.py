@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from holdfast.errors import Unsupported
 from holdfast.plugin.discovery import PluginContext
+from holdfast.text.digests import sha256
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Receipt
@@ -134,9 +135,7 @@ class Forge(ABC):
 
     def item_id(self, flush: str, target: str) -> str:
         """The id for a post by the flush ``flush`` on ``target``, 32 hex digits that are the same at every try."""
-        import hashlib
-
-        return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
+        return sha256(f"{self.name}\n{flush}\n{target}")[:32]
 
     def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
         """Publish a flush's changes, as far as possible now. Returns each target's evidence, in order. Posts on

@@ -35,11 +35,12 @@ class Record(NamedTuple):
 
 def digest(settings: Mapping[str, object]) -> str:
     """SHA-256 of the settings as canonical JSON, 64 hexadecimal digits. Order of keys does not matter."""
-    import hashlib
     import json
 
+    from holdfast.text.digests import sha256
+
     canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return sha256(canonical)
 
 
 def records() -> dict[str, Record]:

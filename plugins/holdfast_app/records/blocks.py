@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-
-from attrs import frozen
+from typing import NamedTuple
 
 from holdfast import models
 from holdfast.config.serde import moment
@@ -29,8 +28,7 @@ SAID = re.compile(r"^- (?:(?P<label>Fact|Decision|Rule|memory|user): |\(\w{8}\) 
 COMPARED = 200
 
 
-@frozen(kw_only=True)
-class Block:
+class Block(NamedTuple):
     """A block as read back: ``at`` is UTC."""
 
     id: str

@@ -1,13 +1,17 @@
 """Words in content and questions, as indexed: stop words, and character pairs for text without spaces."""
 
+from __future__ import annotations
+
 import functools
 import re
-import sqlite3
 from collections.abc import Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
+
+if TYPE_CHECKING:
+    import sqlite3
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"

@@ -1,11 +1,12 @@
 """Linear models over a sentence's words. Their weights are next to this file, fitted by
 benchmarks/quality/fit_statements.py.
 
-Each line of a table is a feature with its weights, times :data:`SCALE`.
+Each line of a table is a feature with its weights, times :data:`SCALE`. The lines are sorted.
 """
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -31,9 +32,8 @@ _LENGTHS: Final = (4, 7, 11, 16, 25)
 
 def sums(table: str, found: Iterable[str]) -> list[float]:
     """The sums of the weights of the features ``found``, one for each column of ``table``."""
-    weights = _weights(table)
-    rows = (weights[feature].split("\t") for feature in found if feature in weights)
-    return [sum(map(int, column)) / SCALE for column in zip(*rows, strict=True)]
+    rows = filter(None, (_row(table, feature) for feature in found))
+    return [sum(column) / SCALE for column in zip(*rows, strict=True)]
 
 
 def knows(table: str, word: str) -> bool:
@@ -75,8 +75,16 @@ def _groups(token: str) -> Iterator[str]:
     yield f"-{token[-2:]}"
 
 
+@lru_cache(50_000)
+def _row(table: str, feature: str) -> tuple[int, ...]:
+    """The feature's weights, empty without any. The lines are sorted, so finding a few takes less than reading all."""
+    lines, begin = _lines(table), f"{feature}\t"
+    at = bisect_left(lines, begin)
+    is_known = at < len(lines) and lines[at].startswith(begin)
+    return tuple(map(int, lines[at].removeprefix(begin).split("\t"))) if is_known else ()
+
+
 @cache
-def _weights(table: str) -> dict[str, str]:
-    """Of each feature the rest of its line, because few are needed."""
+def _lines(table: str) -> list[str]:
     with open(os.path.join(os.path.dirname(__file__), f"{table}.tsv"), encoding="utf-8") as file:
-        return dict(line.split("\t", 1) for line in file)
+        return file.read().removesuffix("\n").split("\n")

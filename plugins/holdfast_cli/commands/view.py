@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError, must_be_whole
 from holdfast.text.humanize import count
 from holdfast_app.history.audit import Repeated, repeated
 from holdfast_app.history.sessions import Past, found
-from holdfast_app.message_formats.reading import SUMMARY
+from holdfast_app.message_formats.summaries import SUMMARY
 from holdfast_app.printable import in_one_line
 from holdfast_app.progress import each
 from holdfast_app.view.origins import NOTES_SEARCHED, Trace, find

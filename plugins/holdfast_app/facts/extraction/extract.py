@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from math import fsum
-from typing import Final, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from attrs import evolve, field, fields, frozen
 
@@ -55,8 +55,7 @@ _PASSING: Final[Mapping[int | None, str]] = {
 }
 
 
-@frozen(kw_only=True)
-class Judged:
+class Judged(NamedTuple):
     """A candidate, the plugin that proposed it, and its outcome."""
 
     plugin: str

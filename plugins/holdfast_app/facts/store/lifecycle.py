@@ -26,13 +26,13 @@ from holdfast.text.stored import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate
 from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON, Departure, FactTrail, Rejected, key_of
 from holdfast_app.facts.store import origins
-from holdfast_app.facts.store.factfile import ImportReport, import_rows
 from holdfast_app.facts.store.values import Value, check_category, check_confidence, check_content, check_source
 from holdfast_app.printable import cut
 from holdfast_app.sentences.relation import Known
 
 if TYPE_CHECKING:  # its module takes long to import, and remembering a fact needs none of it
     from holdfast.models import FactCandidate
+    from holdfast_app.facts.store.factfile import ImportReport
 
 FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
 _Results: TypeAlias = list[AddResult]
@@ -207,6 +207,8 @@ class Facts:
         skipped and reported by number. The threshold does not apply. A row that orders something is marked, except
         those of an archive of holdfast.
         """
+        from holdfast_app.facts.store.factfile import import_rows
+
         must_be(Iterable, rows, "rows")
         return import_rows(self.services, self.add_all, rows, is_archive=is_archive)
 
