@@ -220,9 +220,6 @@ def may_hold(plain: str, sentence: Sentence, share: float) -> bool:
 def stems_shared(plain: str, sentence: Sentence, least: float = 0) -> int:
     """How many of the sentence's stems some words in a row of ``plain`` hold, twice as many words as it has. 0 when it
     has fewer than ``least`` of them."""
-    is_joined = "-\n" in plain or "-\\n" in plain  # of parts that no search finds
-    if not is_joined and sum(stem in plain for stem in sentence.stems) < least:
-        return 0
     if len(sentence.stems & _stems_of(plain)) < least:
         return 0
     size, windows = sentence.size, defaultdict[int, set[str]](set)
