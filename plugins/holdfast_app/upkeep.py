@@ -14,7 +14,6 @@ from holdfast.fs import safeopen
 from holdfast.text.humanize import ago, count
 from holdfast_app import background
 from holdfast_app.base import Services
-from holdfast_app.dream import when
 from holdfast_app.journal import journal
 
 #: The file with the turns that wait for a model.
@@ -28,6 +27,8 @@ CLIENTS: Final = {"claude-code": "claude", "codex": "codex", "opencode": "openco
 def begin(services: Services, *, goes_on: bool = False, flushed: bool = True) -> None:
     """Start processes for due work. ``flushed``: a note has just been written. ``goes_on``: its session does, and may
     correct what it said, so no dream begins. Never raises, because the next flush tries again."""
+    from holdfast_app.dream import when  # a brief and most commands need only the sentences
+
     try:
         report = services.layout.name(Surface.REPORT, services.now().date())
         if not flushed and services.config.report.when == "daily" and services.store.read(report) is None:
@@ -56,6 +57,7 @@ def has_model(services: Services) -> bool:
 
 def sentence(services: Services) -> str:
     """The last background run and the last dream, for people; empty when there was none."""
+    from holdfast_app.dream import when
     from holdfast_app.facts.extraction.queue import last_run
 
     now, run, dreamt = services.now(), last_run(services), when.mark(services.state).at

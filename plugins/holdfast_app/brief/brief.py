@@ -348,12 +348,14 @@ def _past(days: Iterable[tuple[str, str]]) -> set[str]:
         for block in _BLOCKS.split(text)
     ]
     surplus = max(0, sum(map(len, statements)) - COMPARED)
-    for block in statements:
+    labelled = [number for number, block in enumerate(statements) if any(label for label, _ in block)]
+    last = labelled[-1] if labelled else -1  # what follows replaces nothing
+    for number, block in enumerate(statements[: last + 1]):
         newest, surplus = block[surplus:], max(0, surplus - len(block))
         related = [known.related(text) for label, text in newest if label]
         past |= {old for pairs in related for old, how in pairs if how is not Relation.SAME}
         past -= {text for label, text in newest if label}
-        for _, text in newest:
+        for _, text in newest if number < last else ():
             known.add(text, text)
     return past
 
