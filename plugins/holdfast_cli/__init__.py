@@ -12,6 +12,7 @@ Clients start ``holdfast hook`` at every event, so it is answered before anythin
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 #: The command that a client runs at every event. ``quick(words, root)`` of its module returns the exit code, or None to
 #: leave it to argparse.
 _HOT = "hook"
+#: New objects until the next search for cycles. Most commands make fewer, and few of these in cycles.
+_OBJECTS = 100_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,6 +75,7 @@ def _dispatch(words: list[str]) -> int:
         code: int | None = load(_HOT).quick(rest[1:], root)
         if code is not None:
             return code
+    gc.set_threshold(_OBJECTS)
     from holdfast_cli.problem import check_utf8
     from holdfast_cli.stdout import reserve
     from holdfast_cli.table import other_owner
