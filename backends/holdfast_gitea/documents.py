@@ -2,9 +2,7 @@
 
 import re
 from contextlib import suppress
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast import storage
 from holdfast.errors import Corrupt, NotFound, Refused
@@ -36,8 +34,7 @@ _MOST_OF_TITLE: Final = 255
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-@frozen(kw_only=True)
-class State:
+class State(NamedTuple):
     """A document's state in its log. ``text`` is None when the document does not exist."""
 
     text: str | None

@@ -11,8 +11,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from logging import INFO, WARNING
 from typing import Any, Final
 
-from attrs import evolve
-
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast.storage import current_snapshot
 from holdfast_gitea import index, marker, replay
@@ -253,7 +251,7 @@ class Log:
         posted, newer = self.repo.post(number, body, record_id, listed, counts=self.authors.counts)
         merged = segment.merged(*self.authors.split((*newer.values, posted), number, inviting=view.title == AUTHORS))
         segments = tuple(merged if s.number == number else s for s in view.segments)
-        view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
+        view = view._replace(segments=segments, replay=self._replay(view.title, segments))
         self._remember(view)
         if view.title == FACTS:
             self._note_facts(number)
@@ -289,7 +287,7 @@ class Log:
             return self.load(view.title)
         if number not in {segment.number for segment in view.segments}:
             segments = (*view.segments, Segment(number=number))
-            view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
+            view = view._replace(segments=segments, replay=self._replay(view.title, segments))
         return self._take_along(view, old)
 
     def _take_along(self, view: LogView, old: int) -> LogView:

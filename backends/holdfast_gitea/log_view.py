@@ -1,8 +1,6 @@
 """A log at a point in time: which records count, whether it is sound, and where the next record goes."""
 
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast_gitea import replay
@@ -29,8 +27,7 @@ _MISSING: Final = (
 )
 
 
-@frozen(kw_only=True)
-class LogView:
+class LogView(NamedTuple):
     """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
 
     title: str

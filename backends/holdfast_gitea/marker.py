@@ -17,9 +17,7 @@ is the text's length in bytes of UTF-8 and ``sha256`` its digest.
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 _LINE: Final = re.compile(r"<!-- hf:rec ((?:[a-z][a-z0-9]*=[A-Za-z0-9_-]*(?: |(?= -->)))*) ?-->")
 _PAIR: Final = re.compile(r"[a-z][a-z0-9]*=[A-Za-z0-9_-]*")
@@ -33,8 +31,7 @@ _ACTIVE: Final = re.compile(r"[#!@<](?=[\w\[/!])|/(?=(?:issues|pulls)/)")
 _FOR_PROGRAMS: Final = re.compile(r"\A\+\+\+\n(?s:.*?)\n\+\+\+\n|(?m:^)<!--.*-->\n?")
 
 
-@frozen(kw_only=True)
-class Framed:
+class Framed(NamedTuple):
     """A text with its marker, as read from a comment.
 
     ``intact``: unchanged since it was written. Otherwise it was edited, and ``text`` is the current content between the

@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
-from attrs import evolve
-
 from holdfast.api import Check, Holdfast, HoldfastError, Outcome
 from holdfast.text.humanize import ago
 from holdfast_agents.clientfiles import at, hooks_of, is_ours, own_folder, read_or_empty, table
@@ -104,7 +102,7 @@ def _started_here(client: Client, there: Sequence[Where], plugins: Sequence[Wher
         return
     here = os.getcwd()
     above = Path(here).parents if client.reads_parents else []
-    places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
+    places = [guarding[0]._replace(root=str(folder)) for folder in (here, *above)]
     if any(client.is_there(place) or (plugins and _as_plugin(place)) for place in places):
         return
     root = guarding[0].root
@@ -152,7 +150,7 @@ def _problems(client: Client, where: Where) -> Iterator[Problem]:
 
 
 def _hook_problems(client: Client, where: Where, settings: object, shown: str) -> Iterator[Problem]:
-    places = [client.needed(evolve(where, program=words)).places[0] for words in program.KNOWN]
+    places = [client.needed(where._replace(program=words)).places[0] for words in program.KNOWN]
     parts = [cast("Hooks", place.part) for place in places]
     for path, value in parts[0].members.items():
         if path != parts[0].server and at(settings, path) != value:

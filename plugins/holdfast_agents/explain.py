@@ -5,9 +5,7 @@ import re
 from collections import deque
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.text.humanize import count
@@ -37,8 +35,7 @@ _HEAD: Final = "holdfast names the session and anything UNSAFE"
 _RESUME: Final = "open work and warnings always come first"
 
 
-@frozen(kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """One line of the brief. ``source`` is ``document:line``, a fact's id, the document alone for a line that the brief
     composed, or empty for the fence. ``at`` is when an item was last confirmed or a fact stored, or a note's day."""
 
@@ -48,8 +45,7 @@ class Loaded:
     at: datetime | None = None
 
 
-@frozen(kw_only=True)
-class Part:
+class Part(NamedTuple):
     """The lines from one document, with the reason why it is loaded. ``name`` is empty for text that holdfast composed.
     ``cut`` counts the document's omitted lines."""
 
@@ -61,8 +57,7 @@ class Part:
     lines: tuple[Loaded, ...]
 
 
-@frozen(kw_only=True)
-class Start:
+class Start(NamedTuple):
     """The whole brief. Joining all lines of all parts with newlines gives ``text``, the brief itself. ``tokens`` counts
     the whole text, which can be fewer than its lines' sum."""
 

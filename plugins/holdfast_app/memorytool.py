@@ -12,9 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused, must_be
@@ -91,8 +89,7 @@ class MemoryToolError(HoldfastError):
     """A command cannot be carried out. The message is the text for the model."""
 
 
-@frozen(kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """The tool result's content, and whether it is an error."""
 
     text: str

@@ -1,21 +1,16 @@
 """How the state of sessions is shown, by ``holdfast status``, ``holdfast sessions`` and ``holdfast`` alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from holdfast.journal.safety import State
 from holdfast.text.humanize import ago, count
+from holdfast_app.base import Waiting
+from holdfast_app.records.lastbrief import Kept
+from holdfast_app.sessions.status import SessionStatus, Status
 from holdfast_cli.command import picked
 from holdfast_cli.terminal import Cell, Term
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from holdfast_app.base import Waiting
-    from holdfast_app.records.lastbrief import Kept
-    from holdfast_app.sessions.status import SessionStatus, Status
 
 _SHOWN = {
     State.SAFE: ("ok", "safe", "green"),

@@ -9,10 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
-
-from attrs import frozen
 
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.storage import deadline
@@ -33,8 +31,7 @@ _NEXT: Final = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 _PAGES: Final = 200
 
 
-@frozen(kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """A successful answer: its JSON (None without a body), how many things there are in all, the server's clock.
     ``following`` are the next page's parameters, empty on the last."""
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from attrs import frozen
-
 from holdfast.api import AddOutcome, AddResult, BadValue, Holdfast, NotFound, Payload, Receipt
 from holdfast.config.serde import payload_from
 from holdfast.flush import contract
@@ -108,8 +106,7 @@ _LINE_CHARS: Final = 1_000
 _FACT_CHARS: Final = 2_000
 
 
-@frozen(kw_only=True)
-class Caller:
+class Caller(NamedTuple):
     """The caller's MCP client name, the server's start time, and its ``--session`` (may be empty)."""
 
     client: str

@@ -6,9 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast.errors import AnswerUnusable, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
@@ -24,8 +22,7 @@ USAGE_FILE: Final = "usage.jsonl"
 RETRYABLE: Final = PASSING | {409}
 
 
-@frozen(kw_only=True)
-class Completion:
+class Completion(NamedTuple):
     """A model's answer. ``stop`` is the provider's stop reason."""
 
     text: str

@@ -13,10 +13,8 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
-
-from attrs import frozen
 
 from holdfast.api import Holdfast, HoldfastError, NotFound, Refused
 from holdfast_app.view.project import Project
@@ -98,8 +96,7 @@ _HTML: Final = "text/html; charset=utf-8"
 _AGAIN: Final = "Open the link that `holdfast web` printed, with everything after the question mark."
 
 
-@frozen(kw_only=True)
-class Response:
+class Response(NamedTuple):
     """``headers`` are complete except for the length."""
 
     status: int

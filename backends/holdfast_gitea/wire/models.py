@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from holdfast.text import untrusted
 from holdfast_keys.faults import Service, TooLong, stamp
@@ -215,7 +215,7 @@ def page(get: Callable[..., Answer], path: str, number: int, **params: str | int
     """The page with that number, from 1 on, of at most :data:`PAGE` rows. Raises: Unavailable."""
     try:
         answer = get(path, **params, page=number, limit=PAGE)
-        return evolve(answer, data=many(answer.data))
+        return answer._replace(data=many(answer.data))
     except TooLong as error:
         rows = list(_one_by_one(get, path, number, params))
         return Answer(status=200, data=rows, total=error.total, at=error.at, following={})

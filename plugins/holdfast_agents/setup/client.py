@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from attrs import frozen
-
 from holdfast_agents.clientfiles import FOLDERS, own_folder, read_or_empty
 from holdfast_agents.setup import program
 from holdfast_agents.setup.parts import Hooks, Part
@@ -29,8 +27,7 @@ class Problem(NamedTuple):
 Files = Mapping[str, tuple[Part, str]]
 
 
-@frozen(kw_only=True)
-class Where:
+class Where(NamedTuple):
     """``root`` is the project, ``program`` the command that starts holdfast. ``server`` includes the MCP server."""
 
     root: str
@@ -57,16 +54,14 @@ class Where:
         return tuple(places)
 
 
-@frozen(kw_only=True)
-class Needed:
+class Needed(NamedTuple):
     """A client's files, first the compaction guard. ``by_hand`` are the user's remaining steps, in order."""
 
     places: tuple[Place, ...]
     by_hand: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class Client:
+class Client(NamedTuple):
     """``shown`` is its name for people, and ``program`` its executable. ``around`` are the cases in which its hooks
     cannot act. ``seen`` is the version whose real program was run. ``reads_parents``: it also reads the settings in the
     folders above. ``needed`` and ``problems`` are its files and their faults."""

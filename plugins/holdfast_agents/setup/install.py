@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Final, cast
 
-from attrs import evolve
-
 from holdfast.fs import ownership_mark
 from holdfast_agents import clientfiles
 from holdfast_agents.clientfiles import own_folder
@@ -114,9 +112,9 @@ def _picked(call: Call) -> list[str]:
 def _install(call: Call) -> Answer:
     args, client, as_plugin = call.args, CLIENTS[call.args.client], call.args.plugin_dir is not None
     args.model = args.client if args.model == "" and args.client in LOGINS else args.model
-    where = evolve(clients.where(call.root, args.scope), server=find_spec("mcp") is not None)
+    where = clients.where(call.root, args.scope)._replace(server=find_spec("mcp") is not None)
     if as_plugin:
-        where = evolve(where, root=os.path.realpath(args.plugin_dir))
+        where = where._replace(root=os.path.realpath(args.plugin_dir))
     wanted = _plugin(call, where) if as_plugin else client.needed(where)
     if args.print:
         return _printed(call, args.client, wanted, args.model)

@@ -7,9 +7,7 @@ import stat
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
@@ -25,8 +23,7 @@ _STALE_S = 60.0
 _OURS = "holdfast"
 
 
-@frozen(kw_only=True)
-class Place:
+class Place(NamedTuple):
     """A file and the part that goes into it. ``shown`` is its displayed name and ``what`` describes its content.
 
     ``base`` is the folder with the client's files. With ``contained``, for a project, it is never removed, and no link
@@ -58,8 +55,7 @@ class Fate(StrEnum):
     ABSENT = "not there"
 
 
-@frozen
-class Done:
+class Done(NamedTuple):
     """A file's planned or finished change. ``new`` is its new text, None to remove it. ``keep`` is the text to back up,
     if any. ``backup`` is the backup's name, or empty. ``left_alone`` are entries that are not holdfast's."""
 

@@ -152,15 +152,15 @@ def _holding(
 
 
 def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Where the whole lines with all ``keys`` begin and end."""
-    at = lower.find(keys[0]) if keys else -1
+    """Where the whole lines with all ``keys`` begin and end. The last key is the longest, so the rarest."""
+    at = lower.find(keys[-1]) if keys else -1
     while at >= 0:
         start, end = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at)
         if end < 0:
             return
-        if all(lower.find(key, start, end) >= 0 for key in keys[1:]):
+        if all(lower.find(key, start, end) >= 0 for key in keys[:-1]):
             yield start, end
-        at = lower.find(keys[0], end)
+        at = lower.find(keys[-1], end)
 
 
 def message(record: Mapping[str, object]) -> Message:

@@ -34,8 +34,7 @@ SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (
 )  # fmt: skip
 
 
-@frozen(kw_only=True)
-class Line:
+class Line(NamedTuple):
     """One claim, and the document (and block) that proves it. ``short`` replaces it on a small screen."""
 
     text: str

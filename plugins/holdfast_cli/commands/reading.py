@@ -13,7 +13,6 @@ from holdfast_app.printable import size
 from holdfast_app.records import lastbrief
 from holdfast_app.sessions.lookup import begun
 from holdfast_app.trust.provenance import NEXT_STEP, sentence
-from holdfast_cli import state
 from holdfast_cli.command import SILENT_S, Answer, Call, Command, argument, flag, picked, positive, session_id
 from holdfast_cli.problem import UsageError, did_you_mean
 from holdfast_cli.terminal import Term
@@ -46,6 +45,8 @@ def load(call: Call) -> Answer:
     except Unavailable as error:
         if not memory.services.is_remote:
             raise
+        from holdfast_cli import state
+
         # The part on this machine: flushes kept for the server, and the last brief read from it.
         spool, last, now = memory.services.spool, lastbrief.read(memory.services), memory.services.now()
         copy = {"at": last.at.isoformat(), "text": last.text} if last is not None else None

@@ -6,9 +6,7 @@ a number, date, address, path, identifier, name, quotation or "not". Nothing els
 """
 
 from collections.abc import Iterable
-from typing import Final
-
-from attrs import frozen
+from typing import Final, NamedTuple
 
 from holdfast.models import Finding
 from holdfast.validation import ValidationRequest
@@ -34,8 +32,7 @@ _SAID: Final = {
 }
 
 
-@frozen(kw_only=True)
-class Grounded:
+class Grounded(NamedTuple):
     """The result for one line. ``supports`` are at most three source lines, best first. ``inventions`` are claims
     without a source: literals, and of the kinds misattributed (no single source has all literals), and length (too long
     to read)."""
