@@ -115,7 +115,8 @@ class _Search:
             ranking = partial(rank.rank, self._db, where=where, similar=near)
             ranked = ranking(question) if wanted.content or not any_word else []
             if not ranked and not by_kind and not any_word:
-                corrected = self._memory.services.gate.outgoing(words.corrected(self._db, question), surface="journal")
+                texts = (text for (text,) in self._db.execute("SELECT body FROM text"))
+                corrected = self._memory.services.gate.outgoing(words.corrected(texts, question), surface="journal")
                 ranked = ranking(corrected) if corrected else ranking(question, by_words=False)
         if not ranked and wanted.cues:
             ranked = rank.rank(self._db, wanted.cues, where=where)

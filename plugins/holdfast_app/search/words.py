@@ -1,17 +1,12 @@
 """Words in content and questions, as indexed: stop words, and character pairs for text without spaces."""
 
-from __future__ import annotations
-
 import functools
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from holdfast.text.humanize import nearest
 from holdfast.text.lazy import Lazy
-
-if TYPE_CHECKING:
-    import sqlite3
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
@@ -184,13 +179,12 @@ def _without_s(word: str) -> str:
 # typing errors, in a question that finds nothing as written
 
 
-def corrected(db: sqlite3.Connection, question: str) -> str:
-    """The question's words, with unknown words replaced by the nearest indexed word.
+def corrected(texts: Iterable[str], question: str) -> str:
+    """The question's words, with unknown words replaced by the nearest word in ``texts``.
 
-    Empty when no word is unknown, or when no indexed word is near.
+    Empty when no word is unknown, or when none is near.
     """
-    written = (word for (body,) in db.execute("SELECT body FROM text") for word in _words(body))
-    known = {_without_s(word.lower()) for word in written}
+    known = {_without_s(word.lower()) for text in texts for word in _words(text)}
     wanted = asked(question)
     corrections = {word: near for word in wanted if word not in known and (near := _nearest(known, word))}
     return " ".join(corrections.get(word, word) for word in wanted) if corrections else ""
