@@ -38,7 +38,7 @@ def sums(table: str, found: Iterable[str]) -> list[float]:
 
 def knows(table: str, word: str) -> bool:
     """Whether ``word``, in small letters, has a weight of its own in ``table``."""
-    return word in _weights(table)
+    return bool(_row(table, word))
 
 
 def features(sentence: str) -> set[str]:
