@@ -6,7 +6,9 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
+
+from attrs import frozen
 
 from holdfast.errors import AnswerUnusable, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
@@ -22,7 +24,8 @@ USAGE_FILE: Final = "usage.jsonl"
 RETRYABLE: Final = PASSING | {409}
 
 
-class Completion(NamedTuple):
+@frozen(kw_only=True)
+class Completion:
     """A model's answer. ``stop`` is the provider's stop reason."""
 
     text: str
