@@ -118,15 +118,16 @@ class Disk:
         name = "" if name == "." else name
         if not slash:
             return self.handle(folder or 0).node, name
+        if folder is not None:  # what is in an open folder needs no path
+            raise _fail(errno.EXDEV, path)
         node = self._folders.get(above)
         if node is None:
-            node = self.top if above.startswith("/") or not above else self.handle(folder or 0).node
+            node = self.top
             for part in above.split("/"):
                 node = self._child(node, part, path) if part and part != "." else node
             if not node.is_folder:
                 raise _fail(errno.ENOTDIR, path)
-            if above.startswith("/"):
-                self._folders[above] = node
+            self._folders[above] = node
         return node, name
 
     def _child(self, node: Node, name: str, path: str) -> Node:
@@ -378,6 +379,13 @@ class Disk:
         self.top, self._ino = _copy(top, {}), self._ino + 1000
         self._folders.clear()
 
+    def remove(self, path: str) -> None:
+        """Another program removes it, with all in it."""
+        above, name = self._split(path, None)
+        del above.names[name]
+        above.disk_names.pop(name, None)
+        self._folders.clear()
+
     def edit(self, path: str, gone: Iterable[str]) -> None:
         """A person removes these texts, and a file in which nothing is left."""
         above, name = self._split(path, None)
@@ -386,7 +394,7 @@ class Disk:
             text = text.replace(one, "")
         node.data[:] = node.disk = text.encode()
         if not text:
-            del above.names[name], above.disk_names[name]
+            self.remove(path)
 
     def cut_power(self, chance: Random, kind: str = "") -> None:
         """What was not synced is lost, kept, cut, full of holes or reordered. Nothing is open any more."""

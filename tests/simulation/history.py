@@ -1,6 +1,7 @@
 """One history: what processes do, what they were told, where it breaks, and what must be true afterwards."""
 
 import errno
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 
 from attrs import define
 from tests.simulation.disk import Node, below
-from tests.simulation.reading import DOCUMENTS, Reader, curated, items, payload, statements
+from tests.simulation.reading import CHANGED, DOCUMENTS, Reader, curated, items, payload, statements
 from tests.simulation.world import ROOT, Dead, Process, World
 
 from holdfast import Holdfast, project
@@ -26,7 +27,7 @@ from holdfast_app.authorship import sessions
 from holdfast_app.base import Plugins
 from holdfast_app.checkup import verify
 from holdfast_app.config import Config
-from holdfast_app.data_loss import newest, proofs
+from holdfast_app.data_loss import apart, newest, proofs
 from holdfast_app.journal.journal import every
 
 PLUGINS = ("anchors", "curated", "git", "grounding", "offline", "redaction")
@@ -56,6 +57,7 @@ SAVES = ("flush", "state", "hand")
 FLUSHES = (*SAVES, "lack", "switch", *DROPS)
 #: What receipts warn of, at any time and after a fault.
 ANY_TIME = ("The clock was set back", "Not kept")
+CROWDED = r"The handoff has open work of more than 8 sessions, .*: (\S+, ){4}\S+ and [1-9]\d* more\. "
 AFTER_A_FAULT = ("The UNSAFE marker", "A turn or a flush", "A flush failed", "These messages' facts could not")
 #: What a session that stays in memory knows of itself.
 STAYS = ("messages", "unflushed", "summary", "state", "ended", "provider", "branch", "last_receipt")
@@ -126,6 +128,7 @@ class History:
         if not self.plain:
             self.world.fills_up, self.world.walks, self.world.is_small = True, seed % 16 == 5, seed % 4 == 2
             self.world.faults += [errno.EACCES] * (seed % 2)
+            self.world.is_interrupted = seed % 16 == 11
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = self.gone_on = False
@@ -176,6 +179,9 @@ class History:
                     self._check_oldest()
                 if self.seed % 8 == 4 and not (self.plain or self.lied):
                     self._damage()
+                if self.seed % 8 == 7 and not (self.plain or self.lied):
+                    self._misuse()
+                    self._clean()
             except Broken:
                 raise
             except Exception as error:
@@ -236,6 +242,7 @@ class History:
                 op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
             ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
+        self._check_left()
         self.was_cut = not (world.kills or world.fault_at > 0) or chance.random() < 0.5
         world.mend()
         if self.was_cut:
@@ -293,6 +300,7 @@ class History:
         except HoldfastError as error:
             if self.world.is_over:
                 raise Dead from error
+            self._expect("simulated/.holdfast" not in str(error), f"{op} names a folder above: {error}", is_loss=False)
             if isinstance(error, FlushRefused):
                 self._expect(not let_go, f"{op} is refused after an override")
                 self._check_refused(memory, op, error)
@@ -308,6 +316,8 @@ class History:
     def _check_refused(self, memory: Holdfast, op: Op, error: FlushRefused) -> None:
         """The session is UNSAFE for all processes, as was told, unless its marker failed. A full disk holds a note."""
         self._expect("failed at the step" not in str(error), f"{op} failed: {error}", is_loss=False)
+        asks = all(f'"{name}"' in error.next_step for name in error.missing) and "given before are kept" in str(error)
+        self._expect(asks or not error.missing, f"{op} does not ask for what it lacks: {error}", is_loss=False)
         is_reserved = "/.holdfast/state/unsafe.reserve" in dict(below("", self.world.disk.find(ROOT)))
         op.noted = self.world.faulted and self.world.fault == errno.ENOSPC and is_reserved and not self.plain
         markers = memory.unsafe() if self._is_alone else []
@@ -527,6 +537,16 @@ class History:
                     known, stored = str(getattr(there, field)), str(getattr(read, field))
                     self._expect(known == stored, f"{name}.{field} is {known} for one that stays, not {stored}")
 
+    def _check_left(self) -> None:
+        """Processes remove what they made for themselves, and a note of what their journal tells."""
+        there = [path for path, _ in below("", self.world.disk.find(ROOT))]
+        left = [] if self.world.hit else [path for path in there if re.search(r"/locks/.+/|\.tmp$", path)]
+        if not (self.world.hit and (self.world.lasting or self.world.crash_at > 0 or "unlink" in self.world.hit)):
+            told = {file_stem(op.session) for op in self._all() if op.kind == "add" and op.was == DONE}
+            told -= {file_stem(op.session) for op in self._all() if op.kind != "add" and op.was == REFUSED}
+            left += [path for path in there if path.startswith("/home") and path.rpartition(".")[2] in told]
+        self._expect(not left, f"nobody needs {left}", is_loss=False)
+
     def _check_private(self, memory: Holdfast) -> None:
         """Others cannot open what is private, git leaves it, and only sessions that are UNSAFE have markers."""
         there = dict(below("", self.world.disk.find(ROOT)))
@@ -664,7 +684,7 @@ class History:
             mine = [op for op in self._all() if op.session == session and op.was != WAITING]
             may_reopen = self.world.hit or not self._is_alone
             return any((op.kind == "open" and may_reopen) or (op.left > 1 and op.payload) for op in mine)
-        if text.startswith("The handoff has open work of more than 8 sessions"):
+        if re.match(CROWDED, text):
             return self.is_full
         if text == "MEMORY.md has no line 'Know c2' to replace, so the new line was added.":
             return not self.plain
@@ -711,6 +731,39 @@ class History:
             with suppress(Corrupt), _opened(self.world) as memory:
                 self._expect(tell(memory), f"{path} is damaged, and nothing tells: {node.data!r}")
             node.data[:] = before
+
+    def _misuse(self) -> None:
+        """What cannot be used is refused."""
+        self.world.running = Process(6000, timedelta())
+        with _opened(self.world) as memory, Holdfast.open(ROOT, config=CONFIG, clock=lambda: "now") as timeless:
+            session, stated = memory.session("z"), payload("d1q", "f1q")
+            there = "/etc/passwd"
+            calls: list[Callable[[], object]] = [
+                lambda: timeless.session("z").add("user", "m0q"),
+                lambda: session.add("nobody", "m0q"),
+                lambda: session.add("user", "m0q", tokens=-1),
+                lambda: session.flush({**stated, "artifacts": [there]}),
+                lambda: session.flush({**stated, "handoff": {**stated["handoff"], "branch": there}}),
+                lambda: session.flush({**stated, "state_mutations": [{**CHANGED, "target": there}]}),
+                lambda: session.compact(-1),
+                lambda: session.hand_over(" "),
+            ]
+            for number, call in enumerate(calls):
+                with suppress(HoldfastError):
+                    call()
+                    self._expect(False, f"call {number} is not refused", is_loss=False)
+
+    def _clean(self) -> None:
+        """Git removes the private folder, as when a commit has a file in its place."""
+        disk, self.world.running = self.world.disk, Process(7000, timedelta())
+        disk.mkdir("/.git")
+        disk.close(disk.open("/.git/description", os.O_CREAT))
+        for is_lost in (False, True):
+            disk.remove(f"{ROOT}/.holdfast/state")
+            with _opened(self.world) as memory:
+                told = apart(ROOT, memory.services.state)
+                self._expect(bool(told) is is_lost, f"the private folder was removed: {told}")
+                memory.session("z").add("user", "m0q")
 
     # a person edits
 

@@ -36,11 +36,18 @@ AFTER = re.compile(
     r"(\n\n### Stated before, in a flush that was refused\n(\n- [^\n]+)+)?"
     r"(\n\n### Summary\n\n<m\d+q>( <m\d+q>)*(\n\nThe last request:\n- m\d+q( long)*…?)?)?"
 )
+#: The fields that a block names as derived or not stated when nobody stated any; blockers may still stand from before.
+DERIVED = {"artifacts", "blockers", "decisions", "facts", "follow_ups", "next_step", "objective"}
+NAMED = re.compile(r"(?:_(?:Derived|Nothing) [^\n]*:|,) (\w+?)(?: \([^)]*\))?(?=, |\._)")
 #: Lists of an entry in the handoff, those that closed work has not, and what people read of open work.
 LISTS = ("facts", "artifacts", "rejected", "blockers", "follow_ups", "needs_operator")
 OF_OPEN = {"next_action", "blocker", "blockers", "follow_ups", "needs_operator"}
 OF_DECISIONS = {*OF_OPEN, "state", "ended", "because", "derived"}
 SHOWN = ("objective", "next_action", "branch", "blocker", "facts", "rejected", "artifacts", "follow_ups", "rules")
+
+
+#: A change of a state.
+CHANGED = {"kind": "status", "target": "issue", "summary": "is new"}
 
 
 def payload(token: str, fact: str, *, plain: bool = True) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def payload(token: str, fact: str, *, plain: bool = True) -> dict[str, Any]:
         "objective": f"Reach o{n}", "decisions": [f"Take {token}"], "next_step": f"Do n{n}",
         "blockers": [f"Wait for b{n}"] if n % 2 else [], "artifacts": [f"src/a{n}.py", "README.md"] if n % 3 else [],
         "follow_ups": [f"Send p{n}"] if n % 5 else [],
-        "state_mutations": [{"kind": "status", "target": f"issue-{n}", "summary": f"is s{n}"}] if n % 4 == 1 else [],
+        "state_mutations": [{**CHANGED, "target": f"issue-{n}", "summary": f"is s{n}"}] if n % 4 == 1 else [],
         "curated": {"memory": [f"Know c{n}"]} if n % 5 == 2 else "none",
     }  # fmt: skip
     if not plain and n % 5 == 4:
@@ -140,10 +147,14 @@ class Reader:
         return found[1] if found and found[1] in self.stated else ""
 
     @cached_property
+    def table(self) -> dict[str, Any]:
+        """The handoff as people and tools read it."""
+        return tomllib.loads(self.documents.get("continuity/active.md", "+++\nversion = 1\n+++\n").split("+++\n", 2)[1])
+
+    @cached_property
     def work(self) -> dict[str, dict[str, Any]]:
         """The handoff's entries by session."""
-        table = self.documents.get("continuity/active.md", "+++\n+++\n").split("+++\n", 2)[1]
-        return {one["session"]: one for one in tomllib.loads(table).get("work", [])}
+        return {one["session"]: one for one in self.table.get("work", [])}
 
     def faults(self, receipts: list[tuple[Receipt, Any]]) -> Iterator[str]:
         """What differs from what was stated, or from a receipt."""
@@ -155,6 +166,7 @@ class Reader:
                 or (block["reason"] in ("compaction", "trim")) != (block[2] == "Trimmed Context")
                 or not block["body"].startswith(wanted)
                 or not AFTER.fullmatch(block["body"][len(wanted) :])
+                or not (self.token(block) or {"blockers", *NAMED.findall(block["body"])} == DERIVED)
             ):
                 yield f"a block in {note} differs from what was stated: {block[1]}"
         for receipt, flushed in receipts:
@@ -185,8 +197,8 @@ class Reader:
 
     def _handoff(self) -> Iterator[str]:
         text, work = self.documents.get("continuity/active.md", ""), self.work.values()
-        if text.count("[[work]]") != len(work):
-            yield f"a session has two entries: {text}"
+        if text.count("[[work]]") != len(work) or self.table["version"] != 1:
+            yield f"a session has two entries, or the version is not 1: {text}"
         rules = {rule for one in work for rule in one.get("rules", ())}
         for one in work:
             block, note = self.blocks.get(one["flush"], (None, ""))

@@ -27,6 +27,7 @@ from holdfast_app.trust import provenance
 from holdfast_file import facts
 
 ROOT = "/simulated"
+_MINE = (ROOT, "/.git")  # the project is in a repository, if any
 #: What depends on the arguments only, so that all histories share the answers, for speed.
 _PURE = [
     (module, name, functools.lru_cache(10_000)(getattr(module, name)))
@@ -73,6 +74,7 @@ class World:
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault, self.faults = errno.EIO, [errno.EIO, errno.ENOSPC]
         self.fills_up = False  # a full disk still has room for names, and where bytes are
+        self.is_interrupted = False  # so that many writes are short
         self.is_small = False  # so that the facts are soon rewritten
         self.walks = False  # to a file through each folder on the way, as in reality
         self.syncs, self._at_sync = 0, False
@@ -127,7 +129,9 @@ class World:
                 return size // 2
             if name not in free:
                 raise OSError(self.fault, os.strerror(self.fault))
-        return int(self.lying) if name == "fsync" else size
+        if name == "fsync":
+            return int(self.lying)
+        return (size + 1) // 2 if self.is_interrupted and name == "write" and self.changes % 3 else size
 
     def _crash(self, me: Process) -> None:
         me.dead = True
@@ -274,7 +278,7 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
 def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
         path = path if type(path) in (str, int) else os.fspath(path)
-        if type(path) is str and (path.startswith(ROOT) or path == os.sep):
+        if type(path) is str and (path.startswith(_MINE) or path == os.sep):
             return mine(path, *args, **named)
         folder = path if type(path) is int else named.get("dir_fd", named.get("src_dir_fd"))
         return (mine if folder is not None and folder >= FIRST_FD else real)(path, *args, **named)
