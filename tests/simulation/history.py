@@ -40,8 +40,9 @@ KINDS = {
     "reopen": 1, "purge": 0.3,
 }  # fmt: skip
 MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2, "close": 1, "open": 1, "age": 0.2}
-#: What happens to a file behind its back.
+#: What happens to a file behind its back; the last ones to a journal, which another machine then began, and to a note.
 DAMAGE = (lambda one: one[: one.rfind(b"\n", 0, -1) + 1], lambda one: one[:-9], lambda one: one[:-9] + bytes(9))
+AFAR, GARBLED = (lambda one: one.replace(b'"made":"', b'"made":"0')), (lambda one: one + b"\xff")
 #: Of a session's work, by command.
 DECIDES = ("close", "open")
 #: What a process may do instead, one after the other, because chance alone hardly does it.
@@ -151,7 +152,7 @@ class History:
         way = way or self.chance.choice(("cut", "cut", "cut", "kill", "kill", "fault", "fault", "lie"))
         at = at or self.chance.randrange(1, changes)
         at = at if self.plain or seed % 8 != 6 else 1 + at % 40  # before a first flush is through
-        at_sync = not work and self.chance.random() < 0.5
+        at_sync = not work and (self.chance.random() < 0.5 or (way == "kill" and not self.plain))
         self.world.break_at(at // 3 + 1 if at_sync else at, way, at_sync=at_sync)
         self.log.append(f"seed {seed}: {len(self.ops)} processes, {way} at {'sync' if at_sync else 'change'} {at}")
 
@@ -170,8 +171,8 @@ class History:
             try:
                 self._work()
                 self._look()
-                goes_on = not self.lied and (self._again or self.chance.random() < 0.7)
-                while goes_on and self._go_on():
+                goes_on = self._again or self.chance.random() < 0.7 or not (self.plain or self.was_cut)
+                while goes_on and not self.lied and self._go_on():
                     pass
                 if self.seed % 8 == 1 and not (self.plain or self.lied):
                     self._edit()
@@ -243,7 +244,8 @@ class History:
             ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
         self._check_left()
-        self.was_cut = not (world.kills or world.fault_at > 0) or chance.random() < 0.5
+        is_cut_off = world.kills and len(self.ops) == 1 and not self.plain  # a cut would be that of an earlier moment
+        self.was_cut = not (world.kills or world.fault_at > 0) or (chance.random() < 0.5 and not is_cut_off)
         world.mend()
         if self.was_cut:
             world.cut_power()
@@ -260,8 +262,7 @@ class History:
                     one: memory.session(one).state for one in sorted({op.session for op in self._all()})
                 }
             memory.close()
-            left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
-            self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
+            self._check_closed()
 
         def guarded() -> None:
             try:
@@ -473,8 +474,8 @@ class History:
             session = memory.session(name)
             records = [entry.record for entry in session.journal.of_kinds("message")]
             found = [record["id"] for record in records]
-            for _ in session.journal.entries():
-                pass
+            versions = [entry.record["v"] for entry in session.journal.entries() if entry.record["kind"] == "session"]
+            self._expect(versions in ([], [1]), f"{name}'s journal is of versions {versions}")
             said.update(found)
             if name not in purged:
                 self._check_session(session, found, in_notes)
@@ -536,6 +537,11 @@ class History:
                 for field in STAYS:
                     known, stored = str(getattr(there, field)), str(getattr(read, field))
                     self._expect(known == stored, f"{name}.{field} is {known} for one that stays, not {stored}")
+
+    def _check_closed(self) -> None:
+        process = self.world.running
+        left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
+        self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
 
     def _check_left(self) -> None:
         """Processes remove what they made for themselves, and a note of what their journal tells."""
@@ -719,18 +725,21 @@ class History:
             memory.session(name).end()
             with suppress(FlushRefused):
                 memory.session(name).flush(payload("d0q", ""))
-        tells: dict[str, Callable[[Holdfast], object]] = {
-            "facts.jsonl": lambda memory: (one := memory.store.backend.check(thorough=True)).lost or one.damage,
-            f"state/sessions/{stem}.jsonl": lambda memory: not memory.session(name),
-            f"state/unsafe/{stem}.json": lambda memory: name in [one.session for one in memory.unsafe()],
-        }
-        for path, tell in tells.items():
+            note = next(one for one in memory.store.names() if one.startswith("memory/2"))
+        tells: list[tuple[str, tuple[Callable[[bytes], bytes], ...], Callable[[Holdfast], object]]] = [
+            ("facts.jsonl", DAMAGE, lambda memory: (one := memory.store.backend.check(thorough=True)).lost or one.damage),
+            (f"state/sessions/{stem}.jsonl", (*DAMAGE, AFAR), lambda memory: not memory.session(name)),
+            (f"state/unsafe/{stem}.json", DAMAGE, lambda memory: name in [one.session for one in memory.unsafe()]),
+            (note, (GARBLED,), lambda memory: not memory.store.read(note)),
+        ]
+        for path, kinds, tell in tells:
             node = self.world.disk.find(f"{ROOT}/.holdfast/{path}")
             before, node.mtime = bytes(node.data), node.mtime + 1
-            node.data[:] = self._later.choice(DAMAGE)(before)
+            node.data[:] = self._later.choice(kinds)(before)
             with suppress(Corrupt), _opened(self.world) as memory:
                 self._expect(tell(memory), f"{path} is damaged, and nothing tells: {node.data!r}")
             node.data[:] = before
+        self._check_closed()
 
     def _misuse(self) -> None:
         """What cannot be used is refused."""
