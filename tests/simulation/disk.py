@@ -26,12 +26,12 @@ class Node:
 
     __slots__ = (
         "data", "disk", "disk_mode", "disk_names", "holder", "ino", "is_folder", "mode", "mtime", "names", "pending",
-        "readers",
+        "readers", "uid",
     )  # fmt: skip
 
     def __init__(self, ino: int, mode: int, mtime: int) -> None:
         self.ino, self.mode, self.disk_mode, self.mtime = ino, mode, mode, mtime
-        self.data, self.disk = bytearray(), b""
+        self.data, self.disk, self.uid = bytearray(), b"", _USER
         self.pending: list[tuple[int, bytes]] = []  # unsynced writes by offset; (-size - 1, b"") cuts to that size
         self.names: dict[str, Node] = {}
         self.disk_names: dict[str, Node] = {}
@@ -75,13 +75,14 @@ class _File(io.BytesIO):
 class _Stat:
     """As ``os.stat_result``."""
 
-    __slots__ = ("st_ino", "st_mode", "st_mtime_ns", "st_size")
-    st_dev, st_nlink, st_uid, st_gid = 99, 1, _USER, 0
+    __slots__ = ("st_ino", "st_mode", "st_mtime_ns", "st_size", "st_uid")
+    st_dev, st_nlink, st_gid = 99, 1, 0
     st_ctime_ns = property(attrgetter("st_mtime_ns"))
     st_mtime = property(lambda self: self.st_mtime_ns / 1e9)
 
     def __init__(self, node: Node) -> None:
         self.st_mode, self.st_ino, self.st_size, self.st_mtime_ns = node.mode, node.ino, len(node.data), node.mtime
+        self.st_uid = node.uid
 
 
 _reason = cache(os.strerror)
@@ -239,7 +240,9 @@ class Disk:
         if how == fcntl.LOCK_UN:
             node.holder = None if node.holder is handle else node.holder
             return
-        self._step("lock", 0)
+        is_cleaned = self._step("lock", 0)
+        if is_cleaned and node.holder is None and not node.is_folder:
+            self.remove(next(path for path, one in below("", self.top) if one is node))
         if node.holder not in (None, handle):
             raise BlockingIOError(errno.EWOULDBLOCK, "locked")
         node.holder = handle

@@ -129,7 +129,7 @@ class History:
         if not self.plain:
             self.world.fills_up, self.world.walks, self.world.is_small = True, seed % 16 == 5, seed % 4 == 2
             self.world.faults += [errno.EACCES] * (seed % 2)
-            self.world.is_interrupted = seed % 16 == 11
+            self.world.is_interrupted, self.world.is_cleaned = seed % 16 == 11, seed % 16 == 13
         self.log: list[str] = []
         self.ops: list[list[Op]] = [work] if work else []
         self.lied = self.faulted = self.gone_on = False
@@ -180,8 +180,9 @@ class History:
                     self._check_oldest()
                 if self.seed % 8 == 4 and not (self.plain or self.lied):
                     self._damage()
-                if self.seed % 8 == 7 and not (self.plain or self.lied):
+                if self.seed % 8 == 5 and not (self.plain or self.lied):
                     self._misuse()
+                if self.seed % 8 == 7 and not (self.plain or self.lied):
                     self._clean()
             except Broken:
                 raise
@@ -746,6 +747,7 @@ class History:
         self.world.running = Process(6000, timedelta())
         with _opened(self.world) as memory, Holdfast.open(ROOT, config=CONFIG, clock=lambda: "now") as timeless:
             session, stated = memory.session("z"), payload("d1q", "f1q")
+            session.add("user", "m0q")
             there = "/etc/passwd"
             calls: list[Callable[[], object]] = [
                 lambda: timeless.session("z").add("user", "m0q"),
@@ -757,6 +759,9 @@ class History:
                 lambda: session.compact(-1),
                 lambda: session.hand_over(" "),
             ]
+            if self.world.walks:
+                self.world.disk.find(session.journal.path).uid += 1  # is another account's
+                calls.append(lambda: session.add("user", "m1q"))
             for number, call in enumerate(calls):
                 with suppress(HoldfastError):
                     call()

@@ -74,6 +74,7 @@ class World:
         self.kills = self.lasting = self.lying = self.is_down = False
         self.fault, self.faults = errno.EIO, [errno.EIO, errno.ENOSPC]
         self.fills_up = False  # a full disk still has room for names, and where bytes are
+        self.is_cleaned = False  # of lock files, as by `git clean`, while processes wait for them
         self.is_interrupted = False  # so that many writes are short
         self.is_small = False  # so that the facts are soon rewritten
         self.walks = False  # to a file through each folder on the way, as in reality
@@ -114,7 +115,7 @@ class World:
         if self.switching and self.chance.random() < self.switching:
             self._give_way()
         if name not in _CHANGES:
-            return 0
+            return int(self.is_cleaned and name == "lock" and self.chance.random() < 0.05)
         self.changes += 1
         self.syncs += name == "fsync"
         at = 0 if self._at_sync and name != "fsync" else self.syncs if self._at_sync else self.changes
