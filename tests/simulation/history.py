@@ -20,6 +20,7 @@ from holdfast import Holdfast, project
 from holdfast.api import Extraction, Message, hookimpl
 from holdfast.config.values import PluginConfig
 from holdfast.errors import BadValue, Conflict, Corrupt, FlushRefused, HoldfastError, NotFound, NothingToFlush
+from holdfast.fs.records import decode, encode
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import discovery
@@ -40,9 +41,8 @@ KINDS = {
     "reopen": 1, "purge": 0.3,
 }  # fmt: skip
 MORE = {"lack": 2, "override": 3, "trim": 2, "switch": 1, "hand": 1, "update": 2, "close": 1, "open": 1, "age": 0.2}
-#: What happens to a file behind its back; the last ones to a journal, which another machine then began, and to a note.
+#: What happens to a file behind its back.
 DAMAGE = (lambda one: one[: one.rfind(b"\n", 0, -1) + 1], lambda one: one[:-9], lambda one: one[:-9] + bytes(9))
-AFAR, GARBLED = (lambda one: one.replace(b'"made":"', b'"made":"0')), (lambda one: one + b"\xff")
 #: Of a session's work, by command.
 DECIDES = ("close", "open")
 #: What a process may do instead, one after the other, because chance alone hardly does it.
@@ -244,7 +244,9 @@ class History:
                 op for op in ops[: max(purges, default=0)] if op.was == DONE and (op.kind == "add" or op.payload)
             ]
         self.lied, self.faulted = world.lying, bool(world.fault_at > 0 and world.hit)
-        self._check_left()
+        files = [] if world.hit else [path for path, _ in below("", world.disk.find(ROOT))]
+        left = [path for path in files if re.search(r"/locks/.+/|\.tmp$", path)]  # tickets, too
+        self._expect(not left, f"nobody needs {left}", is_loss=False)
         is_cut_off = world.kills and len(self.ops) == 1 and not self.plain  # a cut would be that of an earlier moment
         self.was_cut = not (world.kills or world.fault_at > 0) or (chance.random() < 0.5 and not is_cut_off)
         world.mend()
@@ -302,7 +304,7 @@ class History:
         except HoldfastError as error:
             if self.world.is_over:
                 raise Dead from error
-            self._expect("simulated/.holdfast" not in str(error), f"{op} names a folder above: {error}", is_loss=False)
+            self._check_names(error)
             if isinstance(error, FlushRefused):
                 self._expect(not let_go, f"{op} is refused after an override")
                 self._check_refused(memory, op, error)
@@ -513,9 +515,10 @@ class History:
         sift = memory.store.provenance.sift
         hidden = [one.text for name, text in documents.items() for one in sift(name, text).withheld]
         hidden += [fact.content for fact in memory.store.withheld_facts()]
-        kept = {token for text in hidden for token in TOKEN.findall(text)}
-        told = [op for op in self._all() if op.was == DONE and kept & {op.token, op.fact} and op.session not in purged]
-        self._expect(not told, f"answered, and withheld from agents: {[*map(str, told)]} {hidden}")
+        kept = {token for text in hidden for token in (*TOKEN.findall(text), *re.findall(r"Reach (o\d+)", text))}
+        done = [op for op in self._all() if op.was == DONE and op.session not in purged]
+        told = [str(op) for op in done if kept & {op.token, op.fact, f"o{op.token[1:-1]}"}]
+        self._expect(not told, f"answered, and withheld from agents: {told} {hidden}")
         if self.seed % 8 == 0 and not purged:
             text, actions = str(memory.load()), [one.get("next_action", "") for one in reader.work.values()]
             unsaid = [one for one in actions if one not in text]
@@ -539,20 +542,13 @@ class History:
                     known, stored = str(getattr(there, field)), str(getattr(read, field))
                     self._expect(known == stored, f"{name}.{field} is {known} for one that stays, not {stored}")
 
+    def _check_names(self, error: HoldfastError) -> None:
+        self._expect("simulated/.holdfast" not in str(error), f"it names a folder above: {error}", is_loss=False)
+
     def _check_closed(self) -> None:
         process = self.world.running
         left = [handle.node for handle in self.world.disk.fds.values() if handle.owner is process]
         self._expect(not left, f"{process.number} leaves {len(left)} files open", is_loss=False)
-
-    def _check_left(self) -> None:
-        """Processes remove what they made for themselves, and a note of what their journal tells."""
-        there = [path for path, _ in below("", self.world.disk.find(ROOT))]
-        left = [] if self.world.hit else [path for path in there if re.search(r"/locks/.+/|\.tmp$", path)]
-        if not (self.world.hit and (self.world.lasting or self.world.crash_at > 0 or "unlink" in self.world.hit)):
-            told = {file_stem(op.session) for op in self._all() if op.kind == "add" and op.was == DONE}
-            told -= {file_stem(op.session) for op in self._all() if op.kind != "add" and op.was == REFUSED}
-            left += [path for path in there if path.startswith("/home") and path.rpartition(".")[2] in told]
-        self._expect(not left, f"nobody needs {left}", is_loss=False)
 
     def _check_private(self, memory: Holdfast) -> None:
         """Others cannot open what is private, git leaves it, and only sessions that are UNSAFE have markers."""
@@ -728,17 +724,20 @@ class History:
                 memory.session(name).flush(payload("d0q", ""))
             note = next(one for one in memory.store.names() if one.startswith("memory/2"))
         tells: list[tuple[str, tuple[Callable[[bytes], bytes], ...], Callable[[Holdfast], object]]] = [
-            ("facts.jsonl", DAMAGE, lambda memory: (one := memory.store.backend.check(thorough=True)).lost or one.damage),
-            (f"state/sessions/{stem}.jsonl", (*DAMAGE, AFAR), lambda memory: not memory.session(name)),
-            (f"state/unsafe/{stem}.json", DAMAGE, lambda memory: name in [one.session for one in memory.unsafe()]),
-            (note, (GARBLED,), lambda memory: not memory.store.read(note)),
+            ("facts.jsonl", DAMAGE, lambda new: (one := new.store.backend.check(thorough=True)).lost or one.damage),
+            (f"state/sessions/{stem}.jsonl", (*DAMAGE, _from_afar), lambda new: not new.session(name)),
+            (f"state/unsafe/{stem}.json", DAMAGE, lambda new: name in [one.session for one in new.unsafe()]),
+            (note, (lambda one: one + b"\xff",), lambda new: not new.store.read(note)),
         ]
         for path, kinds, tell in tells:
             node = self.world.disk.find(f"{ROOT}/.holdfast/{path}")
             before, node.mtime = bytes(node.data), node.mtime + 1
             node.data[:] = self._later.choice(kinds)(before)
-            with suppress(Corrupt), _opened(self.world) as memory:
-                self._expect(tell(memory), f"{path} is damaged, and nothing tells: {node.data!r}")
+            try:
+                with _opened(self.world) as memory:
+                    self._expect(tell(memory), f"{path} is damaged, and nothing tells: {node.data!r}")
+            except Corrupt as error:
+                self._check_names(error)
             node.data[:] = before
         self._check_closed()
 
@@ -773,7 +772,8 @@ class History:
         disk.mkdir("/.git")
         disk.close(disk.open("/.git/description", os.O_CREAT))
         for is_lost in (False, True):
-            disk.remove(f"{ROOT}/.holdfast/state")
+            with suppress(FileNotFoundError):  # when a history broke before it was made
+                disk.remove(f"{ROOT}/.holdfast/state")
             with _opened(self.world) as memory:
                 told = apart(ROOT, memory.services.state)
                 self._expect(bool(told) is is_lost, f"the private folder was removed: {told}")
@@ -869,6 +869,12 @@ class History:
         self._expect(not unsafe, f"after the end: {unsafe}", is_loss=False)
         self._look()
         return breaks
+
+
+def _from_afar(journal: bytes) -> bytes:
+    """As if another machine had begun it."""
+    first, _, rest = journal.partition(b"\n")
+    return encode({**(decode(first) or {}), "made": "0"}) + rest
 
 
 def _opened(world: World) -> Holdfast:
