@@ -76,24 +76,16 @@ def claude(text: str = "Plan the release of the shop") -> list[dict[str, object]
 def claude_mem(path: Path) -> None:
     """The columns that are read, as claude-mem 13 makes them."""
     with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT NOT NULL, text TEXT, type TEXT NOT NULL,"
-            " title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, created_at_epoch INTEGER NOT NULL)"
-        )
-        database.execute(
-            "CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT NOT NULL, request TEXT,"
-            " investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT,"
-            " created_at_epoch INTEGER NOT NULL)"
-        )
-        facts = json.dumps(["The login test needs an injected clock"])
-        database.execute(
-            "INSERT INTO observations VALUES (1, 'shop', NULL, 'bugfix', 'Login test', 'flaky', ?, 'It slept.', ?)",
-            (facts, AT),
-        )
-        database.execute(
-            "INSERT INTO session_summaries VALUES (1, 'shop', 'Fix it', NULL, 'Sleep is flaky', 'Done', NULL, NULL, ?)",
-            (AT,),
-        )
+        database.executescript(f"""
+            CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT NOT NULL, text TEXT, type TEXT NOT NULL,
+                title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, created_at_epoch INTEGER NOT NULL);
+            CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT NOT NULL, request TEXT,
+                investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT,
+                created_at_epoch INTEGER NOT NULL);
+            INSERT INTO observations VALUES (1, 'shop', NULL, 'bugfix', 'Login test', 'flaky',
+                '["The login test needs an injected clock"]', 'It slept.', {AT});
+            INSERT INTO session_summaries VALUES (1, 'shop', 'Fix it', NULL, 'Sleep is flaky', 'Done', NULL, NULL, {AT});
+        """)
     database.close()
 
 

@@ -116,7 +116,6 @@ def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload,
 def test_load__session_is_unsafe__comes_first(flushed, project):
     session = flushed().session("s")
     session.add("user", "more")
-    (project / ".holdfast" / "MEMORY.md").chmod(0o600)
     os.rename(project / ".holdfast" / "continuity", project / ".holdfast" / "moved")
     (project / ".holdfast" / "continuity").write_text("in the way")
     with pytest.raises(FlushRefused):
@@ -320,32 +319,16 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
     assert "Sources are in src" in opened().load().memory
 
 
-@pytest.fixture
-def with_bom(project):
-    """MEMORY.md as some editors save it."""
+def test_memory__byte_order_mark_of_an_editor__hides_no_entry_stays_and_is_not_in_the_brief(opened, project, payload):
     path = project / ".holdfast" / "MEMORY.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"\xef\xbb\xbf- Uses Postgres\n- Uses tabs\n")
-    return path
-
-
-def test_flush__byte_order_mark_before_an_entry__entry_is_known_and_the_mark_stays(project, clock, with_bom, payload):
-    with Holdfast.open(project, clock=clock) as memory:
-        session = memory.session("s")
-        session.add("user", "hello")
-        session.flush(payload(curated={"memory": ["Uses Postgres"]}))
-        assert session.state == "safe"
-    lines = with_bom.read_bytes().decode("utf-8").splitlines()
-    assert lines[:2] == ["\ufeff- Uses Postgres", "- Uses tabs"]
-    assert sum("Uses Postgres" in line for line in lines) == 1
-
-
-def test_load__byte_order_mark__is_not_in_the_brief(opened, with_bom, project):
-    assert opened().load().memory.strip() == "", "nobody has seen it"
+    memory = opened()
+    memory.session("s").flush(payload(curated={"memory": ["Uses Postgres"]}))
+    assert path.read_text().splitlines() == ["\ufeff- Uses Postgres", "- Uses tabs"]
+    assert memory.load().memory.strip() == "", "nobody has seen it"
     seen(project)
-    brief = opened().load()
-    assert "\ufeff" not in str(brief)
-    assert brief.memory.startswith("- Uses Postgres")
+    assert opened().load().memory.startswith("- Uses Postgres")
 
 
 def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
