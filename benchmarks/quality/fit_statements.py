@@ -1,12 +1,10 @@
 """Fit the models of sentences: ``python -m benchmarks.quality.fit_statements NAME [MORE.jsonl ...]``. NAME is one of
-``lasting``, ``planted``, ``answers``, ``messages``, ``attempts`` and ``succession``.
+``lasting``, ``planted``, ``answers``, ``messages`` and ``succession``.
 
 ``lasting`` is fitted on statements.tsv, sentences of users with label, act and language, ``planted`` on planted.tsv,
 lines of memory with label, family and language, and on statements.tsv as honest ones; ``answers`` and ``messages`` on
-endings.tsv, ends of agents' answers and users' messages with speaker, label and language; ``attempts`` on attempts.tsv,
-whether a sentence of an answer, with the next one, reports a failed attempt, with language, and on the answers of
-endings.tsv as others; ``succession`` on pairs.tsv, whether an older statement holds after a newer one, with language.
-All were written for it.
+endings.tsv, ends of agents' answers and users' messages with speaker, label and language; ``succession`` on pairs.tsv,
+whether an older statement holds after a newer one, with language. All were written for it.
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
@@ -27,7 +25,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +33,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from holdfast_app.authorship import hostile
-from holdfast_app.offline import asked, ending, speech
+from holdfast_app.offline import asked, ending
 from holdfast_app.sentences import endings, lasting, linear, succession
 
 OUT = Path(linear.__file__).parent
@@ -49,11 +46,9 @@ _PAIRED = 0.3  # the same for pairs, which are fewer
 #: How much a text to fit a table to counts next to one that keeps its judgement.
 _NEW = {"lasting": 1.0, "answers": 4.0, "messages": 4.0}
 #: Number of features kept of the first fit, and fitted again.
-_FEATURES = {
-    "lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000, "attempts": 5_000, "succession": 6_000,
-}  # fmt: skip
-#: How much a sentence of others counts next to a line written for ``planted`` and for ``attempts``.
-_OTHERS, _ANSWERS = 0.25, 0.1
+_FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000, "succession": 6_000}
+#: How much a sentence of others counts next to a line written for ``planted``.
+_OTHERS = 0.25
 
 Row = dict[str, str]
 
@@ -123,23 +118,6 @@ def fit_succession(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.nd
 
     def weights(names: list[str]) -> np.ndarray:
         return _model(_PAIRED).fit(table.matrix(names), labels).coef_
-
-    return table, weights
-
-
-def fit_attempts(paths: list[str]) -> tuple[Table, Callable[[list[str]], np.ndarray]]:
-    """The same for :func:`endings.has_failed`: one row. ``paths`` are further sentences, as in attempts.tsv."""
-    files = [Path(__file__).with_name("attempts.tsv"), *map(Path, paths)]
-    told = [line.split("\t") for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    answers = [one["text"].replace("\\n", "\n") for one in rows("endings", []) if one["label"] == "agent"]
-    others = [pair for text in answers for pair in pairwise((*speech.units(text), ""))]
-    pairs = [*((sentence, after) for _, _, sentence, after in told), *others]
-    table = Table([endings.attempt_features(sentence, after) for sentence, after in pairs])
-    labels = [label == "1" for label, *_ in told] + [False] * len(others)
-    importance = [1.0] * len(told) + [_ANSWERS] * len(others)
-
-    def weights(names: list[str]) -> np.ndarray:
-        return _model().fit(table.matrix(names), labels, sample_weight=importance).coef_
 
     return table, weights
 
@@ -224,7 +202,7 @@ def _change(matrix: csr_matrix, known: np.ndarray, labels: np.ndarray, new: floa
 
 def fit(name: str, paths: list[str]) -> dict[str, list[int]]:
     """The weights of the features that matter most."""
-    fits = {"lasting": fit_lasting, "planted": fit_planted, "attempts": fit_attempts, "succession": fit_succession}
+    fits = {"lasting": fit_lasting, "planted": fit_planted, "succession": fit_succession}
     table, weights = fits.get(name, partial(fit_endings, name))(paths)
     names = sorted(feature for feature, count in table.counts.items() if count >= _LEAST)
     often = np.sqrt([table.counts[one] for one in names])

@@ -1,7 +1,6 @@
 """By what a user's sentence is known as worth keeping: its label, or :mod:`holdfast_app.sentences.lasting`'s judgement.
 
-Of the agent, only the labels "Decision:" and "Rejected:" count, beside the attempts that it reports as failed
-(:func:`holdfast_app.sentences.endings.has_failed`).
+Of the agent, only the labels "Decision:" and "Rejected:" count.
 """
 
 import re
@@ -51,7 +50,6 @@ DECIDED: Final = 0.8
 STATED: Final = 0.7
 
 RULE: Final = Cue(Kind.RULE, whole=True, line=True)
-FAILED: Final = Cue(Kind.REJECTED, whole=True)
 STATED_FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, STATED, whole=True)
 _RULE: Final = RULE._replace(whole=False)
 _FACT: Final = Cue(Kind.FACT, Category.KNOWLEDGE, EXPLICIT, line=True)
@@ -63,7 +61,7 @@ _CUES: Final = {
     "fact": STATED_FACT,
     "decision": Cue(Kind.DECISION, Category.CONTEXT, STATED, whole=True),
     "correction": STATED_FACT._replace(category=Category.CORRECTION),
-    "rejected": FAILED,
+    "rejected": Cue(Kind.REJECTED, whole=True),
     "goal": STATED_FACT._replace(category=Category.GOAL),
 }
 #: Minimum probability that a sentence lasts, and the higher one for a sentence that asks for something now with at

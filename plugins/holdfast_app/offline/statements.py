@@ -18,9 +18,8 @@ from holdfast_app.markdown.lines import Lines, read_line
 from holdfast_app.offline import asked, cues
 from holdfast_app.offline.calls import pointers
 from holdfast_app.offline.cues import Cue, Kind
-from holdfast_app.offline.speech import clip, listed, replies, sentences, units
+from holdfast_app.offline.speech import clip, listed, replies, sentences
 from holdfast_app.sentences import lasting, withdrawal
-from holdfast_app.sentences.endings import has_failed
 from holdfast_app.sentences.relation import outdated
 
 T = TypeVar("T")
@@ -104,10 +103,6 @@ class Statements:
         kind = asked.kind_of_words(text) if user else None
         if kind is asked.Kind.REQUEST:
             self.next_step = ""
-        for sentence, after in () if user else pairwise((*units(text), "")):
-            if has_failed(sentence, after):
-                whole = sentence if has_failed(sentence) else f"{sentence} {after}"
-                self._take(cues.FAILED, whole, message)
         is_document = sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text) is not None
         stating = not (is_document or (user and len(text) > MAX_STATED_CHARS))
         only_labels = user and stating and (kind is asked.Kind.PAUSE or any(map(asked.is_pasted, own_lines(text))))

@@ -1,5 +1,4 @@
-"""Whether work remains after an agent's answer, what it reports as tried and failed, and what a user's message asks of
-the agent."""
+"""Whether work remains after an agent's answer, and what a user's message asks of the agent."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +14,6 @@ KINDS: Final = ("request", "assent", "closing", "parks", "informs")
 _ZERO: Final = Lazy(r"(?<![\w.,])0(?![\w.,])")
 _JUDGED: Final = 500  # characters of a sentence
 _STEPS: Final = 8
-#: Least probability that an attempt has failed. The next agent will avoid what was given up, so doubt keeps it out.
-_FAILED: Final = 0.8
 
 
 def features(sentences: Sequence[str]) -> set[str]:
@@ -31,18 +28,6 @@ def message_features(sentences: Sequence[str]) -> set[str]:
     judged = [lasting.judge(text[:_JUDGED]) for text in sentences]
     asks, lasts = max((one.asks for one in judged), default=0), max((one.lasting for one in judged), default=0)
     return features(sentences) | {f"@asks {int(_STEPS * asks)}", f"@lasts {int(_STEPS * lasts)}"}
-
-
-def attempt_features(sentence: str, after: str) -> set[str]:
-    """Of a sentence of an answer, and of the one after it."""
-    following = linear.features(after) if after else {"none"}
-    return linear.features(sentence).union(f">{feature}" for feature in following)
-
-
-def has_failed(sentence: str, after: str = "") -> bool:
-    """Whether a sentence of an answer, with the one ``after`` it, reports an approach that was tried and given up."""
-    [odds] = linear.sums("attempts", attempt_features(sentence[:_JUDGED], after[:_JUDGED]))
-    return 1 / (1 + math.exp(-odds)) >= _FAILED
 
 
 def remains(sentences: tuple[str, ...]) -> float:

@@ -84,7 +84,7 @@ def claude_mem(path: Path) -> None:
                 created_at_epoch INTEGER NOT NULL);
             INSERT INTO observations VALUES (1, 'shop', NULL, 'bugfix', 'Login test', 'flaky',
                 '["The login test needs an injected clock"]', 'It slept.', {AT});
-            INSERT INTO session_summaries VALUES (1, 'shop', 'Fix it', NULL, 'Sleep is flaky', 'Done', NULL, NULL, {AT});
+            INSERT INTO session_summaries VALUES (1, 'shop', 'Fix', NULL, 'Sleep is flaky', 'Done', NULL, NULL, {AT});
         """)
     database.close()
 

@@ -276,20 +276,6 @@ def test_extract__package_taken_out_or_version_replaced__was_given_up():
     assert got.draft.rejected == ("npm uninstall moment", "date-fns@2.0")
 
 
-FAILED = [
-    "I first loaded the rows with `COPY`, but it deadlocked with the trigger, so I went with batches of 500",
-    "I initially tried `sharp`, but it ran out of memory on the large files",
-    "I experimented with WAL mode. It doesn't work on NFS, so I went back to rollback journals",
-]
-
-
-def test_extract__agent_reports_what_it_tried_and_failed__was_given_up():
-    for text in FAILED:
-        assert extract(("user", "Do it"), ("assistant", f"Done. {text}. All tests pass.")).draft.rejected == (text,)
-    read = [("assistant", "Read: a.md", "Read"), ("tool", FAILED[0], "Read"), ("assistant", FAILED[0])]
-    assert extract(("user", "Do it"), *read).draft.rejected is None
-
-
 def test_extract__decision_of_the_agent__counts_only_in_its_answer():
     weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
     ended: list[Said] = [
