@@ -298,37 +298,24 @@ def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_c
     assert len(heard) == 1
 
 
-class Fails:
-    def __init__(self, how: str) -> None:
-        self.how = how
-
-    def act(self) -> Any:
-        if self.how == "raises":
-            raise ConnectionError("no route")
-        if self.how == "hangs":
-            time.sleep(2)
-        return "a wrong type"
-
-
 @pytest.mark.req("R166", "R088")
 @pytest.mark.parametrize("how", ["raises", "hangs", "wrong type"])
-@pytest.mark.parametrize("hook", ["on_validate", "on_flush"])
-def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, how):
-    fails = Fails("")
+@pytest.mark.parametrize(("hook", "fine"), [("on_validate", []), ("on_flush", None)])
+def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, fine, how):
+    failing: list[str] = []
 
-    class Validates:
-        @hookimpl
-        def on_validate(self, request):
-            return fails.act() if fails.how else []
+    class Fails:
+        @hookimpl(specname=hook)
+        def act(self) -> Any:
+            if failing == ["raises"]:
+                raise ConnectionError("no route")
+            if failing == ["hangs"]:
+                time.sleep(2)
+            return "a wrong type" if failing else fine
 
-    class Publishes:
-        @hookimpl
-        def on_flush(self, payload, receipt):
-            return fails.act() if fails.how else None
-
-    session = opened(Validates() if hook == "on_validate" else Publishes()).session("s")
+    session = opened(Fails()).session("s")
     session.add("user", "hello")
-    fails.how = how
+    failing.append(how)
     with monkeypatch.context() as patch:
         if how == "hangs":
             patch.setattr("holdfast.plugin.calls.DEADLINES_S", {hook: 0.05})
@@ -336,7 +323,7 @@ def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, pay
             session.compact(0, payload())
     assert session.messages
     assert session.unsafe
-    fails.how = ""
+    failing.clear()
     assert session.compact(0, payload()) == []
     assert session.state is State.SAFE
 

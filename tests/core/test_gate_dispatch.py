@@ -34,15 +34,11 @@ def finding(start: int, end: int, replacement: str | None = "*", **more) -> Find
     return Finding(rule="r", message="m", span=(start, end), replacement=replacement, **more)
 
 
-def explode(request):
-    raise RuntimeError("boom")
-
-
 @pytest.mark.req("R166")
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (explode, "RuntimeError"),  # not its words: they may quote the text
+        (lambda s: 1 / 0, "ZeroDivisionError"),  # not its words: they may quote the text
         (lambda s: exec("raise SystemExit(3)"), "SystemExit"),
         (lambda s: None, "NoneType"),
         (lambda s: "fine", "str"),

@@ -33,24 +33,21 @@ class Compactor:
 
 
 class Broken:
-    """Implementations that go wrong in their own ways."""
+    """One of its implementations goes wrong in its own way."""
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
+    def __init__(self, **errors: BaseException) -> None:
+        self.errors = errors
 
-
-class BrokenValidate(Broken):
     @hookimpl
     def on_validate(self, request: Any) -> list[Finding]:
-        if request.surface == "journal":  # the mirror must work: it is the flush that fails
-            return []
-        raise self.error
+        if "on_validate" in self.errors and request.surface != "journal":  # the mirror must work: the flush fails
+            raise self.errors["on_validate"]
+        return []
 
-
-class BrokenFlush(Broken):
     @hookimpl
     def on_flush(self, payload: Any, receipt: Any) -> None:
-        raise self.error
+        if "on_flush" in self.errors:
+            raise self.errors["on_flush"]
 
 
 def shown(session: Any) -> list[tuple[str, str]]:
@@ -76,10 +73,10 @@ class Slow:
 
 @pytest.mark.req("R184", "R166", "R167")
 @pytest.mark.parametrize(
-    "plugin", [BrokenValidate(ValueError("no")), BrokenFlush(OSError("gone")), BrokenFlush(SystemExit(0))]
+    "errors", [{"on_validate": ValueError("no")}, {"on_flush": OSError("gone")}, {"on_flush": SystemExit(0)}]
 )
-def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, plugin):
-    memory = opened(plugin)
+def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, errors):
+    memory = opened(Broken(**errors))
     compactor = Compactor()
     compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
     for _ in range(3):
@@ -91,8 +88,7 @@ def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(open
 
 
 @pytest.mark.req("R166")
-def test_guard__journal_that_cannot_be_written__refuses(opened, project):
-    state = project / ".holdfast" / "state"
+def test_guard__journal_that_cannot_be_written__refuses(opened, state):
     compactor = Compactor()
     compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
     compact(says("Fix it"))
@@ -156,14 +152,7 @@ def test_guard__tools_before_the_messages__are_not_taken_for_them(opened):
     assert journalled(memory) == ["known", "Fix it"]
 
 
-class Loop:
-    """A loop's state that holds its messages as an attribute."""
-
-    def __init__(self, messages: Any) -> None:
-        self.messages = messages
-
-
-@pytest.mark.parametrize("held", [deque, Loop, lambda rows: {"messages": rows}])
+@pytest.mark.parametrize("held", [deque, lambda rows: SimpleNamespace(messages=rows), lambda rows: {"messages": rows}])
 def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held, opened):
     memory = opened()
     memory.session("s").add("user", "known")

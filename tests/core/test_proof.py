@@ -19,18 +19,14 @@ NOTE, TRAIL, HANDOFF, MEMORY = (
 DECIDED = {"memory": ["Python 3.11 is the minimum", "Tabs, not spaces"], "user": ["Prefers short answers"]}
 
 
-def line_gone(text: str) -> str:
-    return text.replace("- Python 3.11 is the minimum\n", "")
-
-
 def body_gone(text: str) -> str:
     """The heading and the marker stay."""
     return text[: text.index("-->\n", text.index("holdfast:block")) + 4]
 
 
 LOSSES: dict[str, tuple[str, Callable[[str], str | None], str]] = {
-    "curated line gone": (MEMORY, line_gone, "- Python 3.11 is the minimum"),
-    "curated file gone": (MEMORY, lambda _: None, "- Tabs, not spaces"),
+    "curated line gone": (MEMORY, lambda t: t.replace("- Tabs, not spaces\n", ""), "- Tabs, not spaces"),
+    "curated file gone": (MEMORY, lambda _: None, "- Python 3.11 is the minimum"),
     "user file emptied": ("USER.md", lambda _: "# User\n", "- Prefers short answers"),
     "block's body gone": (NOTE, body_gone, "- Decision: Use a lock"),
     "note gone": (NOTE, lambda _: None, "- Decision: Use a lock"),

@@ -54,11 +54,10 @@ def test_flush__its_note_is_gone__written_again_with_the_override_and_what_was_r
     assert any("written again" in warning for warning in receipt.warnings)
 
 
-def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messages(opened, project, note):
+def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messages(opened, state, note):
     session = opened().session("s")
     session.add("user", "Please paint the shed green")
-    state = str(project / ".holdfast" / "state")
-    begin(state, Marker(session="s", at=AT, reason="manual", key="k", pending={"payload": 5}))
+    begin(str(state), Marker(session="s", at=AT, reason="manual", key="k", pending={"payload": 5}))
 
     receipt = opened().session("s").flush()
 

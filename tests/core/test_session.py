@@ -4,7 +4,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from tests.support.processes import finished
@@ -158,24 +157,20 @@ def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, projec
 @pytest.mark.req("R088", "R184")
 @pytest.mark.parametrize("broken", ["memory", "state/unsafe", "state/sessions"])
 def test_with__block_raises_and_flush_fails__error_goes_on_with_a_note(opened, project, broken):
-    session = opened().session("s")
+    session, path = opened().session("s"), project / ".holdfast" / broken
 
     def work() -> None:
         with session:
             session.add("user", "hello")
-            _put_in_the_way(project / ".holdfast" / broken)
+            if path.is_dir():
+                path.rename(path.with_name("moved"))
+            path.write_text("in the way")
             raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine") as raised:
         work()
     assert "UNSAFE" in raised.value.__notes__[0]
     assert session.unsafe
-
-
-def _put_in_the_way(path: Path) -> None:
-    if path.is_dir():
-        path.rename(path.with_name("moved"))
-    path.write_text("in the way")
 
 
 SCRIPT = """

@@ -37,10 +37,6 @@ def home(project) -> Path:
     return project / ".holdfast"
 
 
-def lines(home: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (home / "facts.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
 def test_store__folder_outside_of_project__refused(project, path):
     with pytest.raises(Refused):
@@ -154,23 +150,18 @@ def test_disk__file_size_limit__unavailable_and_nothing_half_written(project):
     assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
 
 
-def torn(home: Path, store: FileBackend, tail: bytes) -> None:
-    """As if a process had been killed while it appended block two, having written ``tail`` of it."""
-    store.append(DAY, make_block("one"), HEADER, "one")
-    data = make_block("two", "- caf\u00e9").encode()
-    offset = (home / DAY).stat().st_size
-    intent.note(str(home / "state" / "append.intent"), intent.Intent(DAY, offset, data))
-    with (home / DAY).open("ab") as file:
-        file.write(tail)
-
-
 BLOCK = make_block("two", "- caf\u00e9").encode()
 
 
 @pytest.mark.req("R096", "R016")
 @pytest.mark.parametrize("tail", [b"typed by hand", b"\n## 14:3 typed by hand", BLOCK + b"typed by hand", b"\n\n"])
 def test_append__intent_but_hand_written_tail__kept(store, home, tail):
-    torn(home, store, tail)
+    """As if a process had been killed while it appended block two, having written ``tail`` of it."""
+    store.append(DAY, make_block("one"), HEADER, "one")
+    noted = intent.Intent(DAY, (home / DAY).stat().st_size, BLOCK)
+    intent.note(str(home / "state" / "append.intent"), noted)
+    with (home / DAY).open("ab") as file:
+        file.write(tail)
     before = (home / DAY).read_bytes().decode()
     assert store.read(DAY).text == before
     store.append(DAY, make_block("three"), HEADER, "three")
@@ -210,7 +201,7 @@ def test_facts__added_and_then_deleted_or_changed__file_stays_small(store, home,
         else:
             update_fact(store, "fact_00000000", content=f"Said for the {number}. time")
             delete_fact(store, make_fact(number).id)
-    assert len(lines(home)) < 280
+    assert (home / "facts.jsonl").read_bytes().count(b"\n") < 280
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000000"]
 
 

@@ -17,7 +17,7 @@ from tests.backends.gitea.store_kit import DAY, HEADER, REPO
 from tests.support.gitea.faults import FAULTS, KINDS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound
-from holdfast.storage import StorageBackend, delete_fact, update_fact
+from holdfast.storage import StorageBackend, delete_fact, sha256, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 from holdfast_gitea import marker
@@ -47,7 +47,7 @@ WRITES = {
     "block": Write(act=append("b"), before=(append("a"),)),
     "first version": Write(act=lambda s: s.write("MEMORY.md", "one\n")),
     "version": Write(
-        act=lambda s: s.write("MEMORY.md", "two\n", _revision(s)), before=(lambda s: s.write("MEMORY.md", "one\n"),)
+        act=lambda s: s.write("MEMORY.md", "two\n", sha256("one\n")), before=(lambda s: s.write("MEMORY.md", "one\n"),)
     ),
     "deletion": Write(act=lambda s: s.delete("MEMORY.md"), before=(lambda s: s.write("MEMORY.md", "one\n"),)),
     "first fact": Write(act=lambda s: s.add_fact(FACT, 2)),
@@ -60,12 +60,6 @@ WRITES = {
     ),
     "removal of a fact": Write(act=lambda s: delete_fact(s, FACT.id), before=(lambda s: s.add_fact(FACT, 2),)),
 }
-
-
-def _revision(store: StorageBackend) -> str:
-    document = store.read("MEMORY.md")
-    assert document is not None
-    return document.revision
 
 
 def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.backends.gitea.store_kit import DAY, HEADER, REPO, issue_of, rewritten, text_of
-from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
 from holdfast.api import Corrupt, Outcome, Refused
@@ -39,10 +38,6 @@ def of(gitea, tmp_path, closing) -> Of:
         return closing(GiteaBackend(folder, **given))
 
     return make
-
-
-def the_list(gitea: FakeServer) -> int:
-    return issue_of(gitea, "authors")
 
 
 @pytest.mark.parametrize(("filled", "scopes"), [(True, SCOPES), (False, ("write:issue",))])
@@ -161,7 +156,7 @@ def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(gitea
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
     invitations.invite(owner.log, "ana")
-    number = the_list(gitea)
+    number = issue_of(gitea, "authors")
     row = {"id": gitea.world.user("mallory").id, "login": "mallory", "by": "agent", "state": "joined"}
     text = json.dumps({**row, "spans": [[0, "2020-01-01T00:00:00+00:00", 0, ""]]})
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
@@ -183,7 +178,7 @@ def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_ch
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
     invitations.invite(owner.log, "ana")
-    number = the_list(gitea)
+    number = issue_of(gitea, "authors")
     comment, body = gitea.comments(REPO, number)[-1]
     evil = marker.framed(body).text.replace(str(gitea.world.user("ana").id), str(gitea.world.user("mallory").id))
     gitea.skew(5)
@@ -211,7 +206,7 @@ def test_invitation__deleted__corrupt_until_invited_again_and_nothing_vanishes(g
     invitations.invite(owner.log, "ana")
     ana.write("MEMORY.md", "two\n")
     assert text_of(owner) == "two\n"
-    number = the_list(gitea)
+    number = issue_of(gitea, "authors")
     if whole_issue:
         gitea.delete_issue(REPO, number)
     else:

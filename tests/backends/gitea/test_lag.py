@@ -10,6 +10,7 @@ from tests.support.gitea.fake_server.state import Comment, Issue
 
 from holdfast.errors import Conflict, Corrupt
 from holdfast.storage import ABSENT, snapshot
+from holdfast.testing.base import make_block
 from holdfast_gitea.backend import GiteaBackend
 
 Machine = Callable[..., GiteaBackend]
@@ -46,7 +47,7 @@ def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(git
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     store = machine()
     for number in range(4):
-        store.append("memory/2026-03-01.md", block(number), "# Day\n\n", f"b{number}")
+        store.append("memory/2026-03-01.md", make_block(f"b{number}", f"said {number}"), "# Day\n\n", f"b{number}")
     last = number_of(gitea, "holdfast:doc:memory/2026-03-01.md")
     late = issues(gitea).pop(last)
     reader = machine()
@@ -73,12 +74,6 @@ def test_write__a_document_of_another_machine_shows_late__is_found_all_the_same(
     issues(gitea).update(late)
     with pytest.raises(Conflict):
         store.write("other.md", "second\n", expected=ABSENT)
-
-
-def block(number: int) -> str:
-    from holdfast.testing.base import make_block
-
-    return make_block(f"b{number}") + f"said {number}\n"
 
 
 def stalled(gitea: FakeServer, store: GiteaBackend, meanwhile: Callable[[], object]) -> None:

@@ -234,20 +234,15 @@ def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(gitea, ma
         assert [fact.content for fact in view.facts()] == ["stays"]
 
 
-def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
+def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a_user_decides(gitea, machine):
     """What an older version of holdfast left when somebody had changed the title in between."""
+    store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")
     first = issue_of(gitea, "doc:MEMORY.md")
     second = gitea.make_issue(REPO, "holdfast:doc:MEMORY.md")
     ids = [replay.new_id() for _ in range(2)]
     for (base, record_id), text in zip(itertools.pairwise(["", *ids]), ("two\n", "three\n"), strict=True):
         gitea.make_comment(REPO, second, marker.frame("x", text, id=record_id, kind="ver", base=base))
-    return first, second
-
-
-def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a_user_decides(gitea, machine):
-    store = machine(patience_s=1.0)
-    first, second = _two_issues(gitea, store)
     for view in (machine(), machine()):
         for touch in (lambda v=view: v.read("MEMORY.md"), lambda v=view: v.write("MEMORY.md", "four\n")):
             with pytest.raises(Corrupt, match="two issues") as caught:

@@ -47,14 +47,6 @@ def flushed(memory: Holdfast, payload: Payload, session: str = "s") -> Any:
     return one.flush(payload)
 
 
-def folded(gitea: FakeServer, number: int = 1) -> list[str]:
-    """What stands on an issue as readers take it: of equal ids the first comment."""
-    first: dict[str, str] = {}
-    for body in gitea.bodies(REPO, number):
-        first.setdefault((marker.fields(body) or {})["id"], body)
-    return list(first.values())
-
-
 def summaries(bodies: list[str]) -> list[str]:
     return [body.split("\n", 1)[0] for body in bodies]
 
@@ -145,7 +137,10 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
         proxy.heal()
         assert all(one.evidence for one in memory.outbox.send())
     assert memory.outbox.items() == []
-    assert summaries(folded(gitea)) == [f"**status**: step {n}" for n in range(2)]
+    first: dict[str, str] = {}
+    for body in gitea.bodies(REPO, 1):  # readers take the first comment of equal ids
+        first.setdefault((marker.fields(body) or {})["id"], body)
+    assert summaries(list(first.values())) == [f"**status**: step {n}" for n in range(2)]
 
 
 def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, with_trail, project):

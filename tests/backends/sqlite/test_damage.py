@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,29 +29,24 @@ def database(project) -> Path:
     return path
 
 
-def calls(store: SqliteBackend) -> list[Callable[[], object]]:
-    """Every kind of call."""
-    return [
-        lambda: store.read(DAY),
-        lambda: store.write("MEMORY.md", "text"),
-        lambda: store.append(DAY, make_block("two"), "# Day\n", "two"),
-        lambda: store.delete(DAY),
-        lambda: store.names(),
-        lambda: store.add_fact(make_fact(90), 100),
-        lambda: store.add_fact(make_fact(1), 100),
-        lambda: get_fact(store, "fact_00000001"),
-        lambda: update_fact(store, "fact_00000001", confidence=0.1),
-        lambda: delete_fact(store, "fact_00000001"),
-        lambda: list(store.facts(FactOrder.CONFIDENCE)),
-        lambda: len(list(store.facts())),
-    ]
-
-
 def check_refused(project: Path, database: Path, kind: type[HoldfastError], words: str) -> None:
-    """Every call raises ``kind``, and the file stays as it is."""
+    """Every kind of call raises ``kind``, and the file stays as it is."""
     before = database.read_bytes() if database.is_file() else None
     with contextlib.closing(SqliteBackend(project)) as store:
-        for call in calls(store):
+        for call in (
+            lambda: store.read(DAY),
+            lambda: store.write("MEMORY.md", "text"),
+            lambda: store.append(DAY, make_block("two"), "# Day\n", "two"),
+            lambda: store.delete(DAY),
+            lambda: store.names(),
+            lambda: store.add_fact(make_fact(90), 100),
+            lambda: store.add_fact(make_fact(1), 100),
+            lambda: get_fact(store, "fact_00000001"),
+            lambda: update_fact(store, "fact_00000001", confidence=0.1),
+            lambda: delete_fact(store, "fact_00000001"),
+            lambda: list(store.facts(FactOrder.CONFIDENCE)),
+            lambda: len(list(store.facts())),
+        ):
             with pytest.raises(kind, match=words) as caught:
                 call()
             assert caught.value.next_step

@@ -36,16 +36,6 @@ def used(run, project):
     return re.search(r"fact_\w+", stored.out)[0]
 
 
-def in_bash(line):
-    words = line.split()
-    text = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
-    return ["bash", "-uc", f"source completion.bash; {text}printf '%s\\n' \"${{COMPREPLY[@]}}\""]
-
-
-def in_fish(line):
-    return ["fish", "--no-config", "-c", f"source completion.fish; complete -C '{line}'"]
-
-
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, run, used, project, tmp_path):
     if not shutil.which(shell):
@@ -54,7 +44,12 @@ def test_shell__at_tab__offers_commands_choices_and_stored_names(shell, run, use
     path = f"{programs(tmp_path / 'programs')}{os.pathsep}{os.environ['PATH']}"
 
     def offer(line):
-        command = {"bash": in_bash, "fish": in_fish}[shell](line)
+        words = line.split()
+        text = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _holdfast; "
+        command = {
+            "bash": ["bash", "-uc", f"source completion.bash; {text}printf '%s\\n' \"${{COMPREPLY[@]}}\""],
+            "fish": ["fish", "--no-config", "-c", f"source completion.fish; complete -C '{line}'"],
+        }[shell]
         return finished(command, cwd=project, env={**os.environ, "PATH": path, "TERM": "dumb"}, check=True).stdout
 
     assert used in offer(f"holdfast --root {project} facts show fact")

@@ -11,15 +11,11 @@ from .test_commands import CALLS
 PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
-def rows(heading):
-    """First cell -> second cell of the first table under a heading."""
-    part = PAGE.split(heading, 1)[1].split("\n## ", 1)[0]
-    return {m[1]: m[2] for m in re.finditer(r"^\| (`.+?) \| (.+) \|$", part, re.MULTILINE)}
-
-
 def check_keys(name, table):
     """The JSON object of a command has the keys that the page tells."""
-    told = next(text for names, text in rows("## JSON").items() if f"`{name}`" in names)
+    part = PAGE.split("## JSON", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", part, re.MULTILINE)
+    told = next(text for names, text in rows if f"`{name}`" in names)
     outer = re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", told))
     assert ["ok", *outer] == [key for key in table if key != "error"]
     for key, inner in re.findall(r"`(\w+)` \((.*?)\)", told):

@@ -21,13 +21,6 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def with_stderr_on_a_terminal(commands, *, cwd):
-    """What stdout, a pipe, and stderr, a terminal, receive from each command."""
-    command = [sys.executable, "-c", EAGER, json.dumps(commands)]
-    err, out = on_a_terminal(command, cwd, {}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    return list(zip(out.split("END\n"), err.split("END"), strict=True))[:-1]
-
-
 @pytest.fixture
 def filled(project):
     with Holdfast.open(project) as memory:
@@ -53,7 +46,9 @@ QUIET = [["dream", "--force", "--json"], ["purge", "--subject", "Jane Doe", "--d
 
 
 def test_long_command__stderr_is_a_terminal__bar_there_and_gone_at_the_end_unless_json_is_asked_for(filled):
-    shown = with_stderr_on_a_terminal([*SHOWN, *QUIET], cwd=filled)
+    command = [sys.executable, "-c", EAGER, json.dumps([*SHOWN, *QUIET])]
+    err, out = on_a_terminal(command, filled, {}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    shown = list(zip(out.split("END\n"), err.split("END"), strict=True))[:-1]
     for activity, (out, err) in zip(SHOWN.values(), shown, strict=False):
         assert activity in err
         assert err.rpartition("\r\x1b[K")[2].strip() == ""

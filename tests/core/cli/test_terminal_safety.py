@@ -33,13 +33,6 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def each_on_a_terminal(commands, *, cwd):
-    """What a terminal of 100 columns receives from each command."""
-    command = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
-    said, _ = on_a_terminal(command, cwd, {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"})
-    return said.replace("\r\n", "\n").split("COMMAND\n")[1:]
-
-
 @pytest.fixture
 def poisoned(run, project):
     """A project with control characters in each document and fact, as an editor or a clone could write them."""
@@ -70,7 +63,9 @@ PLAIN = (
 
 def test_terminal__stored_control_characters__arrive_as_escapes(poisoned):
     commands = [*(line.split() for line in PLAIN), ["show", EVIL], ["facts", "show", f"x{EVIL}"]]
-    for words, got in zip(commands, each_on_a_terminal(commands, cwd=poisoned), strict=True):
+    command = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
+    said, _ = on_a_terminal(command, poisoned, {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"})
+    for words, got in zip(commands, said.replace("\r\n", "\n").split("COMMAND\n")[1:], strict=True):
         assert got.strip(), words
         left = {c for c in got if not (c.isprintable() or c in "\n\t")}
         assert not left, f"{left!r} in {got!r}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,11 +53,6 @@ def model() -> Iterator[ModelServer]:
         yield running
 
 
-def project_names(project: Path, provider: str, address: str) -> None:
-    lines = [f"[plugins.{provider}]", 'model = "m"', "max_retries = 0", f'base_url = "{address}"']
-    (project / "holdfast.toml").write_text("\n".join([*lines, "[plugins.offline]", "enabled = false", ""]))
-
-
 def key_in(headers: Any) -> bool:
     return "k-123" in f"{headers.get('authorization')} {headers.get('x-api-key')}"
 
@@ -83,7 +77,8 @@ def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversa
 ):
     """Also where the project's settings were in force: this is the second line of defence."""
     monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    project_names(project, provider, model.url)
+    lines = [f"[plugins.{provider}]", 'model = "m"', "max_retries = 0", f'base_url = "{model.url}"']
+    (project / "holdfast.toml").write_text("\n".join([*lines, "[plugins.offline]", "enabled = false", ""]))
     failure = ask(model.url)
     assert model.requests == []
     assert "only this project" in failure

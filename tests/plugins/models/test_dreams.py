@@ -130,18 +130,6 @@ def memory(project, files, server, provider, clock, monkeypatch, closing) -> Cal
     return opened
 
 
-def check_memory(one: Holdfast, files: Path) -> None:
-    """MEMORY.md is the old text or passes every gate and is grounded in its sources."""
-    text = (files / "MEMORY.md").read_text()
-    if text == OLD:
-        return
-    sources = (("MEMORY.md", OLD), ("memory/2026-11-21.md", NOTE))
-    found = one.services.gate.findings(ValidationRequest("memory", "MEMORY.md", text, sources))
-    assert [f for f in found if f.severity == "error"] == []
-    assert not any(line.inventions for line in ground(text.splitlines(), sources))
-    assert all(line == "" or line.startswith(("- ", "#")) for line in text.splitlines())
-
-
 @pytest.mark.req("R010", "R023", "R025", "R027", "R028", "R029")
 @pytest.mark.parametrize("provider", ["openai"], indirect=True)
 @pytest.mark.parametrize("name", CASES)
@@ -161,7 +149,12 @@ def test_dream__model_on_a_bad_day__memory_is_old_or_gated_and_the_record_says_w
     assert len(result.refused) >= case.refused
     text = (files / "MEMORY.md").read_text()
     assert (text == OLD) is (case.status is Status.FAILED)
-    check_memory(one, files)
+    if text != OLD:
+        sources = (("MEMORY.md", OLD), ("memory/2026-11-21.md", NOTE))
+        found = one.services.gate.findings(ValidationRequest("memory", "MEMORY.md", text, sources))
+        assert [f for f in found if f.severity == "error"] == []
+        assert not any(line.inventions for line in ground(text.splitlines(), sources))
+        assert all(line == "" or line.startswith(("- ", "#")) for line in text.splitlines())
     assert (files / "memory" / "2026-11-21.md").read_text() == NOTE
     (recorded,) = memory().dreams()
     assert recorded == result

@@ -24,8 +24,6 @@ CLAUDE = shutil.which("claude")
 TOOL = "mcp__holdfast__search"
 QUESTION = "Which port did we choose for the osprey service?"
 ANSWER = "The osprey service listens on port 40417, because 8080 is taken"
-#: Simulated time since the compaction.
-AGO = timedelta(weeks=3)
 
 
 class Searching(Model):
@@ -59,21 +57,16 @@ def model() -> Iterator[Searching]:
         yield made
 
 
-def _weeks_ago(project: Path) -> None:
-    """A session of then: said, flushed, compacted, and in no context since."""
-    then = datetime.now(UTC) - AGO
+@pytest.mark.skipif(CLAUDE is None, reason="needs Claude Code on the PATH, as `claude`")
+def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(project, tmp_path, model):
+    (project / "holdfast.toml").touch()
+    then = datetime.now(UTC) - timedelta(weeks=3)
     with Holdfast.open(project, clock=lambda: then) as memory:
         session = memory.session("then")
         session.add("user", "Where does the osprey service listen?", message_id="m1")
         session.add("assistant", ANSWER, message_id="m2")
         session.flush(done("Set up the services"))
         assert session.compact(keep_last=0) == []
-
-
-@pytest.mark.skipif(CLAUDE is None, reason="needs Claude Code on the PATH, as `claude`")
-def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(project, tmp_path, model):
-    (project / "holdfast.toml").touch()
-    _weeks_ago(project)
     program = str(Path(sys.executable).with_name("holdfast"))
     server = {"command": program, "args": ["--root", str(project), "mcp"]}
     servers = tmp_path / "servers.json"
@@ -105,5 +98,5 @@ def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(p
     (found, *_) = model.results
     assert "name='then' place='m2'" in found
     assert ANSWER in found
-    assert f"{datetime.now(UTC) - AGO:%Y-%m}" in found
+    assert f"{then:%Y-%m}" in found
     assert "<recalled-memory>" in found

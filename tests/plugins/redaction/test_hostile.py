@@ -29,13 +29,6 @@ SHORT, LONG, LINEAR, NOISE_S = 1_000, 4_000, 8.0, 0.015
 QUICK_S = 0.0125
 
 
-def accepted(regex: str) -> list[str]:
-    """The characters that each character class of an expression accepts."""
-    flags = re.IGNORECASE if regex.startswith("(?i)") else 0
-    found = {"".join(c for c in CHARACTERS if re.fullmatch(part, c, flags)) for part in CLASS.findall(regex)}
-    return sorted(found - {""})
-
-
 def literals() -> dict[str, int]:
     """Each keyword with the number of its first rule, and the words in names, with none."""
     rows = [row for rows in (table.EXACT, table.LOWER) for row in rows]
@@ -46,8 +39,10 @@ def hostile(literal: str, index: int) -> Iterator[str]:
     yield literal
     yield f'aA1{literal}="a_'
     if index >= 0:
-        apart = table.RULES[index][6][:1] or " "
-        yield from (apart + literal + (run * 400)[:400] for run in accepted(table.RULES[index][1]))
+        regex, apart = table.RULES[index][1], table.RULES[index][6][:1] or " "
+        flags = re.IGNORECASE if regex.startswith("(?i)") else 0
+        accepted = {"".join(c for c in CHARACTERS if re.fullmatch(part, c, flags)) for part in CLASS.findall(regex)}
+        yield from (apart + literal + (run * 400)[:400] for run in sorted(accepted - {""}))
 
 
 def seconds(scanner: Scanner, piece: str, size: int) -> float:
