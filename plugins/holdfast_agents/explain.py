@@ -5,7 +5,9 @@ import re
 from collections import deque
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import Final, NamedTuple
+from typing import Final
+
+from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.text.humanize import count
@@ -35,7 +37,8 @@ _HEAD: Final = "holdfast names the session and anything UNSAFE"
 _RESUME: Final = "open work and warnings always come first"
 
 
-class Loaded(NamedTuple):
+@frozen(kw_only=True)
+class Loaded:
     """One line of the brief. ``source`` is ``document:line``, a fact's id, the document alone for a line that the brief
     composed, or empty for the fence. ``at`` is when an item was last confirmed or a fact stored, or a note's day."""
 
@@ -45,7 +48,8 @@ class Loaded(NamedTuple):
     at: datetime | None = None
 
 
-class Part(NamedTuple):
+@frozen(kw_only=True)
+class Part:
     """The lines from one document, with the reason why it is loaded. ``name`` is empty for text that holdfast composed.
     ``cut`` counts the document's omitted lines."""
 
@@ -57,7 +61,8 @@ class Part(NamedTuple):
     lines: tuple[Loaded, ...]
 
 
-class Start(NamedTuple):
+@frozen(kw_only=True)
+class Start:
     """The whole brief. Joining all lines of all parts with newlines gives ``text``, the brief itself. ``tokens`` counts
     the whole text, which can be fewer than its lines' sum."""
 

@@ -136,6 +136,7 @@ def read_by_tools(strings: Iterable[str], said: Sequence[Message]) -> frozenset[
 #: Shorter lines say too little without their context, unless they name something.
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
+_LEAST_NAMED: Final = 12
 _LEAST_LETTERS: Final = 4
 #: Less room than this holds no further line. A line takes so many characters for its bullet and its source, and its
 #: worth is divided by so many more than its own.
@@ -165,7 +166,11 @@ _TALK: Final = Lazy(
 _NOISE: Final = Lazy(
     r"\b(?:current (?:local |utc )?(?:date|time)|\d+ files? changed|caller\.type)\b|\$ARGUMENTS", re.IGNORECASE
 )
-_LISTS: Final = Lazy(r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|at (?:async )?\S+ \(|\$ ", re.IGNORECASE)
+_LISTS: Final = Lazy(
+    r"\S+ +\| +\d+ [-+]|[●⎿➜⏺❯]|\([\w.-]+\) (?:➜|\w+@)|[\w.]+: (?:true|false|null|\d+)\Z"
+    r"|at (?:async )?\S+ \(|Traceback \(|npm (?:ERR|WARN)|\$ ",
+    re.IGNORECASE,
+)
 #: Parts of a moment or a count. A line of nothing else says nothing.
 _MOMENT: Final = Lazy(
     r"\b(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|(?:jan|febr)(?:uary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
@@ -203,10 +208,10 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
 def _says_little(said: str) -> bool:
     """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
     few = len(said) < _LEAST_CHARS or len(said.split(None, _LEAST_WORDS)) < _LEAST_WORDS
-    if few and not _NAMES.search(said):
+    if few and (len(said) < _LEAST_NAMED or not _NAMES.search(said)):
         return True
     label = (said.endswith(":") and len(said) < 120) or (said.endswith(("!", "！")) and len(said) < 40)
-    return label or len(_MOMENT.sub("", said[:100])) < _LEAST_LETTERS
+    return label or (said.isascii() and " " not in said) or len(_MOMENT.sub("", said[:100])) < _LEAST_LETTERS
 
 
 def client_summary(message: Message, room: int) -> list[str]:

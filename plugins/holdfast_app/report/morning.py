@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.api import HoldfastError, Severity
 from holdfast.config.layout import Surface
@@ -69,7 +69,7 @@ def morning(services: Services) -> Morning:
     sections = {**files.sections, FORGE: tuple(line for _, line in listed), FINDINGS: findings}
     for waits, name in (("operator", NEEDED), ("blocked", BLOCKED)):
         sections[name] = (*sections[name], *(line for event, line in happened if event.waits == waits))
-    blocked = (line._replace(short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
+    blocked = (evolve(line, short=f"Blocked: {line.short or line.text}") for line in sections[BLOCKED])
     changed = _grouped(pair for pair in others if not pair[0].waits)
     changed += [line.text for line in sections[CHANGED]]
     return Morning(

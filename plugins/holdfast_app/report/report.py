@@ -34,7 +34,8 @@ SECTIONS = HAPPENED, CHANGED, BLOCKED, NEEDED, PROOF = (
 )  # fmt: skip
 
 
-class Line(NamedTuple):
+@frozen(kw_only=True)
+class Line:
     """One claim, and the document (and block) that proves it. ``short`` replaces it on a small screen."""
 
     text: str

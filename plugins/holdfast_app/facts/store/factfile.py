@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from attrs import frozen
+
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
@@ -41,7 +43,8 @@ class BadRow(NamedTuple):
     why: str
 
 
-class ImportReport(NamedTuple):
+@frozen(kw_only=True)
+class ImportReport:
     """An import's outcome. ``added`` counts added rows, whether or not they were evicted later."""
 
     added: int
