@@ -602,8 +602,9 @@ class History:
         wanted = all_ids[len(all_ids) - len(there) :] if drops else all_ids
         self._expect(there == wanted, f"only {there} are in context")
         unsaid = [one for one in all_ids if one not in there and f"<{one}>" not in session.summary]
-        if (last := ops[-1:]) and last[0].kind == "end" and last[0].was == DONE and last[0].payload and self._is_alone:
-            unsaid += [one for one in statements(last[0].payload) if one not in session.summary]
+        last = ops[-1] if ops and ops[-1:] == self.ops[-1][-1:] and self._is_alone else None  # no other came after it
+        if last and last.kind == "end" and last.was == DONE and last.payload:
+            unsaid += [one for one in statements(last.payload) if one not in session.summary]
         self._expect(not unsaid or self._overridden(session.id), f"{unsaid} left context, and no summary has them")
 
     def _check(self, op: Op, number: int, purged: set[str], where: str) -> None:
@@ -772,7 +773,7 @@ class History:
         disk.mkdir("/.git")
         disk.close(disk.open("/.git/description", os.O_CREAT))
         for is_lost in (False, True):
-            with suppress(FileNotFoundError):  # when a history broke before it was made
+            with suppress(FileNotFoundError, KeyError):  # when a history broke before it was made
                 disk.remove(f"{ROOT}/.holdfast/state")
             with _opened(self.world) as memory:
                 told = apart(ROOT, memory.services.state)
