@@ -7,7 +7,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
 from typing import Final, NamedTuple, TypeVar
@@ -219,10 +218,14 @@ def within(limit_s: float, call: Callable[[], T]) -> T:
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """A Retry-After header's value in seconds; None when it is missing, or a date."""
-    with suppress(ValueError):
-        return max(0.0, float(retry_after or ""))
-    return None
+    """A Retry-After header's value (seconds, or a date) in seconds; None when it is missing or invalid."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        at = date(retry_after)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at else None
 
 
 def until(epoch: str | None) -> float | None:

@@ -76,6 +76,8 @@ def learn(services: Services, new: Profile, heard: Witness) -> bool:
     for name in ANCHORS:
         must_be(str, getattr(new, name), name)
     new = attrs.evolve(new, **{name: "" for name in ANCHORS if heard.is_hostile(getattr(new, name))})
+    if new == Profile():
+        return False  # it would only make an empty document
     before = load(services)
     return _change(services, lambda old: _merged(old, new)) != before
 
