@@ -211,8 +211,8 @@ def _dated(services: Services, body: str) -> str:
         if confirmation is None:
             continue
         about = [f"{confirmation.last.astimezone(tz):%Y-%m-%d}"] if confirmation.is_said else []
-        if confirmation.doubted and confirmation.is_doubted:
-            about += [f'later, {confirmation.doubted.astimezone(tz):%Y-%m-%d}: "{cut(confirmation.doubt, _DOUBT)}"']
+        if since := confirmation.since:
+            about += [f'later, {since.astimezone(tz):%Y-%m-%d}: "{cut(confirmation.doubt, _DOUBT)}"']
         lines[at] = f"{line} ({'; '.join(about)})" if about else line
     return "\n".join(lines)
 

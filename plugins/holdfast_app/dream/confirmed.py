@@ -41,9 +41,9 @@ class Confirmation:
     doubted: datetime | None = None
 
     @property
-    def is_doubted(self) -> bool:
-        """Whether the doubt is newer than the item's last confirmation, and was not purged."""
-        return self.doubted is not None and self.doubted > self.last and self.doubt != PURGED
+    def since(self) -> datetime | None:
+        """When the doubt arose, if it was not purged and the item was not confirmed again."""
+        return self.doubted if self.doubted and self.doubted > self.last and self.doubt != PURGED else None
 
     @property
     def is_said(self) -> bool:
