@@ -12,7 +12,7 @@ from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.printable import cut
-from holdfast_app.sentences import endings, linear
+from holdfast_app.sentences import endings, lasting, linear
 from holdfast_app.sentences.vocabulary import EMPTY
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -21,16 +21,29 @@ _EMPHASIS: Final = Lazy(r"\*\*|`|^#+ ", re.MULTILINE)
 _READ_CHARS: Final = 400
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
-    r"\s*(?:at (?:async )?\S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]"
-    r"|[-+]\w|\+\+\+|---|@@|diff --git |\d+ *\||[$❯➜] |>>> |(?:npm )?(?:[Ww]arn|[Ee]rror|WARN|ERR|INFO|Tip)\w*:"
-    r"|(?:GET|POST) (?:https?:|/)|/[\w.-]+/[\w./-]+\s*\Z|[│├└╰╭┌⎿⏺●✔✓✗❌✅]|\.\.\.)|[^=(]*[=(].*[;{]\s*\Z"
+    r"\s*(?:at (?:async )?\S+ ?[(:]"
+    r"|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[(?:\d|\w+\] )|[{}\[\]()<>|]|[-+]\w|\+\+\+|---|@@"
+    r"|diff --git |\w+\(/|\d+ *\|"
+    r"|curl |-[A-Z] '|[-+]{1,2}[ \t]{4,}|[$❯➜] |PS [A-Z]:\\|>>> |npm (?:ERR|WARN)|error\["
+    r"|(?:error|fatal|remote|source): "
+    r"|(?:[Ww]arning|Error|WARNING|ERROR|INFO|Tip|Hint):|(?:GET|HEAD|POST|PUT|PATCH|DELETE) (?:https?:|/)"
+    r"|/[\w.-]+/[\w./-]+\s*\Z|\w+ '[^']{1,200}' (?:is|does|has|was) not? "
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from [\w.]+ import "
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌⎿⏺●✔✓✗❌✅]|\.\.\.|\.\w+\s+= )|[^=(]*[=(].*[;{]\s*\Z"
 )
 #: Beginnings of requests that correct the previous request, add to it or answer the agent's question.
-_REPLIES: Final = Lazy(r"(?:no|stop|wait|actually|don['’]?t|yes|yep|ok|also|and|but|good|nice|cool)\b", re.IGNORECASE)
+_REPLIES: Final = Lazy(
+    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-]|\Z)"
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|because|also|and|but)\b"
+    r"|(?:thanks|thx|good|great|nice|cool|perfect|awesome|excellent|lgtm|looks good)\b",
+    re.IGNORECASE,
+)
 QUESTION: Final = Lazy(r"[?？]\W*$")
 #: Lengths in bytes, because scripts differ: a shorter request cannot explain another; a longer one names a task.
 _SHORT: Final = 8
 _TASK: Final = 90
+#: In a block of more lines, mostly pasted, the last line was typed if it is short and surely asks for something.
+_MANY, _ABOUT, _SURELY = 4, 130, 0.9
 AFTER: Final = " (after: "
 _ENOUGH: Final = 40  # characters of a request that is understood without the statements before it
 #: Characters of the agent's answer to a short request, and the fewest that an excerpt needs.
@@ -144,8 +157,8 @@ def is_question(own: str) -> bool:
 
 
 def headline(own: str, limit: int) -> str:
-    """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs. Of
-    a long one the beginning and, if it fits, the last paragraph, because people ask after pasted text."""
+    """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs. Of a long one
+    the beginning and, if it fits, the last paragraph, because people ask after pasted text."""
     own = before_mail(own)
     prose = paragraphs(own)
     if not prose or (len(prose) == 1 and prose[0].endswith(":")):  # "The error is still there:"
@@ -164,9 +177,14 @@ def paragraphs(own: str) -> list[str]:
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
+        is_typed = len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY
+        typed = [lines.pop()] if is_typed else []
         kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
+        elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
+            found.append(" ".join(kept[0].split()))
+        found += typed
     return found
 
 

@@ -157,8 +157,7 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
 
 def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     """The newest words among ``said``, which is newest first: whole sentences of at most ``limit`` characters, after a
-    label "Next:". An end of a few words, such as "Let me find the paths:", follows the end
-    of the message before it."""
+    label "Next:". An end of a few words, such as "Let me find the paths:", follows the end of the message before it."""
     kept: list[str] = []
     room = limit
     for text in said:

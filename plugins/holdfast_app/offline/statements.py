@@ -35,12 +35,16 @@ MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
+#: "Decision: whether to retry, and why" names an open question, and "Decision: option A" needs the options.
+_TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b|[#|]", re.IGNORECASE)
 #: A fact that only refers to something shown or done, or that breaks off: "this is the command I ran".
 _NO_FACT: Final = Lazy(
     r"(?:you(?! must)|it(?:['’]s| is)(?! \w+ to\b)|das ist|es el)\b|.*(?:[!,(…{}]|\.\.\.)$", re.IGNORECASE
 )
 #: Minimum probability of a request for now, which ends what a label covers and replaces no rule.
 _ASKS: Final = 0.95
+#: A question to the agent, also without a question mark.
+_ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
 _GOES_ON: Final = Lazy(
     r"(?:(?:it|they|that|this|these|use (?:it|them)|unless|except|otherwise|exceptions?)\b)", re.IGNORECASE
@@ -171,6 +175,8 @@ class Statements:
         if not user or only_labels or (hit and not hit[0].whole):
             return hit
         rules, words = self.of(Kind.RULE), cues.LEAD.sub("", sentence)
+        if hit is None and _ASKED.match(words):
+            return None
         if hit is None and (old := outdated(words, self._known())):
             return (cues.RULE if old[0] in rules else cues.STATED_FACT), 0
         if (hit or lasting.judge(sentence).asks < _ASKS) and outdated(words, [*self.standing, *rules]):
@@ -204,7 +210,7 @@ class Statements:
         question = cue.kind is not Kind.BLOCKER and cue != cues.RULE and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
-        if cue.kind is Kind.DECISION and len(text.split()) < 2:
+        if cue.kind is Kind.DECISION and (len(text.split()) < 2 or (not cue.whole and _TOPIC.match(text))):
             return
         if cue.kind is Kind.FACT and (_NO_FACT.match(text) or (cue.whole and lasting.is_private(text))):
             return

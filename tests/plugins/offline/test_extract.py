@@ -214,6 +214,20 @@ def test_rules__withdrawn_in_a_later_session__leave_and_their_withdrawals_stay_i
     assert set(memory.load().rules) == rules
 
 
+@pytest.mark.parametrize("said", ["did we set the API timeout to 60 seconds", "Decision: whether to retry, and why"])
+def test_extract__question_about_what_is_known__replaces_and_decides_nothing(said):
+    draft = extract(("user", "The API timeout is 30 seconds."), ("assistant", "Noted."), ("user", said)).draft
+    assert (draft.facts, draft.decisions) == (("The API timeout is 30 seconds",), None)
+
+
+def test_extract__question_after_a_pasted_log__is_the_request():
+    log = "PS C:\\app> npm run build\nuser@host:~/app$ make\nimport os\nfrom x import y\ndef foo(a):"
+    said = [("user", "Write the importer."), ("assistant", "Done."), ("user", f"{log}\nwhy does this not build?")]
+    assert on_extract(turns_of(messages(*said)), Payload()).draft.objective.startswith(
+        "why does this not build? (after"
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
