@@ -113,8 +113,8 @@ class FactFile:
 
     def lost(self) -> int:
         mark, now = marks.read(self._mark), self._identity()
-        if marks.after(mark, self._path, private=False) is not None and (now is None or now[SIZE]):
-            return mark.short
+        if not mark.short and marks.after(mark, self._path, private=False) is not None and (now is None or now[SIZE]):
+            return 0
         with self._call(), self._place.lock:
             self._follow()
             self._short = self._missing()

@@ -6,7 +6,7 @@ before the list becomes shorter, the mark is lowered durably.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
 
@@ -79,29 +79,36 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
     """How many facts are missing from a file with this ``body``, which has that number of ``facts``.
 
     The file may have been edited, or come from another branch. As long as it continues from the marked line, or has as
-    many facts as then, no further facts are missing. Otherwise git's history has the facts, and the file has tombstones
-    for those that a teammate removed.
+    many facts as then, no further facts are missing, and facts from elsewhere may be those missing before, as after the
+    merge of their branch. Otherwise git's history has the facts, and the file has tombstones for those that a teammate
+    removed.
     """
-    if mark.fits(body) or facts >= mark.items:
+    more = facts - mark.items
+    if not mark.fits(body) and more < 0:
+        parts = (version[: mark.size] for version in _versions(place) if mark.fits(version))
+        return mark.short + next((len(_absent(part, body)) for part in parts), -more)
+    if not mark.short or more <= 0:
         return mark.short
-    lost = _missing_from_git(place, body, lambda text: text[: mark.size] if mark.fits(text) else None)
-    return mark.short + (mark.items - facts if lost is None else lost)
+    absent = set[str]().union(*(_absent(version, body) for version in _versions(place)))
+    return min(mark.short, max(mark.short - more, len(absent)))
 
 
-def _missing_from_git(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | None]) -> int | None:
-    """Of the first version in HEAD's history with an ``acknowledged`` part: how many of that part's facts ``body`` has
-    neither as a fact nor as removed. None when no version has such a part."""
-    from holdfast_file import gitrun  # a session's hooks import this module
-    from holdfast_file.lines import index
+def _absent(was: bytes, body: bytes) -> set[str]:
+    """The facts of an earlier list that ``body`` has neither as facts nor as removed."""
+    from holdfast_file.lines import index  # a session's hooks import this module
+
+    before, now = (index(text.split(b"\n")) for text in (was, body))
+    return {fact.id for fact in before if fact.id not in now and tombstone(fact.id) not in now.gone}
+
+
+def _versions(place: Place) -> Iterator[bytes]:
+    """The newest versions of the list in HEAD's history, newest first."""
+    from holdfast_file import gitrun
 
     name = os.path.relpath(os.path.join(place.folder, place.facts), place.root).replace(os.sep, "/")
     words = ("log", "--full-history", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames", "-n", str(_VERSIONS))
     changes = gitrun.run(place.root, *words, "--", f"./{name}", timeout_s=_GIT_S) or b""
     rows = [line.split()[2:4] for line in changes.splitlines() if line.startswith(b":")]
     for blob in dict.fromkeys(blob.decode() for row in rows for blob in row if blob.strip(b"0")):
-        version = gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_GIT_S)
-        part = acknowledged(version) if version else None
-        if part is not None:
-            was, now = (index(text.split(b"\n")) for text in (part, body))
-            return sum(1 for fact in was if fact.id not in now and tombstone(fact.id) not in now.gone)
-    return None
+        if version := gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_GIT_S):
+            yield version

@@ -92,6 +92,24 @@ def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_
     assert "missing" in told
 
 
+@pytest.mark.parametrize("lost", [False, True], ids=["on a branch", "cut"])
+def test_doctor__facts_written_while_others_are_missing__reports_those_until_a_merge_brings_them(tmp_path, *, lost):
+    one, two = _clones(tmp_path)
+    _add(one, "The port is 8080")
+    _exchange(one, two)
+    git(one, "checkout", "-qb", "exp")
+    _add(one, "The flag is EXP")
+    git(one, "commit", "-qam", "on the branch")
+    facts = one / ".holdfast" / "facts.jsonl"
+    facts.write_bytes(facts.read_bytes().splitlines(keepends=True)[0]) if lost else git(one, "checkout", "-q", "main")
+    _add(one, "The owner is Ana")
+    assert "1 stored fact is missing" in " ".join(_doctor(one, "stored"))
+    _add(two, "The queue is Redis")
+    _exchange(two, one) if lost else git(one, "commit", "-qam", "meanwhile")
+    git(one, "merge", "-q", "--no-edit", "exp")
+    assert [told.partition(" is ")[0] for told in _doctor(one, "stored")] == ["1 stored fact"] * lost
+
+
 def test_merge__a_side_is_dated_in_the_far_future__open_work_stays_open():
     work = handoff.Work(session="s", flush="flush_1", next_action="run the suite", at=_START.isoformat())
     forged = attrs.evolve(work, state="closed", next_action="none", at="2099-01-01T00:00:00+00:00")
