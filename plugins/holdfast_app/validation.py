@@ -141,7 +141,6 @@ def _plain(text: str) -> str:
 
 #: The surface that validators get for a document of no known surface.
 OTHER = "other"
-FIX = "Keep the right lines and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -194,7 +193,7 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             )
             continue
         checked.append(name)
-        problem = Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name)
+        problem = Finding(rule="document/conflict", message="has git conflict markers", fix=conflicts.FIX, name=name)
         findings += [evolve(problem, line=conflict.first) for conflict in conflicts.find(document.text)]
         surface = services.layout.surface_of(name) or OTHER
         raw = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))

@@ -72,7 +72,6 @@ _LAST_COMMITS = 3
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _EMPTY_IN_MEMORY = re.compile(r"\A# .*\n+(?=(?:## .*\n+)*\Z)|^## .*\n+(?=## |\Z)", re.MULTILINE)
 _BLOCK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
-_MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @snapshot()  # few round trips to a server
@@ -249,7 +248,7 @@ def _losses(
     merges = (conflicts.described(name, text) for name, text in texts)
     return (
         *data_loss.apart(services.root, services.state),
-        *(Loss(kind="conflict", name="", message=problem, next_step=_MERGE) for problem in merges if problem),
+        *(Loss(kind="conflict", name="", message=problem, next_step=conflicts.FIX) for problem in merges if problem),
         *reading.damaged.values(),
         *(loss for loss in data_loss.newest(services, reading.contents, receipts) if loss.name not in reading.damaged),
     )

@@ -59,7 +59,6 @@ def looked(name: str, results: Iterator[Check]) -> tuple[list[Check], HoldfastEr
 
 #: Documents that are never empty, because holdfast only appends to them.
 _GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
-_BY_HAND = "Keep the right lines and remove the markers"
 
 
 def readable(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
@@ -139,9 +138,9 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
         if not problem or document is None:
             continue
         if surface is None or surface not in (*_GROWING, Surface.HANDOFF):
-            yield fail(problem, f"{_BY_HAND}.")
+            yield fail(problem, f"{conflicts.BY_HAND}.")
         elif not repair:
-            yield fail(problem, f"{_BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
+            yield fail(problem, f"{conflicts.BY_HAND}, or run `holdfast doctor --fix`, which keeps both sides.")
         else:
             _keep(services, "conflicts", name, document.text.encode())
             text = threeway.merge("", *conflicts.sides(document.text), name)

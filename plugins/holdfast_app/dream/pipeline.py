@@ -37,6 +37,7 @@ from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.progress import report
 from holdfast_app.records import blocks, ownlines
 from holdfast_app.trust import provenance
+from holdfast_file import conflicts
 
 logger = log("holdfast.dream")
 
@@ -172,6 +173,7 @@ class _Run(Run):
         if document is not None and services.store.sifted(document).withheld:
             why = f"{name} has lines that are withheld until you have seen them."
             raise NotApplied(why, next_step=provenance.NEXT_STEP)
+        conflicts.require_none(name, document.text if document else "")
         # A user may have written a secret into it.
         old = services.gate.outgoing(document.text, surface=Surface.MEMORY, name=name) if document else ""
         report(0, _STAGES, "Reading the notes")

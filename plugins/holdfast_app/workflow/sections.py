@@ -189,8 +189,7 @@ def _newline(text: str) -> str:
 
 def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
     """The document's outline. Raises: Corrupt for an error in its structure or for both sides of a merge."""
-    if problem := conflicts.described(name, text):
-        raise Corrupt(problem, next_step="Keep the right lines and remove the markers.")
+    conflicts.require_none(name, text)
     structure, errors = _read(text, anchors, name)
     if errors:
         problem = ", ".join(f"{error.message} (line {error.line})" if error.line else error.message for error in errors)

@@ -299,6 +299,15 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file_and_the_dream_g
     assert [p.name for p in found] == ["2026-11-21.md"]  # by hand
 
 
+def test_dream__memory_has_both_sides_of_a_merge__waits_for_a_person(opened, store, dreamer):
+    store.write("MEMORY.md", "# Memory\n\n<<<<<<< HEAD\n- Use tabs\n=======\n- Use spaces\n>>>>>>> main\n")
+    store.note("2026-11-21")
+    before = store.all()
+    result = opened(dreamer).deep_dream()
+    assert (result.status, "conflict markers in lines 3-7" in result.reason) == (Status.FAILED, True)
+    assert store.all() == before
+
+
 def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer):
     store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- Service {n} is at port {n}\n" for n in range(10)))
     store.note("2026-11-21")
