@@ -92,7 +92,7 @@ def kind_of_words(own: str) -> Kind:
         return Kind.NOTHING
     if asks_next(own):
         return Kind.REQUEST
-    parts = [part for part in sentences(own) if not cues.is_labelled(part)]
+    parts = _unlabelled(own)
     if not parts:
         return Kind.STATEMENT
     shares = endings.shares(tuple(parts))
@@ -112,6 +112,10 @@ def sentences(own: str) -> list[str]:
     """The sentences at the start and at the end of a message."""
     found = [part.strip() for part in _PARTS.split(own) if any(map(str.isalnum, part))]
     return found if len(found) <= 2 * _READ else found[:_READ] + found[-_READ:]
+
+
+def _unlabelled(own: str) -> list[str]:
+    return [part for part in sentences(own) if not cues.is_labelled(part)]
 
 
 def requesting(own: str) -> list[str]:
@@ -198,10 +202,10 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     after a short one the last request before it of some length, or else the longest, that is neither a reply, an
     addition nor a question, and after a long one the oldest such request; or else by the oldest request, or that in the
     ``known`` objective of earlier messages. Then by the agent's words, which say what it came to. Empty without one."""
-    newest_first = list(_requests(messages))
-    requests = list(dropwhile(lambda request: _corrects(request[1]), newest_first)) or newest_first[:1]
+    requests = list(_requests(messages)) if known else _with_first(messages)
     if not requests:
         return ""
+    requests = [*dropwhile(lambda request: _says_little(request[1]), requests[:-1]), requests[-1]]
     message, last = requests[0]
     text = headline(last, limit)
     earlier = [own for _, own in requests[1:]]
@@ -220,19 +224,33 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     return f"{text}{after}{answer}"
 
 
-def _corrects(own: str) -> bool:
-    """Whether a message only says how to work, as after a refused call."""
+def _with_first(messages: Sequence[Message]) -> list[tuple[Message, str]]:
+    """The requests, newest first, and the user's first message if it has no label, because people also ask by telling
+    what is wrong."""
+    requests = list(_requests(messages))
+    spoken = ((m, own_words(m.text)) for m in messages if m.role == "user")
+    first = next(((m, own) for m, own in spoken if kind_of_words(own) is not Kind.NOTHING), None)
+    is_told = first is not None and kind_of_words(first[1]) is Kind.STATEMENT and _unlabelled(first[1])
+    return [*requests, first] if first and is_told else requests
+
+
+def _says_little(own: str) -> bool:
+    """Whether a message only says how to work, as after a refused call, or is short and more likely no request."""
     parts = [part for part in sentences(own) if len(part.encode()) > _SHORT]
     matches = [cues.match(part, user=True) for part in parts]
-    return bool(matches) and all(match and match[0].kind is cues.Kind.RULE for match in matches)
+    if matches and all(match and match[0].kind is cues.Kind.RULE for match in matches):
+        return True
+    is_sure = len(own) > _ENOUGH or asks_next(own) or kind_of_words(own) is not Kind.REQUEST
+    shares = endings.shares(tuple(_unlabelled(own)))
+    return not is_sure and max(shares, key=shares.__getitem__) != "request"
 
 
 def _wanted(own: str) -> str:
-    """A request without its greetings, assents and statements, but a short one with those before it, which have its
-    subject. A long one stays whole."""
+    """A request without its greetings and assents, and a longer one without its statements, but with those before what
+    is short, which have its subject. A long one stays whole."""
     parts = sentences(own) if len(own) <= _READ_CHARS else []
     parts = [part for part in parts if kind_of_words(part) not in (Kind.COURTESY, Kind.ASSENT)]
-    asking = [part for part in parts if not cues.match(part, user=True)]
+    asking = [part for part in parts if len(own) <= _TASK or not cues.match(part, user=True)]
     if asking and len(" ".join(asking)) < _ENOUGH:
         asking = parts[: parts.index(asking[-1]) + 1]
     return " ".join(asking) or own

@@ -107,7 +107,7 @@ def _derived(draft: Payload, said: Sequence[Message], before: Payload) -> Payloa
 
 def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
     """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
-    it was stated and the request is finished. Without either, what the user told first, or else the next step."""
+    it was stated and the request is finished. Without either, the next step."""
     known, next_step = before.objective or "", end.next_step
     kinds = (asked.kind(m.text) for m in messages if m.role == "user")
     if before.derived and not (before.work_open or asked.goes_on(kinds)):
@@ -118,8 +118,7 @@ def _objective(messages: Sequence[Message], before: Payload, end: ending.Ending)
         return asked_last
     if known or not is_none(next_step):
         known = asked.still(known, messages) if "objective" in before.derived else known
-        stated = (own_words(m.text) for m in messages if m.role == "user" and asked.kind(m.text) is Kind.STATEMENT)
-        return known or first_line(next(stated, ""), asked.OBJECTIVE) or cut(next_step, asked.OBJECTIVE)
+        return known or cut(next_step, asked.OBJECTIVE)
     spoken = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     spoken += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line(spoken[0], _HEADLINE_CHARS) if spoken else None

@@ -88,7 +88,7 @@ def test_objective__pasted_error__is_quoted_with_the_words_before_it():
     remains, error = "The error still remains on the page:", "[plugin:vite] /app/a.tsx: Expected a closing tag (320:14)"
     told = ("user", f"{remains}\n\n{error}\n  323 | {{a}}")
     assert asked.objective(messages(told), 200).startswith(f"{remains} {error}")
-    assert asked.objective(messages(told, ("user", "push it")), 200) == f"push it (after: {remains})"
+    assert asked.objective(messages(told, ("user", "make it blue")), 200) == f"make it blue (after: {remains})"
 
 
 def test_objective__a_call_is_announced_last__says_what_came_before():
@@ -220,14 +220,12 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state():
     ("said", "objective"),
     [
         ([ASK, ("assistant", "Done."), ("user", "commit")], "commit"),
-        ([ASK, ("assistant", "Edit: login.py", "Edit"), ("tool", "ok", "Edit"), ("user", "Do not wipe it again")],
-         "Do not wipe it again"),
         *(([ASK, ("user", "actually, start with the logout test"), ("assistant", "I'll do that."), ("user", text)],
-           text) for text in ("no, use the cache instead of the token", "stop", "don't use the token at all")),
+           text) for text in ("no, use the cache instead of the token", "don't use the token at all")),
         ([ASK, ("assistant", "Which version?"), ("user", "Yes to A, this is done in another branch, rebase it")],
          "Yes to A, this is done in another branch, rebase it"),
     ],
-    ids=["short", "in the middle of a turn", "correction", "stop", "prohibition", "answer"],
+    ids=["short", "correction", "prohibition", "answer"],
 )  # fmt: skip
 def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_before(said, objective):
     assert asked.objective(messages(*said), 200) == f"{objective} {AFTER_ASK}"
@@ -242,6 +240,8 @@ def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_be
          "not in redis (after: now plan idempotency keys for POST /orders)"),
         (["The pay button is covered by the keyboard on iOS. can you look?", "Sticky?", "try sticky"],
          "try sticky (after: The pay button is covered by the keyboard on iOS. can you look?)"),
+        *((["the photos lose their date", "EXIF dates are read now.", word],
+           "the photos lose their date (agent: EXIF dates are read now.)") for word in ("cute", "stop", "Do not wipe it again")),
         (["Fix the login test", "It passes in CI again.", "the rest tomorrow", "All right, have a nice evening!"],
          "Fix the login test (agent: It passes in CI again.)"),
         *((["Fix the login test", "It passes. I can add one for logout.", order], f"{order} {AFTER_ASK}")
