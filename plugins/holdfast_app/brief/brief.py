@@ -221,7 +221,7 @@ def _open_and_closed(
 ) -> tuple[tuple[handoff.Work, ...], handoff.Work | None]:
     """The open work, that of ``session`` first, and the newest closed entry, if it comes before. A project whose work
     always closed has no handoff, so the newest note shows the last work."""
-    entries = sorted(entries, key=lambda one: one.session != session)
+    entries = sorted(entries, key=lambda entry: entry.session != session)
     work = tuple(entry for entry in entries if entry.is_open)
     closed = next((entry for entry in entries[: 1 if work else None] if not entry.is_open), None)
     if work or closed or not days:
@@ -384,8 +384,8 @@ def _condensed(
                 lines.append(line)
         condensed.append("\n".join([*lines, ""]))
 
-    def in_one_line(found: re.Match[str]) -> str:
-        return artifacts([line.removeprefix("- Artifact: ") for line in found[0].splitlines()]) + "\n"
+    def in_one_line(match: re.Match[str]) -> str:
+        return artifacts([line.removeprefix("- Artifact: ") for line in match[0].splitlines()]) + "\n"
 
     text = _ARTIFACTS.sub(in_one_line, "".join(reversed(condensed)))
     return _GAP.sub("\n\n", _EMPTY.sub("", text)).strip("\n")

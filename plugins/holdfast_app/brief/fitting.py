@@ -135,15 +135,15 @@ def _cut(body: str, part: Part, room: int, total: int) -> str:
         return ""
     head, cut, _ = body[: room + 1].rpartition("\n")
     if part.name == recalled.FACTS:  # a long one is left out, not those after it
-        kept = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
+        shown = "\n".join(line for line in body.split("\n") if (room := room - len(line) - 1) >= -1)
     elif part.newest:
-        kept = _newest(body, room)
+        shown = _newest(body, room)
     else:  # cut at a line; within a line when the first one is longer
-        kept = head.rstrip() if cut and len(head) * 2 >= room else body[: room - 1].rstrip() + "…"
+        shown = head.rstrip() if cut and len(head) * 2 >= room else body[: room - 1].rstrip() + "…"
     if part.optional:
-        return kept
-    note = f"… {count(max(1, total - kept.count(chr(10)) - 1), 'line')} not shown: {where}"
-    return f"{note}\n{kept}" if part.newest else f"{kept}\n{note}"
+        return shown
+    note = f"… {count(max(1, total - shown.count(chr(10)) - 1), 'line')} not shown: {where}"
+    return f"{note}\n{shown}" if part.newest else f"{shown}\n{note}"
 
 
 def _newest(note: str, room: int) -> str:

@@ -66,8 +66,8 @@ class Known(NamedTuple):
     def text(self, elsewhere: str = "", spare: int = 0, shown: str = "") -> str:
         """The section, without facts that are a line in ``elsewhere``; of :attr:`others` those that ``shown`` lacks, as
         many as fit into ``spare`` characters. Empty without facts."""
-        said = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
-        lines = [line for key, line in self.lines.items() if key not in said]
+        known = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
+        lines = [line for key, line in self.lines.items() if key not in known]
         others = (line for line in self.others.values() if line.removeprefix("- ") not in shown)
         added = [line for line in others if (spare := spare - len(line) - 1) >= 0]
         more = self.more - len(added)
@@ -117,13 +117,13 @@ def questions(memory: str, notes: Sequence[str], *, rejected: bool, blocked: boo
     """Three questions that stored decisions, failures, open questions and rules answer, as a list; or empty."""
     decided = [line.partition("- Decision: ")[2] for text in notes for line in text.split("\n")]
     decided += [line[2:] for line in memory.partition("## Decisions\n")[2].partition("\n## ")[0].split("\n")]
-    found = [one["what"] for text in dict.fromkeys(decided) if (one := _WE.match(text))]
-    asked = [f"why do we {what}?" for what in found if len(what) < _TOPIC][:2]
+    topics = [match["what"] for text in dict.fromkeys(decided) if (match := _WE.match(text))]
+    asked = [f"why do we {what}?" for what in topics if len(what) < _TOPIC][:2]
     asked = asked or ["what did we decide?"] * any(decided)
     asked += ["what did not work?"] if rejected else []
     asked += ["which questions are still open?"] if blocked else []
     asked += ["what should I watch out for?"] if ruled else []
-    return "\n".join(f"- {one}" for one in asked[:_MOST]) if len(asked) >= _MOST else ""
+    return "\n".join(f"- {question}" for question in asked[:_MOST]) if len(asked) >= _MOST else ""
 
 
 # the newest messages
@@ -150,32 +150,32 @@ def newest(services: Services, session: str, room: int, shown: Iterable[str]) ->
     Both are empty without a journal on this machine.
     """
     known = plain(" ".join(shown))
-    found: list[tuple[str, str]] = []
+    unseen: list[tuple[str, str]] = []
     is_last, left = False, room
     try:
-        kept = Journal(services.state, session).of_kinds("message", start=-_BYTES) if room else ()
-        said = [message(entry.record) for entry in kept]
-        for at, (head, text) in enumerate(_words(reversed(order.as_said(said)))):
+        entries = Journal(services.state, session).of_kinds("message", start=-_BYTES) if room else ()
+        messages = [message(entry.record) for entry in entries]
+        for at, (head, text) in enumerate(_words(reversed(order.as_said(messages)))):
             parts = [plain(part) for part in _SENTENCE.split(text)]
             if unquoted := sum(len(part) for part in parts if part not in known):
                 is_last = is_last or (at == 0 and unquoted >= _UNQUOTED * sum(map(len, parts)))
-                found.append((head, text[:_MASKED]))
+                unseen.append((head, text[:_MASKED]))
                 left -= len(head) + min(len(text), _CHARS)
             if left <= 0:
                 break
-        masked = services.gate.outgoing_all([text for _, text in found], surface=Surface.JOURNAL)
+        masked = services.gate.outgoing_all([text for _, text in unseen], surface=Surface.JOURNAL)
     except (HoldfastError, KeyError, ValueError):
         return "", ""  # the brief does not depend on it
     lines = [
         head + cut(text if len(raw) < _MASKED else text[:-_MARGIN], _CHARS)
-        for (head, raw), text in zip(found, masked, strict=True)
+        for (head, raw), text in zip(unseen, masked, strict=True)
     ]
     return (lines[0], "\n".join(lines[1:])) if is_last else ("", "\n".join(lines))
 
 
-def _words(said: Iterable[Message]) -> Iterator[tuple[str, str]]:
+def _words(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
     """Each message with words of the user or the agent: its beginning as a line, and its text."""
-    for one in said:
-        text = own_words(one.text) if one.role == "user" else recalled.strip(one.text).strip()
-        if text and one.role in _WHO and not one.tool:
-            yield f"- {_WHO[one.role]} ({short_id(one.id)}): ", text
+    for m in messages:
+        text = own_words(m.text) if m.role == "user" else recalled.strip(m.text).strip()
+        if text and m.role in _WHO and not m.tool:
+            yield f"- {_WHO[m.role]} ({short_id(m.id)}): ", text

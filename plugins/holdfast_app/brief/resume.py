@@ -62,7 +62,7 @@ class Brief:
     @property
     def damaged(self) -> tuple[Loss, ...]:
         """The documents and facts that cannot be read."""
-        return tuple(one for one in self.lost if one.kind == "damaged")
+        return tuple(loss for loss in self.lost if loss.kind == "damaged")
 
     @property
     def objective(self) -> str:
@@ -95,7 +95,7 @@ def resume(
     ``commits`` are those of the first open entry, or of ``closed`` where none is open. ``session`` is the reader's."""
     lines = [TITLE]
     notices = [*services.notices, f"{brief.withheld} {provenance.NEXT_STEP}" if brief.withheld else "", brief.spooled]
-    notices += [f"**UNSAFE:** session {one.session}: {one.error} {one.next_step}" for one in brief.unsafe]
+    notices += [f"**UNSAFE:** session {state.session}: {state.error} {state.next_step}" for state in brief.unsafe]
     for loss in brief.lost[:_LOSSES]:
         word = loss.kind.upper() if loss.kind in ("apart", "conflict", "damaged") else "MISSING"
         notices.append(f"**{word}:** {loss.message} {loss.next_step}")
@@ -104,7 +104,7 @@ def resume(
     for notice in filter(None, notices):
         lines += ["", notice]
     if not brief.work:
-        unflushed = [one.is_unflushed() for one in journal.every(services.state)]
+        unflushed = [session.is_unflushed() for session in journal.every(services.state)]
         is_new = not (unflushed or brief.memory or brief.user or brief.notes or brief.facts or brief.withheld)
         nothing = "No open work is shown." if brief.withheld else f"No work is open.{_NEW if is_new else ''}"
         if waiting := sum(unflushed):
@@ -136,7 +136,7 @@ def resume(
     lines += _named(others[len(whole) :], room)
     if handoff.is_full(work):
         lines.append(f"- {handoff.OLDER}")
-    return "\n".join(lines), frozenset(one.flush for one in (newer, first) if one).union(whole)
+    return "\n".join(lines), frozenset(entry.flush for entry in (newer, first) if entry).union(whole)
 
 
 def _entry(work: handoff.Work, commits: Sequence[str] = (), *, own: bool = False, named: bool = False) -> list[str]:
@@ -192,7 +192,7 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
     return [*lines, "- Each whole: `holdfast work show ID`"]
 
 
-def artifacts(found: Sequence[str]) -> str:
+def artifacts(paths: Sequence[str]) -> str:
     """The first artifacts on one line, and how many others exist."""
-    rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
-    return "- Artifacts: " + "; ".join(one_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
+    rest = f"; … and {len(paths) - _ARTIFACTS} more in the daily note" if len(paths) > _ARTIFACTS + 1 else ""
+    return "- Artifacts: " + "; ".join(one_line(v) for v in (paths[:_ARTIFACTS] if rest else paths)) + rest

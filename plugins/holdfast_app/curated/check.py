@@ -33,18 +33,18 @@ _MAX_FINDINGS: Final = 1_000
 
 def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
     """Findings in line order, at most one from the word rules per line."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
     def add(rule: str, line: int, message: str, fix: str, *, warning: bool = request.stored) -> None:
         severity = Severity.WARNING if warning else Severity.ERROR
         rule = f"curated/{rule}"
-        found.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name))
+        findings.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name))
 
     firsts: dict[str, int] = {}  # duplicate key -> line of the first item that has it
     count, heading = 0, ""
     document = Lines(request.text)
     for index, line in enumerate(line for line in document if line.kind not in (BLANK, CODE)):
-        if len(found) >= _MAX_FINDINGS:
+        if len(findings) >= _MAX_FINDINGS:
             break
         if _is_item(line) and line.text:
             count += 1
@@ -69,7 +69,7 @@ def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
         mark, number = document.unclosed
         message = f"opens a {'comment' if mark == '<!--' else 'code block'} that never ends"
         add("unclosed", number, message, "Close it.")
-    return tuple(sorted(found, key=lambda f: f.line or 0))  # an unclosed block is found at the end
+    return tuple(sorted(findings, key=lambda f: f.line or 0))  # an unclosed block is found at the end
 
 
 def _item(line: Line, first: int, count: int, limits: Limits) -> Iterator[tuple[str, str, str]]:
@@ -92,8 +92,8 @@ def _said(line: Line, heading: str) -> Iterator[tuple[str, str, str]]:
             yield "chronology", "is a diary heading", "Group by subject, not by day."
         return
     for rule in rules.RULES:
-        if (rule.id, heading) != ("chronology", LASTING["Rejected"]) and (said := rule.check(text)):
-            yield rule.id, said, rule.fix
+        if (rule.id, heading) != ("chronology", LASTING["Rejected"]) and (problem := rule.check(text)):
+            yield rule.id, problem, rule.fix
             return
 
 

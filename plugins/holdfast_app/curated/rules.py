@@ -286,9 +286,9 @@ _ROUTE = _re(r"(?:\b(?:get|post|put|patch|delete|head|routes?|endpoints?|urls?|p
 
 def machine_path(text: str) -> str:
     """An absolute path in ``text`` that exists on one machine only, or "". Inline code counts, URLs do not."""
-    for found in _UNIX_PATH.finditer(text):
-        if not _ROUTE.search(text[max(0, found.start() - 24) : found.start()]):
-            return found[0]
+    for match in _UNIX_PATH.finditer(text):
+        if not _ROUTE.search(text[max(0, match.start() - 24) : match.start()]):
+            return match[0]
     windows = _WINDOWS_PATH.search(text)
     return windows[0] if windows else ""
 
@@ -322,8 +322,8 @@ _FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|s
 def branch(text: Text) -> str:
     """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
-    found = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH, _NAMED_BRANCH) for ref in rule.finditer(line))
-    named = not _HABIT.search(line) and any(map(_is_topic, found))
+    refs = (ref for rule in (_WORKING_ON, _DID_BRANCH, _ON_BRANCH, _NAMED_BRANCH) for ref in rule.finditer(line))
+    named = not _HABIT.search(line) and any(map(_is_topic, refs))
     return "names a topic branch" if named else ""
 
 
@@ -380,15 +380,15 @@ def passing(text: Text) -> str:
     line = text.bare
     if _HABIT.search(line):
         return ""
-    said = "is a state of the hour, not a standing fact"
+    problem = "is a state of the hour, not a standing fact"
     if _PASSING_FIRST.match(line):
-        return said
-    for found in _PASSING.finditer(line):
-        before = line[: found.start()]
-        other = _LASTING.search(line) if found["time"] else _MENTION.search(before)
+        return problem
+    for match in _PASSING.finditer(line):
+        before = line[: match.start()]
+        other = _LASTING.search(line) if match["time"] else _MENTION.search(before)
         ruled = _CONDITION.search(before) or _RELATIVE.search(before) or other
-        if not ruled and (before or _GOES_ON.match(line, found.end())):
-            return said
+        if not ruled and (before or _GOES_ON.match(line, match.end())):
+            return problem
     return ""
 
 

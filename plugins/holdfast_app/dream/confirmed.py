@@ -75,4 +75,4 @@ def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[in
 
 def weights(record: Mapping[str, Confirmation], items: Sequence[str], *, unknown: float) -> list[float]:
     """A number for each item of MEMORY.md, greater for later confirmation on more days, ``unknown`` without one."""
-    return [one.weight if (one := record.get(key_of(text))) else unknown for text in items]
+    return [entry.weight if (entry := record.get(key_of(text))) else unknown for text in items]

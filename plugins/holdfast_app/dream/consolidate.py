@@ -42,15 +42,15 @@ def window(services: Services, days: int) -> list[Note]:
     out. So are withheld passages, because a dream's result would count as written here; such a note may be blank.
     Source: readings A25, A26."""
     today = services.now().date()
-    found = []
+    notes = []
     for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
         day = services.layout.day_of(Surface.DAILY, name)
         document = services.store.read(name) if day is not None and 0 <= (today - day).days < days else None
         if day is None or document is None:
             continue
         if content(document.text):
-            found.append(Note(day, name, services.store.for_agents(document)))
-    return sorted(found)
+            notes.append(Note(day, name, services.store.for_agents(document)))
+    return sorted(notes)
 
 
 def content(text: str) -> str:
@@ -79,15 +79,15 @@ class Statement(NamedTuple):
 
 def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
     """The newest facts and decisions of the notes, oldest first, and the number of older ones left out."""
-    found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
+    newest: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
     reached: dict[str, datetime] = {}
     count = 0
     for day, name, text in read_notes:
         for block, at in blocks.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
-            for said in block.items(*LASTING):
-                found.append(Statement(said, at, name))
+            for item in block.items(*LASTING):
+                newest.append(Statement(item, at, name))
                 count += 1
-    return list(found), count - len(found)
+    return list(newest), count - len(newest)
 
 
 class Before:
@@ -147,14 +147,14 @@ def updated(
 ) -> dict[str, Confirmation]:
     """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
     keys = {key_of(text) for text in items}
-    found = {key: record[key] for key in keys if key in record}
+    updated = {key: record[key] for key in keys if key in record}
     for text, at, document in said:
         key = key_of(text)
-        heard = found.get(key)
+        heard = updated.get(key)
         if key in keys and (heard is None or (at > heard.last and not heard.is_said)):
-            found[key] = Confirmation(first=at, last=at, by=document)
+            updated[key] = Confirmation(first=at, last=at, by=document)
         elif heard is not None and at > heard.last:
             another = at.date() > heard.last.date()
-            found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+            updated[key] = evolve(heard, last=at, count=heard.count + another, by=document)
     since = now if record else now - confirmed.WORTH  # items from before the record are older than the notes
-    return {key: found.get(key) or Confirmation(first=since, last=since) for key in keys}
+    return {key: updated.get(key) or Confirmation(first=since, last=since) for key in keys}

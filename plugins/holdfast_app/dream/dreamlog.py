@@ -117,12 +117,12 @@ def entries(state: str) -> list[DreamResult]:
 
     Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
-    found: dict[str, DreamResult] = {}
+    runs: dict[str, DreamResult] = {}
     for result in _log(state).entries():
-        found.pop(result.id, None)
-        found[result.id] = result
+        runs.pop(result.id, None)
+        runs[result.id] = result
     return [
-        evolve(r, status=Status.FAILED, reason=INTERRUPTED) if r.status is Status.BEGUN else r for r in found.values()
+        evolve(r, status=Status.FAILED, reason=INTERRUPTED) if r.status is Status.BEGUN else r for r in runs.values()
     ]
 
 
@@ -166,7 +166,7 @@ def back_up(state: str, backup: Backup) -> str:
 def backups(state: str) -> list[Backup]:
     """Every backup, oldest first. Raises: Corrupt; Unavailable."""
     loaded = (json_file.load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
-    return [one for one in loaded if one is not None]
+    return [backup for backup in loaded if backup is not None]
 
 
 def _backups(state: str) -> list[str]:

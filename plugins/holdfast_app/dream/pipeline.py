@@ -177,7 +177,7 @@ class _Run(Run):
         # A user may have written a secret into it.
         old = services.gate.outgoing(document.text, surface=Surface.MEMORY, name=name) if document else ""
         report(0, _STAGES, "Reading the notes")
-        check, said = self._begun(name, old, notes)
+        check, statements = self._begun(name, old, notes)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = self._draft(old, check)
         report(2, _STAGES, "Checking each line against its sources")
@@ -195,7 +195,7 @@ class _Run(Run):
             return
         base = document.revision if document else ABSENT
         proposal = Proposal(
-            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
+            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(statements)
         )
         if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
@@ -211,7 +211,7 @@ class _Run(Run):
         sources = self._sources(name, old, notes, heard, rejected)
         before = consolidate.Before(item.text for item in memory.items)
         days = {note.name: note.day for note in notes}
-        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        statements, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
         if unread:
             newest = f"because a dream reads the newest {MOST_STATEMENTS:,}"
             self.warn(f"{unread:,} older statements were not read, {newest}.")
@@ -232,9 +232,9 @@ class _Run(Run):
             sources=sources,
             record=record,
             stale=stale,
-            newest=max((one.at for one in said), default=None),
+            newest=max((statement.at for statement in statements), default=None),
         )
-        return check, said
+        return check, statements
 
     def _draft(self, old: str, check: Check) -> DreamDraft:
         """The dreamer's draft. Raises: NotApplied, PluginError."""
@@ -257,7 +257,7 @@ class _Run(Run):
         """
         rejected, record = Rejected(self.services), confirmed.load(self.services.state)
         items = [(item.text, record.get(key_of(item.text))) for item in memory.items]
-        stale = frozenset(text for text, one in items if one and (at := rejected.at(text)) and at > one.last)
+        stale = frozenset(text for text, entry in items if entry and (at := rejected.at(text)) and at > entry.last)
         last, there = when.mark(self.services.state).at, {key_of(item.text) for item in memory.items}
         if last is not None and record:
             if old:

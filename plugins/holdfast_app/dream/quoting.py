@@ -51,40 +51,40 @@ def instead(
     known = Known[str]()
     for item in kept:
         known.add(item.text, item.text)
-    found: list[tuple[Item, str]] = []
+    quoted: list[tuple[Item, str]] = []
     for rank in range(_MOST):  # the best quotation of each line before the second ones
         for line in refused:
             for text in near.get(f"- {line}", ())[rank : rank + 1]:
                 if all(how is Relation.ENDS for _, how in known.related(text)) and not is_barred(text):
-                    found.append((Item(text=text, heading=headings.get(line, "")), line))
+                    quoted.append((Item(text=text, heading=headings.get(line, "")), line))
                     known.add(text, text)
-    return found[: len(refused)]
+    return quoted[: len(refused)]
 
 
 def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Draft lines -> up to two statements in ``sources`` about their subject, best first, if there are any."""
     places = {name: _statements(text) for name, text in sources}
     near = {line.text: tuple(dict.fromkeys(_near(line, places))) for line in ground(lines, sources)}
-    return {line: said for line, said in near.items() if said}
+    return {line: texts for line, texts in near.items() if texts}
 
 
 def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
     first, more = _LEAST[line.answer]
-    wanted, said, count = words(line.text), set[str](), 0
+    wanted, covered, count = words(line.text), set[str](), 0
     for support in line.supports:
         block = places[support.document].get(support.line, "")
-        adds = words(block) & wanted - said
+        adds = words(block) & wanted - covered
         if support.score < (more if count else first) or count == _MOST or (count and not adds):
             continue
         if block:
-            said |= adds
+            covered |= adds
             count += 1
             yield block
 
 
 def _statements(text: str) -> dict[int, str]:
     """Line number -> the whole item or paragraph of that line, if it may be quoted."""
-    found: dict[int, str] = {}
+    statements: dict[int, str] = {}
     for number, kind, body in blocks(text):
         said = " ".join(strip_marks(body).split())
         label, _, rest = said.partition(": ")
@@ -94,5 +94,5 @@ def _statements(text: str) -> dict[int, str]:
         is_label = said.startswith("**") and (is_state or said.endswith("**"))
         is_passing = is_label or label in _PASSING or "[REDACTED" in said
         if says and not is_passing and len(said) <= MAX_CHARS:
-            found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
-    return found
+            statements.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
+    return statements

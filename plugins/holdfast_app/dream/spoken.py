@@ -90,7 +90,7 @@ def _doubt(services: Services, spoken: Sequence[Spoken]) -> None:
     for text in items[:MOST_ITEMS]:
         known.add(text, text)
     most, latest = dict.fromkeys(items, 1.0), dict[str, Spoken]()
-    may_last = (one for one in reversed(spoken) if _may_last(one.text, _MAY_LAST))
+    may_last = (sentence for sentence in reversed(spoken) if _may_last(sentence.text, _MAY_LAST))
     pairs = ((new, old) for new in may_last for old in known.near(new.text) if same_key(old) != same_key(new.text))
     for new, old in islice(pairs, _MOST_PAIRS):
         held = record.get(key_of(old))
@@ -119,7 +119,7 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
     new = [text for key, text in _repeated(spoken).items() if key not in known and not rejected.has(text)][:_MOST]
     if not new:
         return None
-    text = "\n".join([f"{old.rstrip() or memorytext.TITLE}\n", f"{_HEADING}\n", *(f"- {one}" for one in new), ""])
+    text = "\n".join([f"{old.rstrip() or memorytext.TITLE}\n", f"{_HEADING}\n", *(f"- {text}" for text in new), ""])
     try:
         services.gate.admit(text, surface=Surface.MEMORY, name=name, previous=old or None)
     except Refused:
@@ -131,7 +131,7 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
         plugin=PROPOSER,
         reason=f"{count(len(new), 'sentence')} said in {LEAST} sessions or more. Only you can add them.",
         added=new,
-        lines=[dreamlog.Supported(text=one) for one in new],
+        lines=[dreamlog.Supported(text=text) for text in new],
         diff="".join(diff(old, text, name)),
     )
     base = document.revision if document is not None else ABSENT
@@ -140,7 +140,7 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
 
 def _repeated(spoken: Iterable[Spoken]) -> dict[str, str]:
     """Key -> sentence, of those said in enough sessions, the most frequent first."""
-    worthy = (one for one in spoken if len(one.text.split()) in _WORDS and _may_last(one.text, _LASTS))
+    worthy = (entry for entry in spoken if len(entry.text.split()) in _WORDS and _may_last(entry.text, _LASTS))
     found = {(one.session, same_key(one.text)): one.text for one in worthy}
     sessions = Counter(key for _, key in found)
     texts = {key: text for (_, key), text in reversed(found.items())}
@@ -161,6 +161,6 @@ def _spoken(services: Services) -> Iterator[Spoken]:
             if said.role != "user" or len(said.text) > _MAX_CHARS:
                 continue
             for line in ownwords.own_words(said.text).splitlines():
-                for text in (one.strip() for _, one in split(line.strip())):
+                for text in (part.strip() for _, part in split(line.strip())):
                     if not text.endswith(("?", "？", ":", "：")) and "[REDACTED" not in text:
                         yield Spoken(text, said.at, session)

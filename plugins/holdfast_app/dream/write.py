@@ -118,28 +118,28 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
         now = services.now()
         stored = services.store.read(services.layout.name(Surface.MEMORY))
         current = stored.text if stored else ""
-        kept = _undoable(services, current, force=force)
-        text = kept.before if kept.before is not None else memorytext.TITLE + "\n"
-        text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
-        done = kept.at.astimezone(services.config.tz)
+        backup = _undoable(services, current, force=force)
+        text = backup.before if backup.before is not None else memorytext.TITLE + "\n"
+        text = services.gate.outgoing(text, surface=Surface.MEMORY, name=backup.name)
+        done = backup.at.astimezone(services.config.tz)
         result = DreamResult(
             id=new_id(),
             at=now,
             status=Status.UNDONE,
-            reason=ownlines.line(ownlines.UNDO, kept.title, f"{done:%Y-%m-%d}", f"{done:%H:%M}"),
+            reason=ownlines.line(ownlines.UNDO, backup.title, f"{done:%Y-%m-%d}", f"{done:%H:%M}"),
             next_step="`holdfast dream --undo` restores it.",
             diary=services.layout.name(Surface.DIARY, now.date()),
-            diff="".join(diff(current, text, kept.name)),
+            diff="".join(diff(current, text, backup.name)),
         )
         if dry_run:
-            reason = f"The {kept.title} of {done:%Y-%m-%d %H:%M} would be undone. Nothing was written."
+            reason = f"The {backup.title} of {done:%Y-%m-%d %H:%M} would be undone. Nothing was written."
             result = evolve(result, status=Status.PROPOSED, dry_run=True, reason=reason, next_step="", diary="")
             dreamlog.record(services.state, result)
             return result
         rejected = Rejected(services)
         for item in memorytext.read(text).items:
             rejected.lift(item.text)  # it may have been taken out
-        return _put(services, result, kept.name, stored, text, title="undo", heading=ownlines.UNDONE_TITLE)
+        return _put(services, result, backup.name, stored, text, title="undo", heading=ownlines.UNDONE_TITLE)
 
 
 def take_out(services: Services, statements: Sequence[str]) -> None:
@@ -174,7 +174,7 @@ def _put(
     # Without a record, the next dream does not take the lines that leave for ones that a person removed.
     there = {key_of(item.text) for item in memorytext.read(text).items}
     record = confirmed.load(services.state)
-    confirmed.save(services.state, {key: one for key, one in record.items() if key in there})
+    confirmed.save(services.state, {key: entry for key, entry in record.items() if key in there})
     services.store.replace(Surface.MEMORY, name, text, stored.revision if stored else ABSENT)
     dreamlog.record(services.state, result)
     return result
@@ -187,23 +187,23 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
     """
     backups = dreamlog.backups(services.state)
     digest = sha256(current)
-    found = next((b for b in reversed(backups) if b.after == digest), None)
-    if found is None and not backups:
+    backup = next((b for b in reversed(backups) if b.after == digest), None)
+    if backup is None and not backups:
         raise Refused("No dream can be undone.", next_step="`holdfast dream --log` lists the runs.")
-    if found is None and not force:
+    if backup is None and not force:
         raise Refused(
             f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
             next_step="To undo anyway, run `holdfast dream --undo --force`. The current text is kept as a backup.",
         )
-    return found or backups[-1]
+    return backup or backups[-1]
 
 
 def waiting(services: Services) -> Proposal:
     """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
-    found = dreamlog.proposal(services.state)
-    if found is None:
+    proposal = dreamlog.proposal(services.state)
+    if proposal is None:
         raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
-    return found
+    return proposal
 
 
 def accept(services: Services) -> DreamResult:
@@ -212,27 +212,27 @@ def accept(services: Services) -> DreamResult:
     Raises: Refused; Conflict when MEMORY.md was edited since it was proposed; PluginError; Corrupt; Unavailable.
     """
     with lock(services):
-        found = waiting(services)
-        stored = services.store.read(found.name)
+        dream = waiting(services)
+        stored = services.store.read(dream.name)
         previous = stored.text if stored else None
         there = Before(item.text for item in memorytext.read(previous or "", prose_is_item=True).items)
-        new = [item.text for item in memorytext.read(found.text).items if not there.has(item.text)]
-        witness.check(services, new, found.name)
-        text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
-        base = found.base
+        new = [item.text for item in memorytext.read(dream.text).items if not there.has(item.text)]
+        witness.check(services, new, dream.name)
+        text = services.gate.admit(dream.text, surface=Surface.MEMORY, name=dream.name, previous=previous)
+        base = dream.base
         if stored is not None and stored.text == text:  # an earlier process wrote it and then died
             base = stored.revision
-        result = evolve(found.result, at=services.now(), reason="", next_step="")
-        return _reviewed(services, apply(services, evolve(found, result=result, text=text, base=base)))
+        result = evolve(dream.result, at=services.now(), reason="", next_step="")
+        return _reviewed(services, apply(services, evolve(dream, result=result, text=text, base=base)))
 
 
 def reject(services: Services) -> DreamResult:
     """Reject the dream. The same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
     with lock(services):
-        found = waiting(services)
+        dream = waiting(services)
         now = services.now()
-        result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
-        when.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        result = evolve(dream.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
+        when.set_mark(services.state, Mark(digest=dream.digest, at=now, id=result.id))
         return _reviewed(services, result)
 
 
@@ -263,15 +263,15 @@ def diff(old: str, new: str, name: str) -> Iterator[str]:
 # --- the diary: one document per day, and one block per dream that changed or proposed something
 
 
-def _rendered(result: DreamResult, block_id: str, told: str) -> str:
+def _rendered(result: DreamResult, block_id: str, account: str) -> str:
     """One block. A blank line, the dreamer's account, then the counts from core, each part with its lines.
 
     Without ``told`` the counts are the account. Source: reading A28.
     """
     # A quotation cannot forge a heading, a part or a holdfast marker.
-    quoted = [f"> {line}".rstrip() for line in told.strip().replace("<!--", "&lt;!--").splitlines()]
+    quoted = [f"> {line}".rstrip() for line in account.strip().replace("<!--", "&lt;!--").splitlines()]
     number = len(result.kept)
-    kept = [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
+    stays = [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
     added = ((line.text, line.sources[:1]) for line in result.lines if not line.kept)  # the record lists all sources
     return _block(
         result,
@@ -280,8 +280,8 @@ def _rendered(result: DreamResult, block_id: str, told: str) -> str:
         [
             "\n".join(quoted) if quoted else _counts(result),
             _part(ownlines.READ, [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]),
-            _part(ownlines.KEPT, kept),
-            _part(ownlines.ADDED, (" ".join([text, *(f"[{one}]" for one in best)]) for text, best in added)),
+            _part(ownlines.KEPT, stays),
+            _part(ownlines.ADDED, (" ".join([text, *(f"[{source}]" for source in best)]) for text, best in added)),
             _part(ownlines.JUDGED, _reasons(result.judged)),
             _part(ownlines.FROM_NOTES, _reasons(result.quoted)),
             _part(ownlines.MERGED, _reasons(result.merged)),
@@ -321,8 +321,8 @@ def _about(result: DreamResult) -> str:
     return f" plugin={notes.comment(result.plugin or 'none')}"
 
 
-def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
+def _part(title: str, lines: Iterable[str], days: Iterable[str] = ()) -> str:
     """``lines`` as a list under a title, with the days on which they were last ``said``, where known."""
-    pairs = zip_longest(map(one_line, lines), said, fillvalue="")
-    found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
-    return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
+    pairs = zip_longest(map(one_line, lines), days, fillvalue="")
+    items = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
+    return "\n".join([ownlines.line(ownlines.PART, title), "", *items]) if items else ""

@@ -103,15 +103,15 @@ def kind_of_words(own: str) -> Kind:
 
 def asks_next(own: str) -> bool:
     """Whether a message begins with what is next, or says so and nothing without a label: then it is wanted now."""
-    found = [cues.match(part, user=True) for part in sentences(own)]
-    is_next = [one is not None and one[0].kind is cues.Kind.NEXT for one in found]
-    return any(is_next[:1]) or (all(found) and any(is_next))
+    matches = [cues.match(part, user=True) for part in sentences(own)]
+    is_next = [match is not None and match[0].kind is cues.Kind.NEXT for match in matches]
+    return any(is_next[:1]) or (all(matches) and any(is_next))
 
 
 def sentences(own: str) -> list[str]:
     """The sentences at the start and at the end of a message."""
-    found = [part.strip() for part in _PARTS.split(own) if any(map(str.isalnum, part))]
-    return found if len(found) <= 2 * _READ else found[:_READ] + found[-_READ:]
+    parts = [part.strip() for part in _PARTS.split(own) if any(map(str.isalnum, part))]
+    return parts if len(parts) <= 2 * _READ else parts[:_READ] + parts[-_READ:]
 
 
 def _unlabelled(own: str) -> list[str]:
@@ -139,14 +139,14 @@ def _orders(own: str, before: Sequence[Message]) -> bool:
     if len(own) > _ENOUGH or not _ORDER.match(cues.LEAD.sub("", own)):
         return False
     spoken = [m for m in before if m.role in ("user", "assistant") and not m.tool]
-    said = "\n".join(m.text for m in spoken).casefold()
+    heard = "\n".join(m.text for m in spoken).casefold()
     words = [word for word in _WORD.findall(own.casefold()) if word not in EMPTY and not linear.knows("messages", word)]
-    return any(m.role == "assistant" for m in spoken) and any(word[:_STEM] not in said for word in words)
+    return any(m.role == "assistant" for m in spoken) and any(word[:_STEM] not in heard for word in words)
 
 
 def goes_on(kinds: Iterable[Kind]) -> bool:
     """Whether messages of these kinds begin by telling the agent to go on."""
-    return next((one for one in kinds if one in (Kind.ASSENT, Kind.REQUEST)), None) is Kind.ASSENT
+    return next((kind for kind in kinds if kind in (Kind.ASSENT, Kind.REQUEST)), None) is Kind.ASSENT
 
 
 def last_request(messages: Sequence[Message]) -> tuple[Message, str] | None:
@@ -178,18 +178,18 @@ def headline(own: str, limit: int) -> str:
 
 def paragraphs(own: str) -> list[str]:
     """The prose, one line per paragraph. Fenced blocks and pasted lines are left out."""
-    found: list[str] = []
+    prose: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
         is_typed = len(lines) > _MANY and len(lines[-1]) < _ABOUT and lasting.judge(lines[-1]).asks > _SURELY
         typed = [lines.pop()] if is_typed else []
-        kept = [line for line in lines if not is_pasted(line)]
-        if kept and len(kept) * 2 >= len(lines):
-            found.append(" ".join(" ".join(kept).split()))
-        elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
-            found.append(" ".join(kept[0].split()))
-        found += typed
-    return found
+        unpasted = [line for line in lines if not is_pasted(line)]
+        if unpasted and len(unpasted) * 2 >= len(lines):
+            prose.append(" ".join(" ".join(unpasted).split()))
+        elif unpasted and len(unpasted[0].split()) >= 3:  # a sentence, followed by pasted text
+            prose.append(" ".join(unpasted[0].split()))
+        prose += typed
+    return prose
 
 
 def is_pasted(line: str) -> bool:
@@ -267,8 +267,8 @@ def _answer(messages: Sequence[Message], request: Message | None, room: int) -> 
     """How the agent's newest text after ``request`` begins, in brackets, without those of a few words, of a call, or of
     courtesy."""
     since = takewhile(lambda m: m is not request, reversed(spoken(messages)))
-    said = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
-    whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in said)
+    texts = (m.text[:_READ_CHARS] for m in since if m.role == "assistant" and not m.tool)
+    whole = (" ".join(_EMPHASIS.sub("", text).split()) for text in texts)
     full = (text for text in whole if len(text.encode()) >= _LEAST and not text.endswith((":", "：")))
     words = next((text for text in full if kind_of_words(text) is not Kind.COURTESY), "")
     room = min(_ANSWER, room - len(hostile.ANSWERED) - 1)

@@ -95,7 +95,7 @@ def changes(messages: Iterable[Message]) -> Changes:
             paths = list(_edited(tool, message.text))
             waiting.setdefault(tool, deque()).append(paths)
             edits.append(paths)
-            removed.update(dict.fromkeys(" ".join(found[0].split()) for found in _REMOVED.finditer(message.text)))
+            removed.update(dict.fromkeys(" ".join(match[0].split()) for match in _REMOVED.finditer(message.text)))
             for name, sign, version in _VERSION.findall(message.text):
                 if versions.setdefault(name, version) != version:
                     removed[f"{name}{sign}{versions[name]}"] = None

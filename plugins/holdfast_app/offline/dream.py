@@ -36,7 +36,7 @@ def dream(sources: DreamSources) -> DreamDraft:
     for at, item in deque(_said(sources.notes), MOST_STATEMENTS):
         key = same_key(item.text)
         if is_line(item.text):
-            gone = ended(item.text, [one.text for k, one in items.items() if times.get(k, _EVER) <= at])
+            gone = ended(item.text, [old.text for k, old in items.items() if times.get(k, _EVER) <= at])
             for one in map(same_key, gone):
                 items.pop(one, None)
                 known.remove(one)

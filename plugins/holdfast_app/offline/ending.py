@@ -158,21 +158,21 @@ def _asked(said: Sequence[Message], request: Message, own: str) -> str:
 def tail(said: Iterable[str], limit: int = MAX_NEXT) -> str:
     """The newest words among ``said``, which is newest first: whole sentences of at most ``limit`` characters, after a
     label "Next:". An end of a few words, such as "Let me find the paths:", follows the end of the message before it."""
-    kept: list[str] = []
+    end: list[str] = []
     room = limit
     for text in said:
         for unit in reversed(last_sentences(text, _UNITS)):
             unit = " ".join(unit.replace("**", "").split())
-            if kept and len(unit) >= room:
-                return " ".join(kept)
+            if end and len(unit) >= room:
+                return " ".join(end)
             begins = _BEGINS.match(unit)
-            kept.insert(0, cut(unit[begins.end() :].strip() if begins else unit, limit))
-            room -= len(kept[0]) + 1
+            end.insert(0, cut(unit[begins.end() :].strip() if begins else unit, limit))
+            room -= len(end[0]) + 1
             if begins:
-                return " ".join(filter(None, kept))
-        if len(" ".join(kept).encode()) >= _FEW:
+                return " ".join(filter(None, end))
+        if len(" ".join(end).encode()) >= _FEW:
             break
-    return " ".join(kept)
+    return " ".join(end)
 
 
 def last_sentences(text: str, most: int = _READ) -> list[str]:

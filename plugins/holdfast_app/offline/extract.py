@@ -161,10 +161,10 @@ def _summary(
     users = [m for m in said if m.role == "user"][-_NEWEST:]
     repeated = {same_key(unit) for m in users if len(m.text) <= _MAX_QUOTED_CHARS for unit in units(m.text)}
 
-    def add(title: str, found: Sequence[Quote]) -> None:
+    def add(title: str, quotes: Sequence[Quote]) -> None:
         nonlocal room
-        if found:
-            parts.append(_part(title, found))
+        if quotes:
+            parts.append(_part(title, quotes))
             room -= len(parts[-1]) + 2
 
     def agents(among: Iterable[Message], limit: int, *, last: bool = False) -> list[Quote]:
@@ -201,20 +201,20 @@ def _summary(
     return "\n\n".join([head, *parts])
 
 
-def _place(said: Sequence[Message], messages: Sequence[Message], one: Message | None) -> int:
-    """The place in ``said`` of the first message after ``one`` in ``messages``; 0 without it."""
-    if one is None:
+def _place(said: Sequence[Message], messages: Sequence[Message], message: Message | None) -> int:
+    """The place in ``said`` of the first message after ``message`` in ``messages``; 0 without it."""
+    if message is None:
         return 0
-    after = {id(m) for m in dropwhile(lambda m: m is not one, messages)} - {id(one)}
+    after = {id(m) for m in dropwhile(lambda m: m is not message, messages)} - {id(message)}
     return next((n for n, m in enumerate(said) if id(m) in after), len(said))
 
 
-def _part(title: str, found: Sequence[Quote]) -> str:
+def _part(title: str, quotes: Sequence[Quote]) -> str:
     """The quotes as a list, with its source in the title if they have only one."""
-    sources = {quote.source for quote in found}
-    before = found[0].source if len(sources) == 1 else ""
+    sources = {quote.source for quote in quotes}
+    before = quotes[0].source if len(sources) == 1 else ""
     lines = [f"{title} ({before}):" if before else f"{title}:"]
-    for quote in found:
+    for quote in quotes:
         lines.append(f"- {quote.text}" if quote.source in ("", before) else f"- ({quote.source}) {quote.text}")
         before = quote.source
     return "\n".join(lines)

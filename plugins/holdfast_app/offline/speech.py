@@ -205,13 +205,13 @@ def lines(message: Message, *, user: bool = False, echoed: Collection[str] = ())
     return quotes
 
 
-def _says_little(said: str) -> bool:
+def _says_little(text: str) -> bool:
     """Whether a line is a moment, a label, an exclamation, one name, or a few words that name nothing."""
-    few = len(said) < _LEAST_CHARS or len(said.split(None, _LEAST_WORDS)) < _LEAST_WORDS
-    if few and (len(said) < _LEAST_NAMED or not _NAMES.search(said)):
+    few = len(text) < _LEAST_CHARS or len(text.split(None, _LEAST_WORDS)) < _LEAST_WORDS
+    if few and (len(text) < _LEAST_NAMED or not _NAMES.search(text)):
         return True
-    label = (said.endswith(":") and len(said) < 120) or (said.endswith(("!", "！")) and len(said) < 40)
-    return label or (said.isascii() and " " not in said) or len(_MOMENT.sub("", said[:100])) < _LEAST_LETTERS
+    label = (text.endswith(":") and len(text) < 120) or (text.endswith(("!", "！")) and len(text) < 40)
+    return label or (text.isascii() and " " not in text) or len(_MOMENT.sub("", text[:100])) < _LEAST_LETTERS
 
 
 def client_summary(message: Message, room: int) -> list[str]:
@@ -220,7 +220,7 @@ def client_summary(message: Message, room: int) -> list[str]:
     sections = [list(own_lines(part)) for part in _SECTION.split(own_summary(message.text)) if part.strip()]
     outline: list[str] = []
     left = 0
-    for section in sorted((one for one in sections if one), key=lambda one: not _CURRENT.search(one[0])):
+    for section in sorted(filter(None, sections), key=lambda section: not _CURRENT.search(section[0])):
         for number, line in enumerate(section):
             text = read_line(line).text if number else line.strip("#*: ")
             shown = f"  - {' '.join(text.split())}" if number else f"- **{text}**"

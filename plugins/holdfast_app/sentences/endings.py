@@ -26,7 +26,8 @@ def features(sentences: Sequence[str]) -> set[str]:
 def message_features(sentences: Sequence[str]) -> set[str]:
     """The same, and how much the sentences ask for and tell by :mod:`holdfast_app.sentences.lasting`."""
     judged = [lasting.judge(text[:_JUDGED]) for text in sentences]
-    asks, lasts = max((one.asks for one in judged), default=0), max((one.lasting for one in judged), default=0)
+    asks = max((judgement.asks for judgement in judged), default=0)
+    lasts = max((judgement.lasting for judgement in judged), default=0)
     return features(sentences) | {f"@asks {int(_STEPS * asks)}", f"@lasts {int(_STEPS * lasts)}"}
 
 

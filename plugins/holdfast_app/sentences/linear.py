@@ -30,9 +30,9 @@ _FIRST: Final = 3
 _LENGTHS: Final = (4, 7, 11, 16, 25)
 
 
-def sums(table: str, found: Iterable[str]) -> list[float]:
-    """The sums of the weights of the features ``found``, one for each column of ``table``."""
-    rows = filter(None, (_row(table, feature) for feature in found))
+def sums(table: str, names: Iterable[str]) -> list[float]:
+    """The sums of the weights of the features ``names``, one for each column of ``table``."""
+    rows = filter(None, (_row(table, feature) for feature in names))
     return [sum(column) / SCALE for column in zip(*rows, strict=True)]
 
 

@@ -88,8 +88,8 @@ class Known(Generic[K]):
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
         any, the one that it most likely ends."""
         new = read(text)
-        found = [(key, _relation(new, self._known[key][1])) for key in self._near(new.places)]
-        related = [pair for pair in found if pair[1] is not Relation.DIFFERENT]
+        compared = [(key, _relation(new, self._known[key][1])) for key in self._near(new.places)]
+        related = [pair for pair in compared if pair[1] is not Relation.DIFFERENT]
         if not related and reports_change(text):
             near = {key: self._known[key][0] for key in self.near(text)}
             ended = succession.ended(text, near.values())

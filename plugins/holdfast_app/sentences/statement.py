@@ -84,15 +84,15 @@ def tokens(text: str) -> list[Token]:
 def read(text: str) -> Statement:
     """The statement in ``text``. Linear in its length; never raises."""
     key = same_key(text)
-    found = tokens(_main(text)) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
-    words = [token.word for token in found]
+    parsed = tokens(_main(text)) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
+    words = [token.word for token in parsed]
     if not words or words[0] in v.POINTING or v.LIMITED.search(key):
         return Statement(key)
     at = _verb(words)
-    named = at < 4 and any(token.is_name or v.NUMBER.fullmatch(token.word) for token in found[:at])
+    named = at < 4 and any(token.is_name or v.NUMBER.fullmatch(token.word) for token in parsed[:at])
     if named and words[at] in v.BE and words[at + 1 : at + 2] in (["the"], ["what"]):  # "3.11 is the minimum version"
-        found = [*found[at + 2 :], found[at], *(Token(token.word, True) for token in found[:at])]
-        words, at = [token.word for token in found], len(found) - at - 1
+        parsed = [*parsed[at + 2 :], parsed[at], *(Token(token.word, True) for token in parsed[:at])]
+        words, at = [token.word for token in parsed], len(parsed) - at - 1
     states = sorted(word for word in words if word in v.MODALS or word in v.QUANTIFIERS)
     states += [word for word in words[at:] if word in v.OPPOSED]
     if sum(word in v.NEGATIONS for word in words) % 2:
@@ -102,7 +102,7 @@ def read(text: str) -> Statement:
     return Statement(
         key,
         # What does not hold says with its other slots where it does not, or names one of several such things.
-        tuple(slot for slot in _slots(found, at, said) if "not" not in states or slot.kind[0] == "#"),
+        tuple(slot for slot in _slots(parsed, at, said) if "not" not in states or slot.kind[0] == "#"),
         tuple(states),
         tuple(stems[n] for n, word in enumerate(words) if word not in v.FILLING),
         tuple(said.values()),

@@ -241,7 +241,7 @@ def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_be
         (["The pay button is covered by the keyboard on iOS. can you look?", "Sticky?", "try sticky"],
          "try sticky (after: The pay button is covered by the keyboard on iOS. can you look?)"),
         *((["the photos lose their date", "EXIF dates are read now.", word],
-           "the photos lose their date (agent: EXIF dates are read now.)") for word in ("cute", "stop", "Do not wipe it again")),
+           "the photos lose their date (agent: EXIF dates are read now.)") for word in ("cute", "stop", "brilliant")),
         (["Fix the login test", "It passes in CI again.", "the rest tomorrow", "All right, have a nice evening!"],
          "Fix the login test (agent: It passes in CI again.)"),
         *((["Fix the login test", "It passes. I can add one for logout.", order], f"{order} {AFTER_ASK}")

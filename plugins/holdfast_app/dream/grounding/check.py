@@ -70,9 +70,9 @@ def _check(sources: Sources, number: int, text: str) -> Grounded:
         return Grounded(number=number, text=text, inventions=(Literal("length", body[:40]),))
     near = sources.nearest(body, _SUPPORTS * _SUPPORTS)
     is_heading = text.lstrip().startswith("#")
-    wanted = [one for one in literals(body) if not (is_heading and one.kind in ("name", "negation"))]
+    wanted = [literal for literal in literals(body) if not (is_heading and literal.kind in ("name", "negation"))]
     inventions, documents = _missing(sources, wanted, near)
-    near = [one for one in near if one.document in documents] or near
+    near = [place for place in near if place.document in documents] or near
     return Grounded(
         number=number,
         text=text,
@@ -84,37 +84,37 @@ def _check(sources: Sources, number: int, text: str) -> Grounded:
 
 def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple[tuple[Literal, ...], frozenset[str]]:
     """The literals that no source has, and the documents that have all of them."""
-    denies = any(has_negation(plain(one.text)) for one in near[:1])
-    missing = [one for one in wanted if one.kind == "negation" and not denies]
-    exact = [one for one in wanted if one.kind != "negation"]
+    denies = any(has_negation(plain(place.text)) for place in near[:1])
+    missing = [literal for literal in wanted if literal.kind == "negation" and not denies]
+    exact = [literal for literal in wanted if literal.kind != "negation"]
     having = {
-        one: {name for name, text in zip(sources.names, sources.bodies, strict=True) if is_in(one, text)}
-        for one in exact
+        literal: {name for name, text in zip(sources.names, sources.bodies, strict=True) if is_in(literal, text)}
+        for literal in exact
     }
-    missing += [one for one in exact if not having[one]]
+    missing += [literal for literal in exact if not having[literal]]
     documents = frozenset(sources.names).intersection(*having.values())
     if exact and not missing and not documents:
-        rarest = min(exact, key=lambda one: len(having[one]))
+        rarest = min(exact, key=lambda literal: len(having[literal]))
         return (Literal("misattributed", rarest.text),), documents
     return tuple(missing), documents
 
 
 def findings(request: ValidationRequest, *, strict: bool) -> tuple[Finding, ...]:
     """Findings in line order, one per ungrounded line. ``strict`` accepts quotations only, whatever a judge said."""
-    found = []
+    findings = []
     for line in ground(request.text.splitlines(), request.sources):
         if line.inventions:
             kind, token = line.inventions[0]
             message = _SAID.get(kind, "{} is in no source").format(f"`{token[:80]}`")
             more = [t for _, t in line.inventions[1:4]]
             message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
-            found.append(_finding(request, line, kind, message))
+            findings.append(_finding(request, line, kind, message))
         elif not line.is_quoted and strict:
-            found.append(_finding(request, line, "unsupported", "is not quoted from a source"))
+            findings.append(_finding(request, line, "unsupported", "is not quoted from a source"))
         elif not line.is_quoted and line.text not in request.entailed:
             message = "cannot be proved by its sources: its words are not theirs"
-            found.append(_finding(request, line, "unproven", message))
-    return tuple(found)
+            findings.append(_finding(request, line, "unproven", message))
+    return tuple(findings)
 
 
 def _finding(request: ValidationRequest, line: Grounded, kind: str, message: str) -> Finding:

@@ -86,7 +86,7 @@ class Verdicts(NamedTuple):
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Verdicts:
     """Ask ``plugin`` about the ``lines``, a chunk at a time. The first failure ends it and is reported in the
     result. Lines with a secret are not asked about. Never raises HoldfastError."""
-    said: dict[str, str] = {}
+    answers: dict[str, str] = {}
     denied: set[str] = set()
     asked = 0
     problem = ""
@@ -101,7 +101,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         for at in range(0, len(cases), CHUNK):
             chunk = cases[at : at + CHUNK]
             answer = ask(services, plugin, chunk)
-            said |= answer.said
+            answers |= answer.said
             denied |= answer.denied
             asked += len(chunk)
     except HoldfastError as error:
@@ -109,7 +109,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         problem = f"The judge could not be used: {error.message}"
     if asked < len(free):
         problem = f"{problem} {len(free) - asked} lines were not judged, so they were left out.".strip()
-    return Verdicts(said, frozenset(denied), problem)
+    return Verdicts(answers, frozenset(denied), problem)
 
 
 def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
@@ -147,7 +147,7 @@ def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
             rows.setdefault(code, set()).add((verdict, because))
     if not rows:
         raise AnswerUnusable("The judge's answer holds no verdict on any of the statements.")
-    said: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     denied: set[str] = set()
     for code, given in rows.items():
         case, kinds = codes[code], {verdict for verdict, _ in given}
@@ -162,8 +162,8 @@ def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
             wanted = _flat(because)
             is_quoted = any(f" {wanted} " in f" {_flat(text)} " for _, text in case.passages)
             if is_quoted and len(wanted.split()) >= _LEAST_WORDS:
-                said[case.line] = " ".join(because.split())
-    return Verdicts(said, frozenset(denied))
+                verdicts[case.line] = " ".join(because.split())
+    return Verdicts(verdicts, frozenset(denied))
 
 
 def _flat(text: str) -> str:
