@@ -381,14 +381,22 @@ def open_work(services: Services) -> list[handoff.Work]:
     return entries
 
 
-def handoff_again(services: Services, *, but: str = "") -> int:
-    """Write a missing handoff again, with the open work of every session ``but`` one, whose flush would begin it
-    without the others. Returns their number. Raises: Refused, PluginError; Unavailable."""
-    entries = [work for work in open_work(services) if work.session != but]
-    name = services.layout.name(Surface.HANDOFF)
-    text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=name)
-    services.store.change(Surface.HANDOFF, name, lambda there: there or text)
-    return len(entries)
+def handoff_again(services: Services, *, but: str = "", flushes: Container[str] | None = None) -> int:
+    """Put the open work that the handoff lacks into it again: of these ``flushes``, or of every session ``but`` one,
+    whose flush would begin it without the others. Returns its number. Raises: Refused, PluginError; Corrupt;
+    Unavailable."""
+    name, absent = services.layout.name(Surface.HANDOFF), list[handoff.Work]()
+    entries = [w for w in open_work(services) if w.session != but and (flushes is None or w.flush in flushes)]
+
+    def completed(text: str | None) -> str:
+        there = handoff.parse(text, name) if text else ()
+        known = {work.session for work in there}
+        absent[:] = [work for work in entries if work.session not in known]
+        whole = handoff.render(handoffs.newest([*there, *absent]))
+        return services.gate.admit(whole, surface=Surface.HANDOFF, name=name) if absent or not text else text
+
+    services.store.change(Surface.HANDOFF, name, completed)
+    return len(absent)
 
 
 def unshipped(services: Services) -> list[tuple[models.Receipt, dict[str, Any]]]:

@@ -180,6 +180,9 @@ def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Check]:
             yield _MENDERS.get(loss.kind, _document)(services, loss)
         except HoldfastError as error:
             yield _in_part(f"{loss.message} It cannot be written: {error.message}")
+    flushes = {loss.receipt.flush_id for loss in losses if loss.kind == "block" and loss.receipt is not None}
+    if flushes and (number := data_loss.handoff_again(services, flushes=flushes)):
+        yield repaired(f"Open work of these flushes is in the handoff again: {number}")
 
 
 def _facts(services: Services, loss: Loss) -> Check:

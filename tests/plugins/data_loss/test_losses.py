@@ -88,6 +88,16 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert "MEMORY.md is empty." in told
 
 
+def test_mend__documents_as_before_a_flush__its_block_and_open_work_are_back(flushed, opened, payload):
+    before = stored(flushed)
+    opened().session("three").flush(payload(objective="Write it"))
+    for name, text in before.items():
+        (flushed / name).write_text(text)
+    assert all(done.repaired for done in mending.mend(opened().services, data_loss.every(opened().services)))
+    assert {work.session for work in opened().load().work} == {"one", "two", "three"}
+    assert data_loss.every(opened().services) == []
+
+
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is_taken_as_deleted(opened, backend):
     memory = opened(storage=StorageConfig(backend=backend))
