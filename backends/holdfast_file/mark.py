@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
 
+from holdfast import models
 from holdfast.fs import durable, safeopen
 from holdfast.storage import tombstone
-from holdfast_file.place import Place
+from holdfast_file.place import Place, read_bytes
 
 FILE = "facts.mark"
 _LONGEST = 1 << 16  # bytes of the list's end that count
@@ -85,11 +86,11 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
     """
     more = facts - mark.items
     if not mark.fits(body) and more < 0:
-        parts = (version[: mark.size] for version in _versions(place) if mark.fits(version))
+        parts = (version[: mark.size] for version in _versions(place, place.facts) if mark.fits(version))
         return mark.short + next((len(_absent(part, body)) for part in parts), -more)
     if not mark.short or more <= 0:
         return mark.short
-    absent = set[str]().union(*(_absent(version, body) for version in _versions(place)))
+    absent = set[str]().union(*(_absent(version, body) for version in _versions(place, place.facts)))
     return min(mark.short, max(mark.short - more, len(absent)))
 
 
@@ -101,13 +102,22 @@ def _absent(was: bytes, body: bytes) -> set[str]:
     return {fact.id for fact in before if fact.id not in now and tombstone(fact.id) not in now.gone}
 
 
-def _versions(place: Place) -> Iterator[bytes]:
-    """The newest versions of the list in HEAD's history, newest first."""
+def removed(place: durable.StoreFolder, name: str) -> list[models.Fact]:
+    """The facts that the list ``name`` has tombstones for, from git's history. Raises: Corrupt, Unavailable."""
+    from holdfast_file.lines import index
+
+    body = read_bytes(os.path.join(place.folder, name), name) or b""
+    gone = index(body.split(b"\n")).gone
+    history = (index(version.split(b"\n")) for version in (_versions(place, name) if gone else ()))
+    return [fact for facts in history for fact in facts if tombstone(fact.id) in gone]
+
+
+def _versions(place: durable.StoreFolder, name: str) -> Iterator[bytes]:
+    """The newest versions of the list ``name`` in HEAD's history, newest first."""
     from holdfast_file import gitrun
 
-    name = os.path.relpath(os.path.join(place.folder, place.facts), place.root).replace(os.sep, "/")
     words = ("log", "--full-history", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames", "-n", str(_VERSIONS))
-    changes = gitrun.run(place.root, *words, "--", f"./{name}", timeout_s=_GIT_S) or b""
+    changes = gitrun.run(place.root, *words, "--", f"./{place.shown(name)}", timeout_s=_GIT_S) or b""
     rows = [line.split()[2:4] for line in changes.splitlines() if line.startswith(b":")]
     for blob in dict.fromkeys(blob.decode() for row in rows for blob in row if blob.strip(b"0")):
         if version := gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_GIT_S):

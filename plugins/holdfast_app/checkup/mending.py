@@ -23,6 +23,7 @@ from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
 from holdfast_app.checkup import threeway
 from holdfast_app.data_loss import Loss
+from holdfast_app.facts.rejected import Rejected
 from holdfast_app.journal.journal import Journal
 from holdfast_app.records import handoffs, packs
 from holdfast_app.records.blocks import blocks
@@ -163,6 +164,7 @@ def facts_again(services: Services) -> int:
     facts may have been removed on purpose, and the fact log does not hold their text. Returns how many are new."""
     backend = services.store.backend
     backend.repair()
+    Rejected(services).add_pulled(services)
     before = len(list(backend.facts()))
     services.facts.restore(data_loss.flushes(services))
     return len(list(backend.facts())) - before

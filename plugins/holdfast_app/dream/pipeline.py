@@ -256,6 +256,7 @@ class _Run(Run):
         written after it, by a user or an agent, so it is newer than that dream's notes.
         """
         rejected, record = Rejected(self.services), confirmed.load(self.services.state)
+        rejected.add_pulled(self.services, kept=not self.dry_run)
         items = [(item.text, record.get(key_of(item.text))) for item in memory.items]
         stale = frozenset(text for text, entry in items if entry and (at := rejected.at(text)) and at > entry.last)
         last, there = when.mark(self.services.state).at, {key_of(item.text) for item in memory.items}

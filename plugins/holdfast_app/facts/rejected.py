@@ -17,12 +17,13 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.fs import ownership_mark, private
+from holdfast.fs import durable, ownership_mark, private
 from holdfast.storage import sha256_of
 from holdfast.text.plain import same_key
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
 from holdfast_app.records import blocks
+from holdfast_file import mark as marks
 
 NAME: Final = "rejected"
 REASON: Final = "it was removed or replaced here, and only `holdfast remember` brings it back"
@@ -60,6 +61,17 @@ class Rejected:
         self._stamps |= new
         if new and kept:
             self._append(map(" ".join, new.items()))
+
+    def add_pulled(self, services: Services, *, kept: bool = True) -> None:
+        """Reject the facts that others removed, unless one is stored again. A pull brings only their tombstones."""
+        storage = services.config.storage
+        if storage.backend != "file":
+            return
+        own = {event.id for event in FactTrail(services.state).entries()}
+        removed = marks.removed(durable.StoreFolder(services.root, storage.path), storage.facts)
+        known = services.store.known_facts(fact for fact in removed if fact.id not in own)
+        keys = {key_of(fact.content) for fact in known} - {key_of(fact.content) for fact in services.store.readable_facts()}
+        self.add([key for key in keys if self._time(self._digest(key)) is None], services.now(), kept=kept)
 
     def lift(self, text: str) -> None:
         """Accept a statement again, because it was stated anew."""

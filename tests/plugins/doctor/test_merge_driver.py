@@ -340,6 +340,18 @@ def test_pull__a_removed_fact_and_a_purged_session__stay_removed(tmp_path, *, co
     assert _told(one) == _told(two)
 
 
+def test_pull__a_fact_that_a_teammate_removed__is_not_in_a_dream_of_the_note_that_has_it(tmp_path):
+    one, two = _clones(tmp_path)
+    with Holdfast.open(one) as memory, memory.session("s") as session:
+        session.add("user", "Remember: the port is 8080. Remember: the owner is Ana.")
+    _exchange(one, two)
+    with Holdfast.open(two) as memory:
+        memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))
+    _exchange(two, one)
+    with Holdfast.open(one) as memory:
+        assert [line.text for line in memory.deep_dream().lines] == ["the owner is Ana"]
+
+
 def _sides(folder):
     one, two = _clones(folder)
     _remember(one, "The port is 8080")
