@@ -82,8 +82,8 @@ def apart(root: str, state: str) -> list[Loss]:
     folders = statefolders.apart(root, state)
     if checkout.is_lost(state, folders):
         message = (
-            "This checkout's private folder is gone, with every turn that no flush had saved. Git removes it when a"
-            " commit that is checked out has a file in its place."
+            "This checkout's private folder is gone, with every turn that no flush had saved. Git removes it"
+            " when told to clean ignored files, or when a commit that is checked out has a file in its place."
         )
         step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
         losses.append(Loss(kind="apart", name="", message=message, next_step=step))

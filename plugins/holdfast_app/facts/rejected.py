@@ -68,10 +68,10 @@ class Rejected:
         if storage.backend != "file":
             return
         own = {event.id for event in FactTrail(services.state).entries()}
-        removed = marks.removed(durable.StoreFolder(services.root, storage.path), storage.facts)
-        known = services.store.known_facts(fact for fact in removed if fact.id not in own)
-        keys = {key_of(fact.content) for fact in known} - {key_of(fact.content) for fact in services.store.readable_facts()}
-        self.add([key for key in keys if self._time(self._digest(key)) is None], services.now(), kept=kept)
+        facts = marks.removed(durable.StoreFolder(services.root, storage.path), storage.facts)
+        new = services.store.known_facts(f for f in facts if f.id not in own and self.at(f.content) is None)
+        stored = {key_of(fact.content) for fact in services.store.readable_facts()}
+        self.add({key_of(fact.content) for fact in new} - stored, services.now(), kept=kept)
 
     def lift(self, text: str) -> None:
         """Accept a statement again, because it was stated anew."""

@@ -109,7 +109,7 @@ def migrate(source: StorageBackend, target: StorageBackend, *, prefixes: Sequenc
 def _foreign(source: StorageBackend, target: StorageBackend, what: str) -> Conflict:
     return Conflict(
         f"The {target.name} store already holds {what} that differs from the {source.name} store.",
-        next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
+        next_step="Move that store (not `state`) away, or set `[storage] path` for the copy. Nothing was changed.",
     )
 
 
