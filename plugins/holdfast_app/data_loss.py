@@ -383,8 +383,7 @@ def open_work(services: Services) -> list[handoff.Work]:
 
 def handoff_again(services: Services, *, but: str = "", flushes: Container[str] | None = None) -> int:
     """Put the open work that the handoff lacks into it again: of these ``flushes``, or of every session ``but`` one,
-    whose flush would begin it without the others. Returns its number. Raises: Refused, PluginError; Corrupt;
-    Unavailable."""
+    whose flush writes it. Returns its number. Raises: Refused, PluginError; Corrupt; Unavailable."""
     name, absent = services.layout.name(Surface.HANDOFF), list[handoff.Work]()
     entries = [w for w in open_work(services) if w.session != but and (flushes is None or w.flush in flushes)]
 

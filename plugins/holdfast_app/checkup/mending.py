@@ -160,8 +160,7 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Check]:
 
 
 def facts_again(services: Services) -> int:
-    """Repair the facts, and store again those stated in payloads since a call last removed or changed a fact. Earlier
-    facts may have been removed on purpose, and the fact log does not hold their text. Returns how many are new."""
+    """Repair the facts, and store again those stated in payloads and not removed since. Returns how many are new."""
     backend = services.store.backend
     backend.repair()
     Rejected(services).add_pulled(services)

@@ -120,7 +120,8 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         stays = (evolve(f, source=origins.left(f.source, source)) for f in (a, b) if f is not None)
         return (f for f in stays if origins.of(f.source))
 
-    facts, gone = zip(*(_live(text, name) for text in (base, one, two)), strict=True)
+    live = [_live(text, name) for text in (base, one, two)]
+    facts, gone = [{fact.id: fact for fact in side} for side in live], [side.gone for side in live]
     sides = [facts[0], *_sides(facts[0], facts[1:], gone)]
     shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
     merged: dict[str, Fact] = {}
@@ -165,26 +166,17 @@ def _key(fact: Fact) -> str:
     return duplicate_key(fact.content)
 
 
-def _live(text: str, name: str) -> tuple[dict[str, Fact], dict[str, None]]:
-    """The facts by id, and the tombstones. Raises: Corrupt."""
-    facts: dict[str, Fact] = {}
-    gone: dict[str, None] = {}
+def _live(text: str, name: str) -> lines.FactIndex:
+    """The facts, and the tombstones. Raises: Corrupt."""
+    facts = lines.FactIndex()
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
         try:
-            operation = lines.decode(line.encode())
+            if line.strip():
+                facts.follow(lines.decode(line.encode()))
         except ValueError as error:
             step = f"Repair the line on its branch, then merge again: {error}."
             raise Corrupt(f"Line {number} of {name} is not a fact.", next_step=step) from error
-        gone.update(dict.fromkeys(operation.gone))
-        for fact_id in operation.leaves:
-            facts.pop(fact_id, None)
-            gone[tombstone(fact_id)] = None
-        if operation.fact is not None:
-            gone.pop(tombstone(operation.fact.id), None)
-            facts[operation.fact.id] = operation.fact
-    return facts, gone
+    return facts
 
 
 # --- documents

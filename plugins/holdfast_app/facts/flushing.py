@@ -36,7 +36,6 @@ from holdfast_app.facts.extraction import extract
 from holdfast_app.facts.extraction import queue as queues
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.queue import Queue, Run, Waiting
-from holdfast_app.facts.rejected import FactTrail
 from holdfast_app.facts.store.lifecycle import Facts
 from holdfast_app.facts.store.values import Value, check_source
 from holdfast_app.journal import journal as journals
@@ -107,13 +106,9 @@ class FlushedFacts(FactService):
         return _unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
-        last = max((event.at for event in FactTrail(self._services.state).entries()), default=None)
-        reached: dict[str, datetime] = {}  # by session, because its clock may have gone back
         for receipt, payload in flushes:
-            session = receipt.session_id
-            reached[session] = max(receipt.at, reached.get(session, receipt.at))
-            if last is None or reached[session] > last:
-                self.state(payload, session=session, flush=receipt.flush_id, at=receipt.at)
+            payload = payload.evolve(facts=[text for text in payload.facts or () if notes.PURGED not in text])
+            self.state(payload, session=receipt.session_id, flush=receipt.flush_id, at=receipt.at)
 
 
 def _stated(
