@@ -57,13 +57,22 @@ def _signatures(name: str, value: object) -> Iterator[str]:
         inherited = issubclass(value, Exception) and "__init__" not in vars(value)
         shown = f"({value.__bases__[0].__name__})" if inherited else _signature(value).removesuffix(" -> None")
         yield f"class {name}{shown}"
-        for method, function in vars(value).items():
-            if method[0] != "_" and inspect.isfunction(inspect.unwrap(getattr(function, "__func__", function))):
+        methods = {one: function for base in reversed(_shown_with(value)) for one, function in vars(base).items()}
+        for method, function in methods.items():
+            if not method.startswith(("_", "test_")) and inspect.isfunction(getattr(function, "__func__", function)):
                 yield f"    def {method}{_signature(getattr(function, '__func__', function))}"
     elif callable(value) and not hasattr(value, "__origin__"):
         yield f"def {name}{_signature(value)}"
     else:
         yield name
+
+
+def _shown_with(value: type) -> list[type]:
+    """The class, and with one that no public class extends its bases that are not on the page."""
+    public = [getattr(importlib.import_module(name), one) for name in modules() for one in _own(name)]
+    is_last = not any(isinstance(one, type) and one in value.__subclasses__() for one in public)
+    bases = [one for one in value.__mro__[1:] if is_last and one.__module__[:8] == "holdfast" and one not in public]
+    return [value, *bases]
 
 
 def _signature(value: object) -> str:

@@ -12,9 +12,8 @@ again with the same folder, it opens the same store. A store that lives elsewher
 that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
 clauses checked too; without them those tests are skipped.
 
-A forge is checked likewise by :class:`ForgeContract`; ``holdfast plugin new NAME --kind forge`` writes an example.
-
-A complete backend with its tests is acme's, in tests/third_party of the repository.
+A forge is checked likewise by :class:`ForgeContract`. ``holdfast plugin new NAME --kind backend`` (or ``forge``) writes
+a complete example with its tests.
 
 ``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts.
 """

@@ -14,6 +14,8 @@ from holdfast.storage import StorageBackend, block_marker
 from holdfast.testing.worker import open_store
 
 Open = Callable[[], StorageBackend]
+#: Longer than a column of 64 KiB, and than an index over its beginning. Databases cut a text there without an error.
+LONG = "Zaubernu\u00df " * 8_000
 
 
 class ContractBase:

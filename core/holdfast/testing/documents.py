@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused, StorageError, Unavailable
-from holdfast.storage import ABSENT, StorageBackend, block_marker
+from holdfast.storage import ABSENT, Document, StorageBackend, block_marker
 from holdfast.testing import strategies
-from holdfast.testing.base import ContractBase, Open, fails, make_block, make_fact
+from holdfast.testing.base import LONG, ContractBase, Open, fails, make_block, make_fact
 from holdfast.testing.machine import HEADER, DocumentMachine, agree
 
 DAY = "memory/2026-03-01.md"
@@ -63,6 +63,12 @@ class DocumentContract(ContractBase):
             document = view.read(name)
             assert document is not None
             assert (document.text, document.revision) == (text, revision)
+
+    def test_d2_write__text_over_64_kib__reads_the_same(self, store: StorageBackend, reopen: Open) -> None:
+        """D2, D5, A2"""
+        store.write(DAY, LONG)
+        revision = store.append(DAY, make_block("one"), HEADER, "one")
+        assert reopen().read(DAY) == Document(DAY, f"{LONG}\n{make_block('one')}", revision)
 
     def test_d4_documents__calls_in_any_order__agree_with_a_model(self) -> None:
         """D2, D3, D4, D5, D7, D8, A1, A2, A3, A4, C2: see :class:`holdfast.testing.machine.DocumentMachine`."""

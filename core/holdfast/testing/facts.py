@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from holdfast.errors import Corrupt, NotFound, Refused, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import StorageBackend, delete_fact, get_fact, update_fact
-from holdfast.testing.base import ContractBase, Open, fails, make_block, make_fact
+from holdfast.testing.base import LONG, ContractBase, Open, fails, make_block, make_fact
 from holdfast.testing.machine import FactMachine, agree
 
 LIMIT = 500
@@ -64,6 +65,17 @@ class FactContract(ContractBase):
         """F1, F2, F3, F4, F5, F6, F7, F8, F10, F11, F12, F14, F15, F16, C2: see
         :class:`holdfast.testing.machine.FactMachine`."""
         agree(FactMachine, self.factory, self.machine_examples)
+
+    def test_f12_text__long__comes_back_as_given(self, store: StorageBackend, reopen: Open) -> None:
+        """F1, F2, F12"""
+        kept = [make_fact(number, f"{LONG[:4_000]}{number}", source=LONG[:4_000]) for number in (2, 3)]
+        longest = make_fact(4, f"{LONG}4", source=LONG)
+        for fact in kept:
+            store.add_fact(fact, LIMIT)
+        with suppress(Refused):
+            store.add_fact(longest, LIMIT)
+            kept.append(longest)
+        assert list(reopen().facts()) == kept
 
     @pytest.mark.parametrize("unknown", ["fact_ffffffff", "", "' OR 1=1", "../x"])
     def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:

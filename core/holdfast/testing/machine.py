@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import attrs
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -35,7 +35,10 @@ def agree(machine: type[Machine], factory: str, examples: int) -> None:
     count = loaded if loaded > usual else examples
     run_state_machine_as_test(
         type(machine.__name__, (machine,), {"factory": factory}),
-        settings=settings(max_examples=count, stateful_step_count=25, deadline=None),
+        # Hypothesis would run a failing example many times more to explain it, which takes minutes on a store
+        settings=settings(
+            max_examples=count, stateful_step_count=25, deadline=None, phases=set(Phase) - {Phase.explain}
+        ),
     )
 
 
