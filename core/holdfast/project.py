@@ -79,9 +79,12 @@ class Project:
             raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
         if config is not None:
             must_be(Config, config, "config")
+        must_be(Iterable, plugins, "plugins")
         plugins = list(plugins)
         for number, pair in enumerate(plugins):
-            must_be(tuple, pair, f"plugins[{number}]")
+            if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+                step = 'Give pairs, like `("mine", Mine())`.'
+                raise BadValue(f"plugins[{number}]", "is not a name and an object", next_step=step)
         folder = cls.services_type.root_of(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else cls.services_type.settled(folder, lenient=lenient)
         state = settings.state_folder(folder, settled.layout.preset)
@@ -90,12 +93,13 @@ class Project:
         entries = discovery.scan()
         manager = cls.services_type.manager_type()
         _register_backend(settled, manager, entries)
-        enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
+        own = {name for name, _ in plugins} - {entry.name for entry in entries if entry.group == discovery.PLUGINS}
+        enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins if name not in own]
         manager.load(
             [PluginSettings(name, table.deadline_s, table.settings) for name, table in enabled], entries, folder, state
         )
         for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
-            manager.register(plugin, name)
+            manager.register(plugin, name, deadline_s=settled.plugin(name).deadline_s)
         services = cls.services_type(
             root=folder,
             state=state,

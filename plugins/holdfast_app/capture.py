@@ -59,9 +59,11 @@ def hot_plugins(root: str, *, alone: bool = False) -> tuple[PluginManager, str]:
                 name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}
             )
             for name, table in tables.items()
-            if table.get("enabled", True)
+            if table.get("enabled", True) is not False
         ]
-    except (AttributeError, TypeError, KeyError) as error:
+        if not all(plugin.deadline_s is None or plugin.deadline_s > 0 for plugin in enabled):
+            raise ValueError("deadline_s")
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise ConfigError(
             "The configuration is not valid.", next_step="Run `holdfast config` to see the mistake."
         ) from error

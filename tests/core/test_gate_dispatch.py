@@ -4,12 +4,14 @@ import itertools
 import re
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.api import Extraction, Finding, FlushRefused, HookFailed, Refused, hookimpl
+from holdfast.config.values import PluginConfig
 from holdfast.gate import Gate
 from holdfast.plugin.manager import PluginManager
 from holdfast.validation import Chunks, ValidationRequest, mask
@@ -90,6 +92,12 @@ def test_plugin__error_without_a_usable_message__is_named_at_once(opened, said):
         session.flush()
     assert time.process_time() - began < 2
     assert len(refused.value.message) < 3_000
+
+
+def test_plugin__object_with_a_table__has_its_deadline(opened):
+    late = SimpleNamespace(on_validate=hookimpl(lambda request: time.sleep(0.5)))
+    with pytest.raises(HookFailed, match="longer than"):
+        opened(late, plugins={"test0": PluginConfig(deadline_s=0.1)}).session("s").add("user", "hi")
 
 
 @pytest.mark.req("R166")

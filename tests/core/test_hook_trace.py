@@ -21,6 +21,7 @@ class Loud:
 
 def test_trace__of_hooks__shows_hook_plugin_distribution_outcome_and_time_and_no_text(project, monkeypatch, capsys):
     monkeypatch.setenv("HOLDFAST_TRACE", "hooks")
+    monkeypatch.setenv("HOLDFAST_PLUGINS__LOUD__DEADLINE_S", "inf")
     with Holdfast.open(project, plugins=[("loud", Loud())]) as memory:
         session = memory.session("s")
         session.add("user", "the password of staging is tulip")

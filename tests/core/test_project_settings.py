@@ -107,6 +107,13 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(project, t
     assert state == os.path.join(root, files.STATE_FOLDERS[config.layout.preset])
 
 
+@pytest.mark.parametrize("value", ["soon", "nan", "-1"])
+def test_hot_path__deadline_is_no_time__config_error(project, monkeypatch, value):
+    monkeypatch.setenv("HOLDFAST_PLUGINS__CURATED__DEADLINE_S", value)
+    with pytest.raises(ConfigError, match="configuration is not valid"):
+        hot_plugins(str(project))
+
+
 def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project):
     os.makedirs(userdir.folder(), exist_ok=True)
     of_user = '[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000\n'

@@ -89,7 +89,7 @@ class _Call(threading.Thread):
         except RuntimeError:  # the interpreter is shutting down and starts no thread, so the call has no limit
             self.run()
         else:
-            self.join(limit_s)
+            self.join(min(limit_s, threading.TIMEOUT_MAX))
             self.is_late = self.is_alive()
 
 
@@ -138,11 +138,12 @@ def checked(caller: Caller, hook: str, value: Any) -> Any:
         items = value if isinstance(value, list | tuple) else ()
         kinds = " and ".join(sorted({type(result).__name__ for result in items}))
         returned = type(value).__name__ + (f" of {kinds}" if kinds else "")
-        if inspect.isgenerator(value):
-            raise CallFailed(caller, hook, "it returned a generator; return a list, not a generator")
-        wanted = inspect.signature(getattr(hooks, hook)).return_annotation
-        raise CallFailed(caller, hook, f"it returned {returned}, and this hook returns {wanted}")
+        raise CallFailed(caller, hook, f"it returned {returned}, and this hook returns {_returned(hook)}")
     return value
+
+
+def _returned(hook: str) -> str:
+    return str(inspect.signature(getattr(hooks, hook)).return_annotation)
 
 
 def _fits(hook: str, value: Any) -> bool:
@@ -197,6 +198,8 @@ class GuardedPlugin:
         names: dict[str, list[str]] = {"hooks": [], "wraps": []}
         for name in dir(plugin):
             options = None if name.startswith("__") else options_of(plugin, name)
+            if options is None and name in (*OF_PLUGINS, *OF_BACKENDS) and callable(getattr(plugin, name)):
+                raise cannot_be_used(caller, f"{name} is not marked with hookimpl, so nothing would call it")
             if options is not None:
                 hook, function = options["specname"] or name, getattr(plugin, name)
                 wrapper = bool(options["wrapper"] or options["hookwrapper"])
@@ -211,7 +214,7 @@ class GuardedPlugin:
 def cannot_be_used(caller: Caller, problem: str) -> PluginLoadFailed:
     return PluginLoadFailed(
         f"The plugin {caller.plugin!r} ({caller.distribution}) cannot be used: {problem}.",
-        next_step="Hooks are: " + ", ".join(sorted((*OF_PLUGINS, *OF_BACKENDS))) + ".",
+        next_step="Correct it, or open the project without it.",
     )
 
 
@@ -221,7 +224,8 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
         from holdfast.text.humanize import nearest
 
         near = nearest(hook, [*OF_PLUGINS, *OF_BACKENDS])
-        return f"it has no hook to call: {hook!r} is unknown" + (f", did you mean `{near}`" if near else "")
+        known = f"did you mean `{near}`" if near else f"hooks are {', '.join((*OF_PLUGINS, *OF_BACKENDS))}"
+        return f"it has no hook to call: {hook!r} is unknown, {known}"
     if hook not in allowed:
         place = "a backend, an entry point in the group holdfast.backends" if hook in OF_BACKENDS else "a plugin"
         return f"{hook} belongs in {place}, and is never called here"
@@ -230,13 +234,13 @@ def _problem(hook: str, function: Callable[..., Any], allowed: Collection[str], 
     if wrapper and hook not in WRAPPABLE:
         return f"it wraps {hook}; wrappers could hide a failed save and are allowed only for {' and '.join(WRAPPABLE)}"
     if not wrapper and inspect.isgeneratorfunction(function):
-        return f"{hook} is a generator; return a list, not a generator"
-    known = inspect.signature(getattr(hooks, hook)).parameters
+        return f"{hook} is a generator, and this hook returns {_returned(hook)}"
+    arguments = inspect.signature(getattr(hooks, hook)).parameters
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.default is not parameter.empty:
             return f"{hook} has a default for {name!r}; hook arguments have none"
-        if name not in known or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-            return f"{hook} has no argument {name!r}; it has {', '.join(known)}"
+        if name not in arguments or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+            return f"{hook} has no argument {name!r}; it has {', '.join(arguments)}"
     return ""
 
 

@@ -85,7 +85,7 @@ class PluginManager:
         """Register an object with hook implementations; returns the hooks it implements, sorted.
 
         As in pluggy, the last registered plugin is called first, unless an implementation has ``tryfirst`` or
-        ``trylast``. Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load
+        ``trylast``. Raises: PluginLoadFailed for a duplicate name, an unknown or unmarked hook (neither may load
         silently), a hook that is not ``allowed`` here, an unknown argument, an argument with a default, an async
         implementation, a wrapper where it could hide a failed save, or an object without any hook, unless it sets
         ``without_hooks = True``.
@@ -100,10 +100,10 @@ class PluginManager:
 
     def _add(self, name: str, plugin: object, caller: Caller, allowed: Collection[str]) -> tuple[str, ...]:
         if name in self._plugins:
-            raise calls.cannot_be_used(caller, "its name is taken by another plugin")
+            raise calls.cannot_be_used(caller, "its name is taken by another plugin; give it another")
         guarded = GuardedPlugin(plugin, caller, allowed, self._pluggy.parse_hookimpl_opts)
         if not (guarded.hooks or guarded.wraps or getattr(plugin, "without_hooks", False) is True):
-            raise calls.cannot_be_used(caller, "it implements none of the hooks")
+            raise calls.cannot_be_used(caller, f"it implements none of the hooks {', '.join(allowed)}")
         self._pluggy.register(guarded, name)
         self._plugins[name] = guarded
         return tuple(sorted({*guarded.hooks, *guarded.wraps}))

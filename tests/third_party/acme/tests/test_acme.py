@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from holdfast_acme import Acme
 
-from holdfast.api import ConfigError, FlushRefused, Holdfast, Payload, ValidationRequest
-
-
-class Context(NamedTuple):
-    settings: Mapping[str, object]
-    root: str
-
+from holdfast.api import ConfigError, FlushRefused, Holdfast, Payload, PluginContext, ValidationRequest
 
 DONE = {
     "facts": [],
@@ -30,7 +22,7 @@ DONE = {
 
 
 def acme(root: Path) -> Acme:
-    return Acme(context=Context({"codenames": ["Bluebird"]}, str(root)))
+    return Acme(context=PluginContext("acme", {"codenames": ["Bluebird"]}, str(root), ""))
 
 
 @pytest.mark.parametrize(("text", "lines"), [("Ship it", []), ("ok\nbluebird and Bluebird", [2, 2]), ("Bluebirds", [])])
@@ -43,7 +35,7 @@ def test_on_validate__text__one_finding_for_each_codename(tmp_path: Path, text: 
 @pytest.mark.parametrize("settings", [{"codename": ["x"]}, {"codenames": "x"}, {"folder": 3}])
 def test_settings__not_usable__config_error(tmp_path: Path, settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"plugins\.acme"):
-        Acme(context=Context(settings, str(tmp_path)))
+        Acme(context=PluginContext("acme", settings, str(tmp_path), ""))
 
 
 def test_flush__in_a_project__is_published(tmp_path: Path) -> None:

@@ -5,22 +5,23 @@ stored, and ``folder``, where flushes are published, under the project folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
-from holdfast.api import ConfigError, Evidence, Extraction, Finding, Payload, Receipt, Turn, ValidationRequest, hookimpl
+from holdfast.api import (
+    ConfigError,
+    Evidence,
+    Extraction,
+    Finding,
+    Payload,
+    PluginContext,
+    Receipt,
+    Turn,
+    ValidationRequest,
+    hookimpl,
+)
 
 _TICKET = re.compile(r"\bACME-\d+\b")
-
-
-class Context(Protocol):
-    """What holdfast gives a plugin class: its settings and the project folder."""
-
-    @property
-    def settings(self) -> Mapping[str, object]: ...
-    @property
-    def root(self) -> str: ...
 
 
 class Acme:
@@ -29,7 +30,7 @@ class Acme:
     #: It reads the turns only, so a flush may wait for it and use its draft.
     EXTRACTS_AT_ONCE = True
 
-    def __init__(self, *, context: Context) -> None:
+    def __init__(self, *, context: PluginContext) -> None:
         settings = dict(context.settings)
         codenames = settings.pop("codenames", [])
         folder = settings.pop("folder", "published")
