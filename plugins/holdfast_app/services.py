@@ -19,6 +19,7 @@ from holdfast_app.trust.store import Store
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Message, Payload
     from holdfast.services.interfaces import Decided, Room
+    from holdfast_app.authorship.witness import Witness
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool import Spool
@@ -29,6 +30,8 @@ logger = log(__name__)
 
 class Services(base.Services):
     """Services for a project opened with the application."""
+
+    _witness: Witness | None = None
 
     @classmethod
     def root_of(cls, start: str | None) -> str:
@@ -82,7 +85,7 @@ class Services(base.Services):
     def facts(self) -> FlushedFacts:
         from holdfast_app.facts.flushing import FlushedFacts
 
-        return FlushedFacts(self)
+        return FlushedFacts(self, self._heard)
 
     @property
     def outbox(self) -> Deliveries:
@@ -102,11 +105,21 @@ class Services(base.Services):
 
         spool.explain(self, error)
 
-    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+    def attributed(self, payload: Payload, summary: str, said: Sequence[Message]) -> tuple[Payload, str, Sequence[str]]:
         """Find authors by the messages of the session and the project's rules."""
         from holdfast_app.authorship.witness import attributed
 
-        return attributed(self, payload, summary, said)
+        return attributed(self._heard(said), payload, summary)
+
+    def _heard(self, said: Sequence[Message]) -> Witness:
+        """The witness of what was ``said``: one for all steps of a flush, because it reads all journals."""
+        from holdfast.models import Turn
+        from holdfast_app.authorship.witness import Witness
+
+        turns = [Turn(messages=said)]
+        if self._witness is None or self._witness.said != turns:
+            self._witness = Witness(self, turns)
+        return self._witness
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""

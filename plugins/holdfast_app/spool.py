@@ -271,7 +271,7 @@ def _keep(services: Services, attempt: Attempt, why: HoldfastError | None) -> Re
 def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> None:
     """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
     Unavailable, Refused, PluginError, FlushRefused."""
-    from holdfast_app.facts.flushing import FlushedFacts
+    from holdfast_app.facts.flushing import state_late
 
     services.plugins.require_all()
     payload, session = flushed_payload(flushed), receipt.session_id
@@ -290,7 +290,7 @@ def _write(services: Services, receipt: Receipt, flushed: dict[str, Any]) -> Non
     warnings = (*receipt.warnings, *documents.warnings)
     done = evolve(receipt, flush_id=written_id, written=documents.written, warnings=warnings, spooled="")
     done = verify.publish(services, payload, done)
-    unstored = FlushedFacts(services).state(payload, session=session, flush=receipt.flush_id, at=done.at)
+    unstored = state_late(services, payload, session=session, flush=receipt.flush_id, at=done.at)
     done = evolve(done, warnings=(*done.warnings, *unstored))
     journal = Journal(services.state, session)
     if journal.exists():

@@ -88,7 +88,7 @@ class Services:
         raise undelivered("outbox.jsonl")
 
     def attributed(
-        self, payload: models.Payload, summary: str, messages: Iterable[models.Message]
+        self, payload: models.Payload, summary: str, messages: Sequence[models.Message]
     ) -> tuple[models.Payload, str, Sequence[str]]:
         """A payload and a summary as a flush of ``messages`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory. The kernel takes all text as the

@@ -6,7 +6,7 @@ Many words share them, so they do not tell which it was.
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Final
@@ -40,6 +40,28 @@ _DIGEST_BYTES: Final = 2
 _PURGED_BYTES: Final = 200_000  # the newest
 
 
+class _Line:
+    """A line of a journal or a recording. Its message is read when a search finds it."""
+
+    def __init__(self, line: bytes) -> None:
+        self._line, self._low = line, line.lower()
+
+    def holds(self, keys: Sequence[bytes]) -> bool:
+        """Whether it holds all ``keys``, in lower case. The last key is the longest, so the rarest."""
+        return keys[-1] in self._low and all(key in self._low for key in keys[:-1])
+
+    @cached_property
+    def message(self) -> Message | None:
+        record, at = records.decode(self._line.rstrip(b"\n")), _AT.search(self._line)
+        with suppress(KeyError, TypeError, ValueError):
+            if record is not None:
+                return message(record)
+            if at:
+                tool, _, text = self._line.decode("utf-8", "replace").rstrip("\n").partition("\t")
+                return Message(role="tool", text=text, at=moment(at[1].decode()), id="", tool=tool)
+        return None
+
+
 class Journals:
     """The newest journals, read on demand, without the messages of ``turns``, and the long results of the client's
     ``recordings``, which a journal cuts."""
@@ -48,35 +70,40 @@ class Journals:
         self._state, self._recordings = state, recordings
         self._said = {message.id.encode() for turn in turns for message in turn.messages}
         self._found: dict[tuple[bytes, ...], list[Turn]] = {}
-        self._messages: dict[tuple[int, int], Message] = {}
 
     @cached_property
-    def read(self) -> list[tuple[bytes, bytes]]:
-        results = _recorded(self._recordings)
-        return [*(journal[:2] for journal in self._newest), *((data.lower(), data) for data in results)]
+    def read(self) -> list[list[_Line]]:
+        """Each file's lines."""
+        files = (*(lines for lines, _ in self._newest), *_recorded(self._recordings))
+        return [[_Line(line) for line in lines if self._is_other(line)] for lines in files]
+
+    def _is_other(self, line: bytes) -> bool:
+        """Whether a line is whole, and no message of the turns."""
+        named = _ID.search(line)
+        return line.endswith(b"\n") and not (named and named[1] in self._said)
 
     @cached_property
     def quoted(self) -> list[tuple[str, str]]:
         """Source and text of the newest marked passages in what flushes wrote."""
-        return [quote for *_, texts in self._newest for text in texts for quote in hostile.quoted(text)][-_MOST_QUOTED:]
+        return [quote for _, texts in self._newest for text in texts for quote in hostile.quoted(text)][-_MOST_QUOTED:]
 
     @cached_property
-    def _newest(self) -> list[tuple[bytes, bytes, list[str]]]:
+    def _newest(self) -> list[tuple[list[bytes], list[str]]]:
         return _newest(self._state)
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
         keys = tuple(word.encode() for word in strangers.longest(text))
         if keys not in self._found:
-            parts = (_holding(*journal, keys, self._said, self._messages) for journal in self.read if keys)
-            self._found[keys] = [Turn(messages=messages) for messages in parts if messages]
+            found = ([line.message for line in lines if line.holds(keys)] for lines in self.read if keys)
+            self._found[keys] = [Turn(messages=filter(None, messages)) for messages in found if any(messages)]
         return self._found[keys]
 
 
-def _newest(state: str) -> list[tuple[bytes, bytes, list[str]]]:
-    """The message lines of the newest journals, in lower case and as they are, and what flushes wrote with marks,
-    oldest first; unreadable ones are skipped."""
-    newest: list[tuple[bytes, bytes, list[str]]] = []
+def _newest(state: str) -> list[tuple[list[bytes], list[str]]]:
+    """The message lines of the newest journals, and what flushes wrote with marks, oldest first; unreadable ones are
+    skipped."""
+    newest: list[tuple[list[bytes], list[str]]] = []
     left = _BYTES
     for path in reversed(journals.by_age(state)[-_JOURNALS:]):
         with suppress(OSError, HoldfastError):
@@ -89,18 +116,18 @@ def _newest(state: str) -> list[tuple[bytes, bytes, list[str]]]:
 
 
 @lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
-def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[bytes, bytes, list[str]]:
+def _messages(path: str, stamp: tuple[int, int, int] | None) -> tuple[list[bytes], list[str]]:
     """Raises: OSError; HoldfastError, for one from elsewhere, too."""
     with opened(path) as file:
         begins = records.decode(file.readline().rstrip(b"\n")) or {}
         lines = list(file) if begins.get("kind") == "session" else []
-    data = b"".join(line for line in lines if line.startswith(_MESSAGE))
+    messages = [line for line in lines if line.startswith(_MESSAGE)]
     flushes = (records.decode(line.rstrip(b"\n")) for line in lines if line.startswith(_FLUSH) and _QUOTES in line)
     receipts = (flush.get("receipt") for flush in flushes if flush)
-    return data.lower(), data, [str(receipt.get("summary")) for receipt in receipts if isinstance(receipt, dict)]
+    return messages, [str(receipt.get("summary")) for receipt in receipts if isinstance(receipt, dict)]
 
 
-def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
+def _recorded(paths: Iterable[str]) -> Iterator[list[bytes]]:
     """Rows of clients' recordings that a journal cuts or lacks, like sub-agents'. Each follows its tool's name."""
     left = _BYTES
     for path in paths:
@@ -116,7 +143,7 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
                 file.seek(max(0, size - left))
                 left = max(0, left - size)
                 for row in file:
-                    for call, *details in _CALL.findall(row):
+                    for call, *details in _CALL.findall(row) if b'"name"' in row else ():
                         calls[call] = details
                     if (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row) and _RESULT.search(row):
                         called = _CALLED.search(row)
@@ -124,43 +151,7 @@ def _recorded(paths: Iterable[str]) -> Iterator[bytes]:
                         is_fetched = strangers.FETCHES.search(arguments.decode("utf-8", "replace"))
                         if not strangers.is_own(tool.decode()):
                             rows.append(tool + b" fetched" * bool(is_fetched) + b"\t" + row)
-            yield b"".join(rows)
-
-
-def _holding(
-    lower: bytes, data: bytes, keys: Sequence[bytes], ids: Container[bytes], known: dict[tuple[int, int], Message]
-) -> list[Message]:
-    """The messages, except those with an id in ``ids``, whose lines, in lower case, hold all ``keys``.
-    ``known`` are those read before, by journal and offset."""
-    messages = []
-    for start, end in _lines(lower, keys):
-        named = _ID.search(data, start, end)
-        if not named or named[1] not in ids:
-            place = (id(data), start)
-            if place not in known:
-                line = data[start:end]
-                record, at = records.decode(line), _AT.search(line)
-                with suppress(KeyError, TypeError, ValueError):
-                    if record is not None:
-                        known[place] = message(record)
-                    elif at:
-                        tool, _, text = line.decode("utf-8", "replace").partition("\t")
-                        known[place] = Message(role="tool", text=text, at=moment(at[1].decode()), id="", tool=tool)
-            if place in known:
-                messages.append(known[place])
-    return messages
-
-
-def _lines(lower: bytes, keys: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Where the whole lines with all ``keys`` begin and end. The last key is the longest, so the rarest."""
-    at = lower.find(keys[-1]) if keys else -1
-    while at >= 0:
-        start, end = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at)
-        if end < 0:
-            return
-        if all(lower.find(key, start, end) >= 0 for key in keys[:-1]):
-            yield start, end
-        at = lower.find(keys[-1], end)
+            yield rows
 
 
 def message(record: Mapping[str, object]) -> Message:

@@ -50,7 +50,11 @@ _TAG: Final = Lazy(r"</?(?:(b|i|em|strong|span|a|code|u|mark)|\w+)\b[^<>]{0,300}
 #: What a tag says to people who see no picture.
 _VALUE: Final = Lazy(r"=\s*[\"']([^\"']{12,})")
 _LINK: Final = Lazy(r"\[([^\[\]\n]{0,200})\]\([^()\s]{0,300}([^()\n]{0,300})\)")
-_BETWEEN: Final = dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " ")
+#: Signs become spaces. A character that the table lacks is looked up in vain, which takes longer than all the others.
+_BETWEEN: Final[dict[int, int | str]] = {
+    **{number: number for number in range(128)},
+    **dict.fromkeys(map(ord, "!\"#$%&'()+,-./:;<=>?@[\\]^_{|}~“”‘’„«»…–—·•→¿¡。、，"), " "),
+}
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 _WORD: Final = Lazy(r"[^\W_]+")
 #: The same where a stem is taken of each: Chinese characters one by one, and no Japanese endings.
@@ -147,6 +151,16 @@ class Heard:
             return self.message.role == "system"
         called = self._call.message.text if self._call else ""  # which may print strangers' text
         return is_outside(self.message.tool) or FETCHES.search(called) is not None
+
+    @cached_property
+    def kind(self) -> str:
+        """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its
+        summary, such as a hook's, is the user's setup."""
+        if is_own(self.message.tool):
+            return "assistant"
+        if self.message.role == "system" and not self.message.tool:
+            return "tool"
+        return "outside" if self.is_outside else self.message.role
 
     def may_translate(self, sentence: Sentence) -> bool:
         """Whether one of this and the sentence is in English, the other in another language, two words begin alike,

@@ -41,7 +41,7 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
     user, size = 0.0, len(sentence.stems)
     is_sentence = size >= _FEWEST and not sentence.points
     for number, entry in enumerate(heard) if size else ():
-        kind = _kind(entry)
+        kind = entry.kind
         if kind == "assistant" or not (kind == "user" or is_sentence):
             continue
         known = min(user, best["outside"][0]) if kind == "user" else best[kind][0]
@@ -62,21 +62,11 @@ def weigh(text: str, heard: Sequence[strangers.Heard]) -> Weight:
     return Weight(evidence, user, read[0], read[1].message if read[1] else None)
 
 
-def _kind(entry: strangers.Heard) -> str:
-    """``user``, ``assistant``, ``tool``, or ``outside`` for what strangers write. The client's text beside its summary,
-    such as a hook's, is the user's setup."""
-    if strangers.is_own(entry.message.tool):
-        return "assistant"
-    if entry.message.role == "system" and not entry.message.tool:
-        return "tool"
-    return "outside" if entry.is_outside else entry.message.role
-
-
 def _said_before(heard: Sequence[strangers.Heard], sentence: strangers.Sentence, share: float) -> bool:
     """Whether the agent's own words, which come back in results, hold this ``share`` of the sentence's stems. Asked
     only of a message that holds most so far, because most of what is heard is the agent's."""
     least = share * len(sentence.stems) - 0.5  # between two numbers of stems
-    own = (entry.plain for entry in heard if _kind(entry) == "assistant")
+    own = (entry.plain for entry in heard if entry.kind == "assistant")
     return any(strangers.stems_shared(plain, sentence, least) > least for plain in own)
 
 

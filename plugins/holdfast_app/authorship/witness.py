@@ -225,12 +225,9 @@ def check(services: Services, strings: Iterable[str], name: str) -> None:
             raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)
 
 
-def attributed(
-    services: Services, payload: Payload, summary: str, messages: Iterable[Message]
-) -> tuple[Payload, str, list[str]]:
+def attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
     """Content that instructs an agent, or that a stranger wrote, is marked with its source, where known, and so is a
     rewording of it. Such curated lines and stated rules become facts of the note."""
-    witness = Witness(services, [Turn(messages=tuple(messages))])
     changed, withheld, marked = _attributed(payload, witness)
     if witness.suspect((*withheld, *marked)):
         changed, withheld, _ = _attributed(payload, witness)

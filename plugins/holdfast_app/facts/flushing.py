@@ -7,7 +7,7 @@ nothing, and a recorded piece is not asked again.
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from itertools import accumulate, chain
@@ -58,9 +58,9 @@ class FlushedFacts(FactService):
     process died and its results are lost, the extractors that a flush may wait for run again.
     """
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, heard: Callable[[Sequence[Message]], Witness]) -> None:
         super().__init__(services.plugins)
-        self._services = services
+        self._services, self._heard = services, heard
 
     def settle(
         self,
@@ -76,11 +76,10 @@ class FlushedFacts(FactService):
     ) -> tuple[list[str], tuple[str, ...]]:
         services, payload, queued = self._services, payload or Payload(), list[str]()
         try:
-            turns = recalled.without_recalled(turns_of(messages[-extract.AT_ONCE_MESSAGES :]))
             by_turn, slow = services.config.extract.when == background.TURN, later(services)
-            heard = Witness(services, turns)
+            newest, heard = turns_of(messages[-extract.AT_ONCE_MESSAGES :]), self._heard(messages)
             fresh = _stated(services, payload, heard, flush=flush, at=at, late=session if late else "")
-            gathered = Gathered() if by_turn else gathered or extract.at_once(services, turns)
+            gathered = Gathered() if by_turn else gathered or extract.at_once(services, newest)
             plugins, error = [*slow, *gathered.failed], " ".join(gathered.failed.values())
             queued += enqueue(services, session, messages, plugins, flush=flush, error=error)
             if slow:
@@ -101,14 +100,16 @@ class FlushedFacts(FactService):
         summary = "\n\n".join([receipt.summary, *([ownlines.SUMMARY, *summaries] if summaries else ())])
         return evolve(receipt, warnings=(*warnings, *again), summary=summary)
 
-    def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-        stated = _stated(self._services, payload, Witness(self._services), flush=flush, at=at, late=session)
-        return _unstored(payload, Facts(self._services).store(stated))
-
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
         for receipt, payload in flushes:
             payload = payload.evolve(facts=[text for text in payload.facts or () if notes.PURGED not in text])
-            self.state(payload, session=receipt.session_id, flush=receipt.flush_id, at=receipt.at)
+            state_late(self._services, payload, session=receipt.session_id, flush=receipt.flush_id, at=receipt.at)
+
+
+def state_late(services: Services, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
+    """Store the facts that an earlier flush stated. Returns a sentence for each that was not stored."""
+    stated = _stated(services, payload, Witness(services), flush=flush, at=at, late=session)
+    return _unstored(payload, Facts(services).store(stated))
 
 
 def _stated(

@@ -18,9 +18,8 @@ _STEPS: Final = 8
 
 def features(sentences: Sequence[str]) -> set[str]:
     """Of the sentences together, and of the last one once more. Here nothing is another number than the others."""
-    sentences = [_ZERO.sub("zero", text) for text in sentences]
-    last = {f"${feature}" for sentence in sentences[-1:] for feature in linear.features(sentence)}
-    return last.union(*map(linear.features, sentences))
+    each = [linear.features(_ZERO.sub("zero", text)) for text in sentences]
+    return {f"${feature}" for last in each[-1:] for feature in last}.union(*each)
 
 
 def message_features(sentences: Sequence[str]) -> set[str]:

@@ -226,7 +226,8 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 def related(stored: Iterable[Fact], strings: Iterable[str], *, limit: int) -> list[Fact]:
     """Up to ``limit`` facts that share most words with ``strings``, the closest first. Takes time in proportion."""
     newest = [(fact, set(_WORD.findall(fact.content.casefold()))) for fact in stored][::-1]
-    wanted = set(_WORD.findall("\n".join(strings).casefold())) if newest else set[str]()  # a long message takes seconds
+    parts = set("\n".join(strings).casefold().split()) if newest else set[str]()  # most occur often, and take long
+    wanted = set(_WORD.findall("\n".join(parts)))
     spread = Counter(word for _, words in newest for word in words)
     shared = [(fact, {word for word in words & wanted if len(word) > 2}) for fact, words in newest]
     near = [(fsum(1 / spread[word] for word in words), fact) for fact, words in shared if len(words) > 1]
