@@ -6,7 +6,6 @@ safely are merged (notes only grow, a handoff has one entry per session), and th
 
 from typing import NamedTuple
 
-from holdfast.errors import Corrupt
 from holdfast.text.plain import lines
 
 BY_HAND = "Keep the right lines and remove the markers"
@@ -58,9 +57,3 @@ def described(name: str, text: str) -> str:
     """A sentence with the document's conflicting lines; empty when there are none."""
     where = ", ".join(f"{c.first}-{c.last}" for c in find(text))
     return f"{name} has git conflict markers in lines {where}." if where else ""
-
-
-def require_none(name: str, text: str) -> None:
-    """Raises: Corrupt when the document has both sides of a merge."""
-    if problem := described(name, text):
-        raise Corrupt(problem, next_step=f"{BY_HAND}.")

@@ -106,10 +106,9 @@ def removed(place: durable.StoreFolder, name: str) -> list[models.Fact]:
     """The facts that the list ``name`` has tombstones for, from git's history. Raises: Corrupt, Unavailable."""
     from holdfast_file.lines import index
 
-    body = read_bytes(os.path.join(place.folder, name), name) or b""
-    gone = index(body.split(b"\n")).gone
-    history = (index(version.split(b"\n")) for version in (_versions(place, name) if gone else ()))
-    return [fact for facts in history for fact in facts if tombstone(fact.id) in gone]
+    gone = index((read_bytes(os.path.join(place.folder, name), name) or b"").split(b"\n")).gone
+    versions = _versions(place, name) if gone else ()
+    return [fact for text in versions for fact in index(text.split(b"\n")) if tombstone(fact.id) in gone]
 
 
 def _versions(place: durable.StoreFolder, name: str) -> Iterator[bytes]:

@@ -268,8 +268,8 @@ def _lost(
         return None if text else Loss(kind="document", name=name, message=message, receipt=receipt, written=written)
     is_trail = written.surface == Surface.TRAIL
     block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
-    if text is not None and _holds(text, block):
-        return None
+    if text is not None and block_marker(block) in text and _filled(text).get(block, True):
+        return None  # its text may have been edited
     what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
     message = f"{what} {'are' if is_trail else 'is'} missing from {name}."
     return Loss(kind="block", name=name, message=message, receipt=receipt, written=written)
@@ -281,11 +281,6 @@ def _proves(services: Services, receipt: models.Receipt, written: models.Written
         return False
     day = receipt.at.date() if written.surface in _BLOCKS else None
     return written.name == services.layout.name(Surface(written.surface), day)
-
-
-def _holds(text: str, block_id: str) -> bool:
-    """Whether the block exists and is not empty: its text may have been edited."""
-    return block_marker(block_id) in text and _filled(text).get(block_id, True)
 
 
 @lru_cache(maxsize=4)  # a day's note proves all of its receipts, and is long

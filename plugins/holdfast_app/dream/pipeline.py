@@ -173,7 +173,8 @@ class _Run(Run):
         if document is not None and services.store.sifted(document).withheld:
             why = f"{name} has lines that are withheld until you have seen them."
             raise NotApplied(why, next_step=provenance.NEXT_STEP)
-        conflicts.require_none(name, document.text if document else "")
+        if document is not None and (problem := conflicts.described(name, document.text)):
+            raise NotApplied(problem, next_step=f"{conflicts.BY_HAND}.")
         # A user may have written a secret into it.
         old = services.gate.outgoing(document.text, surface=Surface.MEMORY, name=name) if document else ""
         report(0, _STAGES, "Reading the notes")

@@ -189,7 +189,8 @@ def _newline(text: str) -> str:
 
 def _sound(text: str, anchors: Sequence[str], name: str) -> Outline:
     """The document's outline. Raises: Corrupt for an error in its structure or for both sides of a merge."""
-    conflicts.require_none(name, text)
+    if problem := conflicts.described(name, text):
+        raise Corrupt(problem, next_step=f"{conflicts.BY_HAND}.")
     structure, errors = _read(text, anchors, name)
     if errors:
         problem = ", ".join(f"{error.message} (line {error.line})" if error.line else error.message for error in errors)

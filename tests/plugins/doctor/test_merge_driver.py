@@ -28,17 +28,20 @@ def _clones(folder):
     one.mkdir()
     git(one, "init", "-q", "-b", "main", ".")
     assert processes.run("init", "--git", cwd=one).returncode == 0
-    git(one, "add", "-A")
-    git(one, "commit", "-qm", "start")
+    _commit(one)
     git(folder, "clone", "-q", "one", "two")
     assert processes.run("init", "--git", cwd=two).returncode == 0
     return one, two
 
 
+def _commit(clone):
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "memory", "--allow-empty")
+
+
 def _exchange(one, two):
-    for clone in (one, two):
-        git(clone, "add", "-A")
-        git(clone, "commit", "-qm", "memory", "--allow-empty")
+    _commit(one)
+    _commit(two)
     git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
     git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
 
@@ -99,13 +102,13 @@ def test_doctor__facts_written_while_others_are_missing__reports_those_until_a_m
     _exchange(one, two)
     git(one, "checkout", "-qb", "exp")
     _add(one, "The flag is EXP")
-    git(one, "commit", "-qam", "on the branch")
-    facts = one / ".holdfast" / "facts.jsonl"
+    _commit(one)
+    facts = one / _FACTS_FILE
     facts.write_bytes(facts.read_bytes().splitlines(keepends=True)[0]) if lost else git(one, "checkout", "-q", "main")
     _add(one, "The owner is Ana")
     assert "1 stored fact is missing" in " ".join(_doctor(one, "stored"))
     _add(two, "The queue is Redis")
-    _exchange(two, one) if lost else git(one, "commit", "-qam", "meanwhile")
+    _exchange(two, one)
     git(one, "merge", "-q", "--no-edit", "exp")
     assert [told.partition(" is ")[0] for told in _doctor(one, "stored")] == ["1 stored fact"] * lost
 
@@ -212,8 +215,7 @@ def test_merge_driver__a_pulled_attribute_names_it_for_code__leaves_git_s_confli
     one, two = _clones(tmp_path)
     (one / ".gitattributes").write_text("* merge=holdfast\n")
     (one / "app.py").write_text("def check():\n    return False\n")
-    git(one, "add", "-A")
-    git(one, "commit", "-qm", "code")
+    _commit(one)
     git(two, "pull", "-q", str(one), "main")
     for clone, text in ((one, "return True"), (two, "return is_valid()")):
         (clone / "app.py").write_text(f"def check():\n    {text}\n")
@@ -233,11 +235,6 @@ def _remember(clone, words):
         session = memory.session(words.split()[1])
         session.add("user", words)
         session.flush()
-
-
-def _commit(clone):
-    git(clone, "add", "-A")
-    git(clone, "commit", "-qm", "memory")
 
 
 @pytest.fixture
@@ -262,15 +259,10 @@ def _told(clone):
         return {fact.content for fact in memory.facts.list()}, _note(clone).read_text()
 
 
-def _cut_in_a_line(data):
-    return data[: len(data) * 2 // 3]
-
-
-def _cut_at_a_line(data):
-    return b"".join(data.splitlines(keepends=True)[:-1])
-
-
-@pytest.mark.parametrize(("damage", "pulls"), [(_cut_in_a_line, "damaged"), (_cut_at_a_line, "intact")])
+@pytest.mark.parametrize(
+    ("damage", "pulls"),
+    [(lambda data: data[: len(data) * 2 // 3], "damaged"), (lambda data: data[: data[:-1].rfind(b"\n") + 1], "intact")],
+)
 def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path, pull, damage, pulls):
     one, two = _clones(tmp_path)
     _remember(one, "The port is 8080")

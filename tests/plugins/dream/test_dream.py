@@ -240,18 +240,19 @@ def test_dream__trial__writes_nothing_but_its_record(opened, store, dreamer):
 
 @pytest.mark.req("R023", "R027")
 @pytest.mark.parametrize(
-    ("memory", "reason"),
+    ("memory", "old", "reason"),
     [
-        ("", "None of the draft's items"),
-        ("Done.", "None of the draft's items"),
-        ("- none\n- N/A", "None of the draft's items"),
-        ("- Postgres", "None of the draft's items"),
-        ("All is well and nothing has to be changed in the memory.", "None of the draft's items"),
-        ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
+        ("", OLD, "None of the draft's items"),
+        ("Done.", OLD, "None of the draft's items"),
+        ("- none\n- N/A", OLD, "None of the draft's items"),
+        ("- Postgres", OLD, "None of the draft's items"),
+        ("All is well and nothing has to be changed in the memory.", OLD, "None of the draft's items"),
+        ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, OLD, "more than"),
+        (NEW, f"<<<<<<< HEAD\n{OLD}=======\n{NEW}>>>>>>> main\n", "MEMORY.md has git conflict markers"),
     ],
 )
-def test_dream__useless_draft__changes_nothing(opened, store, memory, reason):
-    store.write("MEMORY.md", OLD)
+def test_dream__useless_draft_or_a_memory_in_conflict__changes_nothing(opened, store, memory, old, reason):
+    store.write("MEMORY.md", old)
     store.note("2026-11-21")
     before = store.all()
     result = opened(Dreamer(memory=memory)).deep_dream()
@@ -297,15 +298,6 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file_and_the_dream_g
     assert secret not in str(dreamer.asked) + str(result)
     found = [p for p in store.folder.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()]
     assert [p.name for p in found] == ["2026-11-21.md"]  # by hand
-
-
-def test_dream__memory_has_both_sides_of_a_merge__waits_for_a_person(opened, store, dreamer):
-    store.write("MEMORY.md", "# Memory\n\n<<<<<<< HEAD\n- Use tabs\n=======\n- Use spaces\n>>>>>>> main\n")
-    store.note("2026-11-21")
-    before = store.all()
-    result = opened(dreamer).deep_dream()
-    assert (result.status, "conflict markers in lines 3-7" in result.reason) == (Status.FAILED, True)
-    assert store.all() == before
 
 
 def test_dream__loses_more_than_half__is_refused_unless_forced(opened, store, dreamer):
