@@ -38,9 +38,7 @@ from holdfast_file.place import Place, is_shared, read_bytes
 #: Limit of a document, in bytes. Reading a longer one would slow every command down.
 _MOST_BYTES = 20_000_000
 _MOST_DOCUMENTS = 10_000  # four a day for seven years
-_REPAIR = (
-    "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
-)
+_REPAIR = "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes it."
 
 
 class _Documents(ComposedBackend):

@@ -117,7 +117,7 @@ def decode(line: bytes) -> Operation:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
     crc = _CRC.search(line)
     if crc and crc32(line[: crc.start()]) != int(crc[1], 16):
-        raise ValueError('its "crc" does not fit; if it was edited on purpose, remove "crc" from the line')
+        raise ValueError('its "crc" does not fit; if edited on purpose, remove "crc" from the line')
     try:
         record = untrusted.from_json(line)
     except UnicodeDecodeError as error:
@@ -125,9 +125,7 @@ def decode(line: bytes) -> Operation:
     except ValueError as error:
         raise ValueError(f"it is not JSON ({error})") from error
     if crc is None and isinstance(record, dict) and "crc" in record:
-        raise ValueError(
-            'its "crc" is not a checksum at its end; if it was edited on purpose, remove "crc" from the line'
-        )
+        raise ValueError('its "crc" is not a checksum at its end; if edited on purpose, remove "crc" from the line')
     try:
         return _operation(record)
     except OverflowError as error:

@@ -34,9 +34,7 @@ class Place(durable.StoreFolder):
                 next_step="Use a relative path like `memory/note.md`.",
             )
         if name == self.facts:
-            raise Refused(
-                f"{name!r} holds the facts and is not a document.", next_step="Use `holdfast facts` to read them."
-            )
+            raise Refused(f"{name!r} holds facts and is no document.", next_step="Use `holdfast facts` to read them.")
 
     def inside(self, name: str) -> str:
         """The path of ``name`` without symbolic links, checked to stay under the root.

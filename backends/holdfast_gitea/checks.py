@@ -38,9 +38,7 @@ def access(log: Log) -> Iterator[Check]:
     name = log.repo.name
     if kind in ("public", "internal"):
         who = "everyone" if kind == "public" else "everyone with an account on the server"
-        yield Check.warn(
-            f"{who} can read this memory, in {name}.", "Make the repository private in its settings there."
-        )
+        yield Check.warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings.")
     elif logins:
         yield Check.good(f"{', '.join(logins)} can read {name}, too")
     log.index.refresh()

@@ -191,9 +191,7 @@ def check_text(text: str, name: str, most: int) -> None:
 def _title(name: str) -> str:
     title = TITLE + check_name(name)
     if len(title.encode()) > _MOST_OF_TITLE:
-        raise Refused(
-            f"The document name {name[:40]!r}... is too long for an issue title.", next_step="Use a shorter one."
-        )
+        raise Refused(f"The document name {name[:40]!r}... is too long for an issue title.", next_step="Shorten it.")
     return title
 
 

@@ -71,9 +71,7 @@ class LogView(NamedTuple):
             place = f"comment {self.lost.comment} in issue #{self.lost.segment}"
             problems.append(f"The newest entry of {name} ({place}) is gone from the server.")
         gone = ((old, new) for old, new in replayed.sealed.items() if new in self.absent)
-        problems += [
-            f"{name} continues from issue #{old} in #{new}, which is gone from the server." for old, new in gone
-        ]
+        problems += [f"{name} continues from issue #{old} in #{new}, which is not on the server." for old, new in gone]
         pairs = ((replayed.accepted[0].segment, fork.segment) for fork in replayed.forks)
         problems += [f"{name} is in two issues without links to each other: #{one} and #{two}." for one, two in pairs]
         problems += [f"An entry of {name} before {gap.source.url} is gone from the server." for gap in replayed.gaps]

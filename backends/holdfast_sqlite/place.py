@@ -75,9 +75,7 @@ class Place(durable.StoreFolder):
                 except FileNotFoundError:
                     continue
                 if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-                    raise Refused(
-                        f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
-                    )
+                    raise Refused(f"{name!r} is a link or not a regular file.", next_step="Put the file itself there.")
                 if name.endswith("-journal") and status.st_size:
                     raise Refused(
                         f"{name!r} would change the database when it is opened, and holdfast makes no such file.",

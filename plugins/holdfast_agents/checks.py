@@ -125,9 +125,7 @@ def _running(client: Client, beat: heartbeat.Beat | None, there: Sequence[Where]
         message = f"{client.shown} was used {ago(written, now)}, but {last}."
         return Check.fail(message, "It ran without hooks. Check the cases listed below, then restart it.", client.name)
     if beat is None:
-        return Check.warn(
-            f"No {client.shown} hook has run yet.", "Start it, send a message, and check again.", client.name
-        )
+        return Check.warn(f"No {client.shown} hook has run yet.", "Start it, send a message, check again.", client.name)
     return Check.good(f"its hooks run: {beat.event}, {ago(beat.at, now)}", client.name)
 
 

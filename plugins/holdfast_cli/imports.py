@@ -123,9 +123,7 @@ def taken(call: Call, taken: Sequence[Taken], unread: Sequence[Unread], source: 
         out.note("fail", f"skipped {file.name}: {file.why}")
     waiting = any(entry.outcome == "new" for entry in taken)
     if taken:
-        out.next_step(
-            f"`holdfast import {source}`" if waiting else "`holdfast dream` adds the notes' content to MEMORY.md"
-        )
+        out.next_step(f"`holdfast import {source}`" if waiting else "`holdfast dream` distils the notes into MEMORY.md")
     problem = None
     if failed or unread:
         what = f"{count(len(failed), 'session')} and {count(len(unread), 'file')} could not be imported."

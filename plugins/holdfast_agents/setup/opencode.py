@@ -22,9 +22,7 @@ _SHOWN: Final = {"opencode": "opencode", "kilo": "Kilo", "pi": "pi"}
 SWITCH: Final = ("agent", "compaction", "disable")
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER = ("mcp", "holdfast")
-_TRUST = (
-    "Open `pi` in this folder once and trust it, or run it with `--approve`. Before that it loads no extension here."
-)
+_TRUST = "Open `pi` in this folder once and trust it, or run it with `--approve`. Until then it loads no extension."
 _WISHED = (
     "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
     "off. To enable it with the guard, remove that entry and install again."

@@ -217,13 +217,9 @@ class _Run(Run):
             newest = f"because a dream reads the newest {MOST_STATEMENTS:,}"
             self.warn(f"{unread:,} older statements were not read, {newest}.")
         if (stated := sum(len(blocks.SAID.findall(note.text)) for note in notes[-2:])) > blocks.COMPARED:
-            self.warn(
-                f"A brief compares the newest {blocks.COMPARED} of the {stated:,} statements in the newest notes."
-            )
+            self.warn(f"A brief compares the newest {blocks.COMPARED} of the {stated:,} statements in the last notes.")
         if (further := len(memory.items) - MOST_ITEMS) > 0:
-            self.warn(
-                f"{further:,} items of {name} were not compared, because a dream compares the first {MOST_ITEMS:,}."
-            )
+            self.warn(f"{further:,} items of {name} were not compared: a dream compares the first {MOST_ITEMS:,}.")
         check = Check(
             run=self,
             heard=heard,

@@ -43,9 +43,7 @@ def config(call: Call) -> Answer:
 def _listed(call: Call) -> Answer:
     args = call.args
     if args.user:
-        raise UsageError(
-            "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
-        )
+        raise UsageError("--user needs KEY and VALUE.", next_step="`holdfast config` shows each value's source.")
     effective = [evolve(setting, value=masked(setting.key, setting.value)) for setting in project.effective(call.root)]
     chosen = [s for s in effective if args.key is None or s.key == args.key or s.key.startswith(args.key + ".")]
     if not chosen:
