@@ -74,14 +74,14 @@ def fails(error: type[HoldfastError], *touches: Callable[[], object]) -> list[Ho
     return raised
 
 
-def make_fact(number: int, content: str = "", *, confidence: float = 0.8, age_s: float = 0.0, **more: Any) -> Fact:
-    """A fact whose id, age and (by default) content follow from ``number``; ``age_s`` makes it older, in seconds."""
+def make_fact(number: int, content: str = "", *, confidence: float = 0.8, **more: Any) -> Fact:
+    """A fact whose id, age and (by default) content follow from ``number``."""
     return Fact(
         id=f"fact_{number:08x}",
         content=content or f"The build needs step {number}",
         category=more.pop("category", "knowledge"),
         confidence=confidence,
-        created_at=datetime(2026, 3, 1, 9, 30, 15, 123456, tzinfo=UTC) + timedelta(seconds=number - age_s),
+        created_at=datetime(2026, 3, 1, 9, 30, 15, 123456, tzinfo=UTC) + timedelta(seconds=number),
         **more,
     )
 

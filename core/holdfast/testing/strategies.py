@@ -45,9 +45,8 @@ def documents() -> st.SearchStrategy[str]:
 
 
 def names() -> st.SearchStrategy[str]:
-    """Document names that :func:`~holdfast.storage.check_name` lets through, in one case. The characters outside ASCII
-    sort differently in UTF-16."""
-    part = st.text("abcxyz0189-_. \uff5e\U0001f600", min_size=1, max_size=8).map(lambda s: s.strip(" .") or "a")
+    """Document names that :func:`~holdfast.storage.check_name` lets through, in lower-case ASCII."""
+    part = st.text("abcxyz0189-_. ", min_size=1, max_size=8).map(lambda s: s.strip(" .") or "a")
     return st.lists(part, min_size=1, max_size=3).map("/".join).map(lambda name: f"d-{name}.md").filter(_allowed)
 
 
