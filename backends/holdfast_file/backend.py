@@ -58,7 +58,7 @@ class _Documents(ComposedBackend):
                 continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
-            text = _text(body, self._place.shown(name))
+            text = _text(body, self._place, name)
             return Document(name=name, text=text, revision=sha256(text))
 
     def write(self, name: str, text: str, expected: str | None = None) -> str:
@@ -163,13 +163,13 @@ class _Documents(ComposedBackend):
         intents.clear(self._place.intent)
 
 
-def _text(body: bytes, name: str) -> str:
+def _text(body: bytes, place: Place, name: str) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Corrupt(f"{name!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
+        raise Corrupt(f"{place.shown(name)!r} is not UTF-8 text (byte {error.start}).", next_step=_REPAIR) from error
     if "\0" in text:
-        raise Corrupt(f"{name!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
+        raise Corrupt(f"{place.shown(name)!r} holds a NUL character (byte {body.index(0)}).", next_step=_REPAIR)
     return text
 
 

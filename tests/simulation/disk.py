@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from operator import attrgetter
@@ -93,42 +93,43 @@ def _fail(code: int, path: object = None) -> OSError:
 
 
 class Disk:
-    """The calls of ``os`` for paths below ``root``. ``step(name, size)`` is called before each change and may raise;
-    the number that it returns is how many bytes a write writes. ``owner()`` is the process that calls."""
+    """The calls of ``os`` for paths below ``root``. The machine's ``step(name, size)`` is called before each change and
+    may raise; the number that it returns is how many bytes a write writes. ``running`` is the process that calls."""
 
-    def __init__(
-        self, root: str, step: Callable[[str, int], int], owner: Callable[[], object], now_ns: Callable[[], int]
-    ) -> None:
-        self.root, self._step, self._owner, self._now_ns = root, step, owner, now_ns
+    def __init__(self, root: str, machine: Any) -> None:
+        self.root, self._machine = root, machine
         self._ino, self._fd = 100, FIRST_FD
         self.fds: dict[int, Handle] = {}
         self.top = self._new(S_IFDIR | 0o755)
         self._moves: list[list[tuple[Node, str, Node | None]]] = []  # changes of names, not all of them synced
-        self._folders: dict[str, Node] = {}  # by path, as long as no folder goes
+        #: By path, a folder's path ending in a slash, as long as no folder goes.
+        self._places: dict[str, tuple[Node, str]] = {}
         self.top.names[root.strip("/")] = self.top.disk_names[root.strip("/")] = self._new(S_IFDIR | 0o755)
 
     def _new(self, mode: int) -> Node:
         self._ino += 1
-        return Node(self._ino, mode, self._now_ns())
+        return Node(self._ino, mode, self._machine.now_ns())
 
     # paths
 
     def _split(self, path: Any, folder: int | None) -> tuple[Node, str]:
         """The folder and the last name; an empty name for the folder itself."""
+        if folder is None and path in self._places:
+            return self._places[path]
         above, slash, name = path.rpartition("/")
         name = "" if name == "." else name
         if not slash:
             return self.handle(folder or 0).node, name
         if folder is not None:  # what is in an open folder needs no path
             raise _fail(errno.EXDEV, path)
-        node = self._folders.get(above)
-        if node is None:
-            node = self.top
+        node, _ = self._places.get(f"{above}/") or (self.top, "")
+        if node is self.top:
             for part in above.split("/"):
                 node = self._child(node, part, path) if part and part != "." else node
             if not node.is_folder:
                 raise _fail(errno.ENOTDIR, path)
-            self._folders[above] = node
+            self._places[f"{above}/"] = node, ""
+        self._places[path] = node, name
         return node, name
 
     def _child(self, node: Node, name: str, path: str) -> Node:
@@ -141,8 +142,7 @@ class Disk:
         if type(path) is int:
             return self.handle(path).node
         above, name = self._split(path, folder)
-        found = above.names.get(name) if name else above
-        return found or self._child(above, name, path)
+        return (above.names.get(name) if name else above) or self._child(above, name, path)
 
     # descriptors
 
@@ -150,14 +150,14 @@ class Disk:
         try:
             return self.fds[fd]
         except KeyError:
-            self._step("look", 0)  # a dead process has no files
+            self._machine.step("look", 0)  # a dead process has no files
             raise _fail(errno.EBADF) from None
 
     def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         above, name = self._split(path, dir_fd)
         node = above.names.get(name) if name else above
         if node is None or not node.is_folder:
-            self._step("look" if node or not flags & os.O_CREAT else "create", 0)
+            self._machine.step("look" if node or not flags & os.O_CREAT else "create", 0)
             node = above.names.get(name)  # others had their turn
         if node is None and flags & os.O_CREAT:
             node = self._new(S_IFREG | mode)
@@ -170,7 +170,7 @@ class Disk:
             raise _fail(errno.ENOTDIR, path)
         if node.is_folder and flags & (os.O_WRONLY | os.O_RDWR):
             raise _fail(errno.EISDIR, path)
-        return self._opened(Handle(node, flags, self._owner()))
+        return self._opened(Handle(node, flags, self._machine.running))
 
     def _opened(self, handle: Handle) -> int:
         self._fd += 1
@@ -206,8 +206,7 @@ class Disk:
         self._look_for_folder(path)
         fd = self.open(path, flags & ~os.O_TRUNC, mode)
         try:
-            if self.fds[fd].node.is_folder:
-                raise _fail(errno.EISDIR, path)
+            self.check(fd, path)
             if flags & os.O_TRUNC:
                 self.ftruncate(fd, 0)
         except BaseException:
@@ -215,22 +214,27 @@ class Disk:
             raise
         return fd
 
+    def check(self, fd: int, path: str, *_: object) -> None:
+        """As ``safeopen.Folder``'s, of files that are all this user's."""
+        if self.fds[fd].node.is_folder:
+            raise _fail(errno.EISDIR, path)
+
     def read_file(self, path: Any, most: int = -1, *, private: bool = True) -> bytes:
         """As ``safeopen.read``."""
         self._look_for_folder(path)
         above, name = self._split(path, None)
-        self._step("look", 0)
+        self._machine.step("look", 0)
         node = self._child(above, name, path)  # others had their turn
         if node.is_folder or 0 <= most < len(node.data):
             raise _fail(errno.EISDIR if node.is_folder else errno.EFBIG, path)
         return bytes(node.data)
 
     def _look_for_folder(self, path: str) -> None:
-        folder = path.rpartition("/")[0]
-        if folder and folder not in self._folders:  # which has only those that exist
+        folder = path.rpartition("/")[0] if path not in self._places else ""
+        if folder and f"{folder}/" not in self._places:  # which has only those that exist
             above, name = self._split(folder, None)
             if name not in above.names:
-                self._step("look", 0)
+                self._machine.step("look", 0)
 
     def flock(self, fd: int, how: int) -> None:
         import fcntl
@@ -240,7 +244,7 @@ class Disk:
         if how == fcntl.LOCK_UN:
             node.holder = None if node.holder is handle else node.holder
             return
-        is_cleaned = self._step("lock", 0)
+        is_cleaned = self._machine.step("lock", 0)
         if is_cleaned and node.holder is None and not node.is_folder:
             self.remove(next(path for path, one in below("", self.top) if one is node))
         if node.holder not in (None, handle):
@@ -258,18 +262,18 @@ class Disk:
     def write(self, fd: int, data: Any) -> int:
         handle = self.handle(fd)
         is_over = not handle.flags & os.O_APPEND and handle.place + len(data) <= len(handle.node.data)
-        data = bytes(data)[: self._step("overwrite" if is_over else "write", len(data))]
+        data = bytes(data)[: self._machine.step("overwrite" if is_over else "write", len(data))]
         at = len(handle.node.data) if handle.flags & os.O_APPEND else handle.place
         handle.node.data[at : at + len(data)] = data
         handle.node.pending.append((at, data))
-        handle.node.mtime = self._now_ns()
+        handle.node.mtime = self._machine.now_ns()
         for reader in handle.node.readers:
             reader.refresh()
         handle.place = at + len(data)
         return len(data)
 
     def ftruncate(self, fd: int, size: int) -> None:
-        self._step("truncate", 0)
+        self._machine.step("truncate", 0)
         node = self.handle(fd).node
         if size == len(node.data):
             return
@@ -277,11 +281,11 @@ class Disk:
         node.pending.append((-size - 1, b""))
         for reader in node.readers:
             reader.refresh()
-        node.mtime = self._now_ns()
+        node.mtime = self._machine.now_ns()
 
     def fsync(self, fd: int) -> None:
         try:
-            lies = self._step("fsync", 0)
+            lies = self._machine.step("fsync", 0)
         except OSError as error:
             if error.errno == errno.EIO:  # the kernel counts the lost pages as written
                 self.handle(fd).node.pending.clear()
@@ -300,33 +304,33 @@ class Disk:
             node.pending.clear()
 
     def mkdir(self, path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        self._step("mkdir", 0)
+        self._machine.step("mkdir", 0)
         above, name = self._split(path, dir_fd)
         if name in above.names:
             raise _fail(errno.EEXIST, path)
         self._change([(above, name, self._new(S_IFDIR | mode))])
 
     def rename(self, old: Any, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
-        self._step("rename", 0)
+        self._machine.step("rename", 0)
         (above, name), (target, to) = self._split(old, src_dir_fd), self._split(new, dst_dir_fd)
         node = self._child(above, name, old)
         if node.is_folder:
-            self._folders.clear()
+            self._places.clear()
         self._change([(target, to, node), (above, name, None)])
 
     def unlink(self, path: Any, *, dir_fd: int | None = None) -> None:
-        self._step("unlink", 0)
+        self._machine.step("unlink", 0)
         above, name = self._split(path, dir_fd)
         if self._child(above, name, path).is_folder:
             raise _fail(errno.EISDIR, path)
         self._change([(above, name, None)])
 
     def rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
-        self._step("rmdir", 0)
+        self._machine.step("rmdir", 0)
         above, name = self._split(path, dir_fd)
         if self._child(above, name, path).names:
             raise _fail(errno.ENOTEMPTY, path)
-        self._folders.clear()
+        self._places.clear()
         self._change([(above, name, None)])
 
     def fchmod(self, fd: int, mode: int) -> None:
@@ -337,7 +341,7 @@ class Disk:
         _rename(move, "names")
         self._moves.append(move)
         for above, _, _ in move:
-            above.mtime = self._now_ns()
+            above.mtime = self._machine.now_ns()
 
     def _sync_names(self, folder: Node) -> None:
         """Names reach the disk in their order, and with them what the same calls did in other folders."""
@@ -380,14 +384,14 @@ class Disk:
     def restore(self, top: Node) -> None:
         """Begin with a copy of another disk."""
         self.top, self._ino = _copy(top, {}), self._ino + 1000
-        self._folders.clear()
+        self._places.clear()
 
     def remove(self, path: str) -> None:
         """Another program removes it, with all in it."""
         above, name = self._split(path, None)
         del above.names[name]
         above.disk_names.pop(name, None)
-        self._folders.clear()
+        self._places.clear()
 
     def edit(self, path: str, gone: Iterable[str]) -> None:
         """A person removes these texts, and a file in which nothing is left."""
@@ -402,7 +406,7 @@ class Disk:
     def cut_power(self, chance: Random, kind: str = "") -> None:
         """What was not synced is lost, kept, cut, full of holes or reordered. Nothing is open any more."""
         self.fds.clear()
-        self._folders.clear()
+        self._places.clear()
         all_kept = bool(kind)
         kind, late = kind or chance.choice(("lost", "kept", "mixed", "mixed")), set[Node]()
         for move in self._moves:

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
-from unittest import mock
 
 from tests.simulation.disk import FIRST_FD, Disk
 
 from holdfast import project
-from holdfast.fs import locks, ownership_mark, private, records, safeopen
+from holdfast.fs import locks, ownership_mark, private, records, safeopen, userdir
 from holdfast.journal import emergency_log, journal
 from holdfast.plugin import calls
 from holdfast_app import base
@@ -32,7 +31,8 @@ _MINE = (ROOT, "/.git")  # the project is in a repository, if any
 _PURE = [
     (module, name, functools.lru_cache(10_000)(getattr(module, name)))
     for module, names in (
-        (os.path, "join relpath dirname normpath"), (hostile, "fold squeezed instructs is_marked body_of"),
+        (os.path, "join relpath dirname normpath split basename"), (userdir, "folder path"),
+        (hostile, "fold squeezed instructs is_marked body_of"),
         (strangers, "Sentence longest"), (emergency_log, "parsed"), (ownership_mark, "away_path digest"),
     )
     for name in names.split()
@@ -45,6 +45,20 @@ _BY_PATH = ("open", "mkdir", "unlink", "rmdir", "stat", "access", "listdir", "sc
 _BY_FD = ("dup", "close", "fdopen", "read", "write", "ftruncate", "fsync", "fchmod")
 _CHANGES = frozenset({"create", "write", "overwrite", "truncate", "fsync", "mkdir", "rename", "unlink", "rmdir"})
 _FREE = (_CHANGES - {"create", "write", "overwrite", "mkdir"}, _CHANGES - {"write", "mkdir"})
+
+
+def _no_links(real: Callable[..., str]) -> Callable[..., str]:
+    """There are no links on this disk, so nothing is looked up there."""
+
+    def call(path: Any, **named: Any) -> str:
+        if type(path) is str and path.startswith(ROOT):
+            return os.path.normpath(path) if "//" in path or "/./" in path or "/.." in path else path
+        return real(path, **named)
+
+    return functools.lru_cache(10_000)(call)
+
+
+_realpath, _abspath = _no_links(os.path.realpath), _no_links(os.path.abspath)
 
 
 class Dead(BaseException):
@@ -84,11 +98,15 @@ class World:
         self.switching = 0.0
         self.processes: list[Process] = []
         self.running = Process(1, timedelta())
-        self.disk = Disk(ROOT, self._step, lambda: self.running, lambda: int((1e9 + self.seconds) * 1e9))
+        self.disk = Disk(ROOT, self)
 
     def now(self) -> datetime:
         """The running process's clock."""
         return START + timedelta(seconds=self.seconds) + self.running.offset
+
+    def now_ns(self) -> int:
+        """The disk's clock."""
+        return int((1e9 + self.seconds) * 1e9)
 
     def break_at(self, at: int, way: str, *, at_sync: bool = False) -> None:
         """At that change of the disk, or that sync, the power is cut (``cut``), the calling process is killed, or the
@@ -107,7 +125,7 @@ class World:
 
     # what the calls of a process meet
 
-    def _step(self, name: str, size: int) -> int:
+    def step(self, name: str, size: int) -> int:
         me = self.running
         if me.dead or self.is_down:
             raise Dead
@@ -219,13 +237,14 @@ class World:
             (os, "lstat", _by_path(os.lstat, disk.stat)),
             (os, "fstat", _by_fd(os.fstat, disk.stat)),
             (os, "replace", _by_path(os.replace, disk.rename)),
-            (os.path, "realpath", _no_links(os.path.realpath)),
-            (os.path, "abspath", _no_links(os.path.abspath)),
+            (os.path, "realpath", _realpath),
+            (os.path, "abspath", _abspath),
             (journal, "decode", lambda line: (found := _decoded(line)) and {**found}),
             *(() if self.walks else self._direct()),
             *((facts, "SPARE_DEAD_LINES", 0) for _ in range(self.is_small)),
             (base.Services, "manager_type", lambda: self.plugins),
             (project, "_register_backend", lambda *_: None),
+            (os, "environ", {**os.environ, "XDG_CONFIG_HOME": f"{ROOT}/home"}),
             (os, "urandom", self.chance.randbytes),
             (random, "random", self.chance.random),
             (os, "getpid", lambda: self.running.number),
@@ -245,20 +264,20 @@ class World:
         ]
         _forget()
         real = [(where, name, getattr(where, name)) for where, name, _ in patches]
-        with mock.patch.dict(os.environ, XDG_CONFIG_HOME=f"{ROOT}/home"):
-            try:
-                for where, name, new in patches:
-                    setattr(where, name, new)
-                yield
-            finally:
-                for where, name, old in real:
-                    setattr(where, name, old)
+        try:
+            for where, name, new in patches:
+                setattr(where, name, new)
+            yield
+        finally:
+            for where, name, old in real:
+                setattr(where, name, old)
 
     def _direct(self) -> list[tuple[Any, str, Any]]:
         """For speed a path is opened, or a file read, with one call instead of one for each part of its path."""
         disk = self.disk
         calls = {"open_fd": disk.open_file, "read": disk.read_file, "reader": disk.reader, "stat": disk.stat_below}
-        return [(safeopen, name, call) for name, call in {"_walked": disk.open, **calls}.items()]
+        check = (safeopen.Folder, "_check", lambda _, fd, name, *how: disk.check(fd, name))
+        return [check, *((safeopen, name, call) for name, call in {"_walked": disk.open, **calls}.items())]
 
 
 def _forget() -> None:
@@ -278,11 +297,12 @@ def _survived(process: Process, job: Callable[[], None]) -> None:
 
 def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(path: Any = ".", *args: Any, **named: Any) -> Any:
-        path = path if type(path) in (str, int) else os.fspath(path)
-        if type(path) is str and (path.startswith(_MINE) or path == os.sep):
+        if type(path) is str and path.startswith(_MINE):
             return mine(path, *args, **named)
+        path = path if type(path) in (str, int) else os.fspath(path)
         folder = path if type(path) is int else named.get("dir_fd", named.get("src_dir_fd"))
-        return (mine if folder is not None and folder >= FIRST_FD else real)(path, *args, **named)
+        is_mine = folder >= FIRST_FD if folder is not None else path == os.sep or str(path).startswith(_MINE)
+        return (mine if is_mine else real)(path, *args, **named)
 
     return call
 
@@ -290,17 +310,6 @@ def _by_path(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[...
 def _by_fd(real: Callable[..., Any], mine: Callable[..., Any]) -> Callable[..., Any]:
     def call(fd: Any, *args: Any, **named: Any) -> Any:
         return (mine if fd >= FIRST_FD else real)(fd, *args, **named)
-
-    return call
-
-
-def _no_links(real: Callable[..., str]) -> Callable[..., str]:
-    """There are no links on this disk, so nothing is looked up there."""
-
-    def call(path: Any, **named: Any) -> str:
-        if type(path) is str and path.startswith(ROOT):
-            return os.path.normpath(path) if "//" in path or "/./" in path or "/.." in path else path
-        return real(path, **named)
 
     return call
 

@@ -25,6 +25,7 @@ _KEY_NAMES = frozenset(
 _KINDS: Mapping[type, str] = {
     str: "a string", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
+_ALSO: Mapping[type, Any] = {float: (int, float), list: (list, tuple), dict: Mapping}
 
 T = TypeVar("T")
 #: What reads a type gets a value, its path, and the list of mistakes, to which it adds those in the value's parts.
@@ -156,8 +157,8 @@ def _reader(kind: Any) -> _Reader:
 
 def _exactly(value: Any, kind: Any) -> Any:
     """``value``, which must be a ``kind``. Raises: TypeError."""
-    kinds: Any = {float: (int, float), list: (list, tuple), dict: Mapping}.get(kind, kind)
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, kinds):
+    is_bool = isinstance(value, bool)
+    if type(value) is not kind and (is_bool is not (kind is bool) or not isinstance(value, _ALSO.get(kind, kind))):
         raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
     return value
 
@@ -172,7 +173,9 @@ def _instance(cls: Any, value: Any, path: str, mistakes: list[str]) -> Any:
         table[rest] = {key: table.pop(key) for key in list(table) if key == rest or key not in fields}
     made: dict[str, Any] = {}
     for name, field in fields.items():
-        if name in table:
+        if type(value := table.get(name)) is str is field.type and not field.metadata:
+            made[name] = value  # as most are
+        elif name in table:
             made[name] = _tried(_member(cls, name), table[name], _at(path, name), mistakes)
         elif field.default is attrs.NOTHING:
             mistakes.append(f"{_at(path, name)}: missing")

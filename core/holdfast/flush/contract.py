@@ -133,5 +133,6 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
         return tuple([_mapped(entry, change) for entry in value])
     if has(type(value)):
         names = [field.name for field in fields(type(value)) if field.name not in ("derived", "sources")]
-        return evolve(value, **{name: _mapped(getattr(value, name), change) for name in names})
+        changed = {name: new for name in names if (new := _mapped(old := getattr(value, name), change)) != old}
+        return evolve(value, **changed) if changed else value
     return value

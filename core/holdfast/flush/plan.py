@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
@@ -131,7 +131,7 @@ class Plan(NamedTuple):
     def pending(self) -> dict[str, Any]:
         """The record in the marker. It has no overrides, because an operator may add one before the retry."""
         return {
-            "payload": unstructure(evolve(self.payload, derived=(), sources=())),
+            "payload": {**unstructure(self.payload), "derived": [], "sources": []},
             "derived": list(self.payload.derived),
             "sources": list(self.payload.sources),
             "summary": self.summary,

@@ -26,7 +26,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from attrs import asdict, evolve, field, frozen
@@ -95,6 +95,7 @@ UNKNOWN = "unknown"
 #: The digest for a payload stated when no marker could be written.
 _UNWRITTEN = "unwritten"
 _COPIES = "stated"
+_json = partial(json.dumps, ensure_ascii=False, default=partial(asdict, recurse=False))
 
 
 def path_of(state: str, session_id: str) -> str:
@@ -143,12 +144,10 @@ def _holds_all(state: str, marker: Marker) -> bool:
 
 def _write(state: str, marker: Marker, *, flush: bool = True, copy: bool = True) -> None:
     path, second = path_of(state, marker.session), copy_of(state, file_stem(marker.session))
-    record = asdict(marker)
     if marker.stated and copy:
         private.make(state, _COPIES)
-        table = {"session": marker.session, "stated": record["stated"]}
-        durable.replace(second, json.dumps(table, ensure_ascii=False).encode("utf-8"))
-    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"), flush=flush)
+        durable.replace(second, _json({"session": marker.session, "stated": marker.stated}).encode("utf-8"))
+    durable.replace(path, _json(marker).encode("utf-8"), flush=flush)
 
 
 def _aside(path: str, data: bytes) -> str:

@@ -18,6 +18,7 @@ from holdfast.models.records import strings
 OPTIONAL = ("needs_operator", "rejected", "rules")
 #: Marks a field whose converter also reads JSON.
 _RAW = {"raw": True}
+_NO_LISTS = (str, bytes, Mapping)  # although they can be iterated over
 _A = TypeVar("_A", bound=attrs.AttrsInstance)
 
 
@@ -46,14 +47,14 @@ def bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: obje
 
 def items(value: object, name: str) -> list[Any]:
     """Items from a caller's list. Raises: BadValue for a single string, a mapping, or a value without items."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if type(value) is not tuple and (isinstance(value, _NO_LISTS) or not isinstance(value, Iterable)):
         raise BadValue(name, f"must be a list and {of_type(value)}", next_step=f"Give a list, `{name}=[...]`.")
     return list(value)
 
 
 def tuple_or_same(value: Iterable[str] | None) -> tuple[str, ...] | None:
     """A tuple where possible; :func:`must_be_texts` knows the field and checks the rest."""
-    if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if type(value) is tuple or value is None or isinstance(value, _NO_LISTS) or not isinstance(value, Iterable):
         return value  # type: ignore[return-value]
     return tuple(value)
 

@@ -57,5 +57,4 @@ WAS_CLOSED: Final = " It was closed."
 
 def line(template: str, *values: str) -> str:
     """A line of the layout: ``template`` with its fields filled in order."""
-    left = iter(values)
-    return re.sub(r"\{\w+\}", lambda _: next(left), template)
+    return re.sub(r"\{\w+\}", "{}", template).format(*values)

@@ -196,9 +196,9 @@ class Provenance(Trusting):
     def _withheld(self, name: str, text: str, *, is_whole: bool = False) -> list[Passage]:
         """The passages that are neither recorded nor the user's own, or ``is_whole`` all of it where there are any.
         Those below a heading that the user accepted need only lines of their own."""
-        allowed, own, whole = self._seen.listed(OWN, TRUSTED), self._seen.listed(OWN), _as_one(text)
         self._costs.pop(name, None)
-        if not text or self._whole(name, text) in own or self._seen.digest(name, whole.key) in allowed:
+        allowed, whole = self._seen.listed(OWN, TRUSTED), _as_one(text)
+        if not text or self._whole(name, text) in allowed.lists[0] or self._seen.digest(name, whole.key) in allowed:
             return []
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
