@@ -13,6 +13,7 @@ the tombstones of facts whose lines a rewrite dropped, because in a git merge ab
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -115,6 +116,7 @@ def decode(line: bytes) -> Operation:
     """Read a line without its newline. Raises: ValueError with the reason."""
     if len(line) > MOST_BYTES + 100:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+    line = line.removeprefix(BOM_UTF8)  # an editor may put it before the first line
     crc = _CRC.search(line)
     if crc and crc32(line[: crc.start()]) != int(crc[1], 16):
         raise ValueError('its "crc" does not fit; if edited on purpose, remove "crc" from the line')

@@ -188,6 +188,8 @@ def test_facts__line__readable_keys_in_order(store, home):
     (line,) = [json.loads(raw)]
     assert list(line) == ["id", "content", "category", "confidence", "createdAt", "source", "crc"]
     assert line["createdAt"] == "2026-03-01T09:30:16.123456Z"
+    (home / "facts.jsonl").write_bytes(b"\xef\xbb\xbf" + raw.replace(b"\n", b"\r\n"))  # as an editor may
+    assert get_fact(store, make_fact(1).id) == make_fact(1, "Stra\u00dfe \u2028 x", source="s")
 
 
 @pytest.mark.req("R058")
