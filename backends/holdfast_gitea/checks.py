@@ -55,9 +55,7 @@ def inspect(log: Log) -> Iterator[Check]:
     yield from _failing(log.check_own)
     for member in (member for member in log.authors.members.values() if member.state == "left"):
         step = f"Run `holdfast gitea invite {member.login} --revoke` again."
-        yield Check.warn(
-            f"The revocation for {member.login}, who can still edit stored content, was interrupted.", step
-        )
+        yield Check.warn(f"The revocation of {member.login}, who can still edit stored content, was interrupted.", step)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield Check.warn(message, _about(log, issue))

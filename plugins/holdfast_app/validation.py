@@ -188,9 +188,7 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             continue
         if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators, which would exceed their deadline
             message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not checked"
-            findings.append(
-                Finding(rule="document/size", message=message, fix="Move old content out of it.", name=name)
-            )
+            findings.append(Finding(rule="document/size", message=message, fix="Move old text out of it.", name=name))
             continue
         checked.append(name)
         problem = Finding(rule="document/conflict", message="has git conflict markers", fix=conflicts.FIX, name=name)

@@ -236,11 +236,9 @@ def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[C
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:
-    number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
+    total = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
     lacks = upkeep.lacks_model(memory.services)
-    yield good(
-        f"none yet. {lacks} {upkeep.model_step()}" if lacks else f"{number:,} readable" if number else "none yet"
-    )
+    yield good(f"none yet. {lacks} {upkeep.model_step()}" if lacks else f"{total:,} readable" if total else "none yet")
     if disputed := len(memory.facts.conflicts()):
         what = "one thing" if disputed == 1 else f"{disputed:,} things"
         yield warn(
