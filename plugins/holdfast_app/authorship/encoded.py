@@ -16,10 +16,7 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 def decoded(text: str) -> str:
     """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
-    words = text.split()
-    if max(map(len, words), default=0) < _LEAST:
-        return ""
-    runs = (match[0] for word in words if len(word) >= _LEAST for match in _RUN.finditer(word))
+    runs = (match[0] for word in text.split() if len(word) >= _LEAST for match in _RUN.finditer(word))
     return "\n".join(reading for run in runs for reading in _readings(run) if _is_prose(reading))
 
 

@@ -27,6 +27,8 @@ _MOST_QUOTED: Final = 50  # passages
 _AT: Final = re.compile(rb'"timestamp": ?"([^"]{1,40})"')
 _RESULT: Final = re.compile(rb'"(?:tool_result|function_call_output)"')
 _SIDE: Final = b'"isSidechain":true'
+#: What follows repeats the result for the client's own use. The agent does not see it.
+_NOT_SHOWN: Final = b'"toolUseResult":'
 _CALL: Final = re.compile(rb'"id": ?"([^"]{1,80})", ?"name": ?"([^"]{1,80})", ?("input": ?\{[^\n]{0,2000})')
 _CALLED: Final = re.compile(rb'"tool_use_id": ?"([^"]{1,80})"')
 _MESSAGE: Final = records.beginning("message")
@@ -89,7 +91,17 @@ class Journals:
 
     @cached_property
     def _newest(self) -> list[tuple[list[bytes], list[str]]]:
-        return _newest(self._state)
+        """The message lines of the newest journals, and what flushes wrote with marks, oldest first; unreadable ones
+        are skipped."""
+        newest, left = list[tuple[list[bytes], list[str]]](), _BYTES
+        for path in reversed(journals.by_age(self._state)[-_JOURNALS:]):
+            with suppress(OSError, HoldfastError):
+                status = os.stat(path) if os.path.exists(path) else None  # another process has just packed it
+                left -= status.st_size if status else 0
+                if left < 0:
+                    break
+                newest.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
+        return newest[::-1]
 
     def holding(self, text: str) -> list[Turn]:
         """The messages with the longest words of ``text``. Only lines with these words are parsed."""
@@ -98,21 +110,6 @@ class Journals:
             found = ([line.message for line in lines if line.holds(keys)] for lines in self.read if keys)
             self._found[keys] = [Turn(messages=filter(None, messages)) for messages in found if any(messages)]
         return self._found[keys]
-
-
-def _newest(state: str) -> list[tuple[list[bytes], list[str]]]:
-    """The message lines of the newest journals, and what flushes wrote with marks, oldest first; unreadable ones are
-    skipped."""
-    newest: list[tuple[list[bytes], list[str]]] = []
-    left = _BYTES
-    for path in reversed(journals.by_age(state)[-_JOURNALS:]):
-        with suppress(OSError, HoldfastError):
-            status = os.stat(path) if os.path.exists(path) else None  # another process has just packed it
-            left -= status.st_size if status else 0
-            if left < 0:
-                break
-            newest.append(_messages(path, (status.st_ino, status.st_size, status.st_mtime_ns) if status else None))
-    return newest[::-1]
 
 
 @lru_cache(_JOURNALS)  # a flush asks several times, and most journals have ended
@@ -145,6 +142,8 @@ def _recorded(paths: Iterable[str]) -> Iterator[list[bytes]]:
                 for row in file:
                     for call, *details in _CALL.findall(row) if b'"name"' in row else ():
                         calls[call] = details
+                    shown, *_ = row.partition(_NOT_SHOWN)
+                    row = shown + b"\n" if _RESULT.search(shown) and _AT.search(shown) else row
                     if (len(row) > MAX_RESULT_CHARS or name != path or _SIDE in row) and _RESULT.search(row):
                         called = _CALLED.search(row)
                         tool, arguments = calls.get(called[1] if called else b"", [b"", b""])

@@ -188,10 +188,6 @@ class Heard:
         """Whether it holds most stems of the sentence."""
         return may_hold(self.plain, sentence, _MAY_HAVE)
 
-    def has(self, sentence: Sentence) -> bool:
-        """Whether it holds the sentence's words in a row, however they are spaced."""
-        return self.may_have(sentence) and sentence.letters in _letters(self.plain)
-
     def says_otherwise(self, sentence: Sentence) -> bool:
         """Whether strangers wrote it and some words in a row hold nearly all stems of the sentence."""
         return self.is_outside and stems_shared(self.plain, sentence) >= max(_FEWEST, ALIKE * len(sentence.stems))
@@ -204,8 +200,8 @@ class Sentence:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.row, self.letters = words, "".join(words)
         self._text, self._is_rule = text, is_rule
-        self.size = len(_units(" ".join(words)))
-        self.stems = _stems(" ".join(words))
+        units = _units(" ".join(words))
+        self.size, self.stems = len(units), frozenset(filter(None, map(_stem, units)))
         self.is_foreign = _is_foreign(text)
         #: Whether it has at most one word beside paths, addresses and ids.
         self.points = text.isascii() and sum(not _POINTER.search(word) for word in text.split()) < 2
@@ -348,11 +344,6 @@ def _is_lettered(text: str) -> bool:
     return not text.isascii() and sum(c > hostile.LATIN and c.isalpha() for word in words for c in word) > _LETTERS
 
 
-@lru_cache(5_000)
-def _stems(plain: str) -> frozenset[str]:
-    return frozenset(filter(None, map(_stem, _units(plain))))
-
-
 @lru_cache(50_000)
 def _stem(word: str) -> str:
     """A content word's stem; empty for another word."""
@@ -382,8 +373,9 @@ def source(text: str, heard: Sequence[Heard], *, is_rule: bool = False, only_out
         if not entry.may_have(claim):
             continue
         if claim.letters in _letters(entry.plain) or (role != "user" and entry.says_otherwise(claim)):
-            before = (other for other in heard[:number] if other.message.id)  # a message, not an excerpt
-            return None if any(other.has(claim) for other in before) else entry.message
+            messages = (other for other in heard[:number] if other.message.id and other.may_have(claim))
+            is_older = any(claim.letters in _letters(other.plain) for other in messages)
+            return None if is_older else entry.message
     return _end_of(claim, [entry for entry in heard if entry.is_outside])
 
 

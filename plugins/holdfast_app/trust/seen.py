@@ -126,8 +126,8 @@ class Seen:
         mark, above = checkout.mark_of(self._state).encode(), os.path.dirname(self.folder)
         for name in private.names(above) if mark and not os.path.lexists(self.folder) else ():
             old = os.path.join(above, name)
-            root, noted = (_read(os.path.join(old, file)) for file in (_ROOT, _MARK))
-            if noted == mark and not os.path.lexists(root):  # a copy may share the mark, with a shared key
+            # A copy may share the mark, with a shared key.
+            if _read(os.path.join(old, _MARK)) == mark and not os.path.lexists(_read(os.path.join(old, _ROOT))):
                 durable.replace(os.path.join(old, _ROOT), os.fsencode(self._root))
                 with durable.reporting(old, "rename"):
                     os.rename(old, self.folder)
