@@ -246,14 +246,10 @@ def _says_little(own: str) -> bool:
 
 
 def _wanted(own: str) -> str:
-    """A request without its greetings and assents, and a longer one without its statements, but with those before what
-    is short, which have its subject. A long one stays whole."""
+    """A request without its greetings and assents, and a longer one without its statements. A long one stays whole."""
     parts = sentences(own) if len(own) <= _READ_CHARS else []
     parts = [part for part in parts if kind_of_words(part) not in (Kind.COURTESY, Kind.ASSENT)]
-    asking = [part for part in parts if len(own) <= _TASK or not cues.match(part, user=True)]
-    if asking and len(" ".join(asking)) < _ENOUGH:
-        asking = parts[: parts.index(asking[-1]) + 1]
-    return " ".join(asking) or own
+    return " ".join(part for part in parts if len(own) <= _TASK or not cues.match(part, user=True)) or own
 
 
 def still(objective: str, messages: Sequence[Message]) -> str:
