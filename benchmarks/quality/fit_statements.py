@@ -44,7 +44,7 @@ _MOVED = 20  # least weight of a feature that is new to a table
 _STRENGTH = 1.0  # of the fit against its regularisation
 _PAIRED = 0.3  # the same for pairs, which are fewer
 #: How much a text to fit a table to counts next to one that keeps its judgement.
-_NEW = {"lasting": 1.0, "answers": 4.0, "messages": 4.0}
+_NEW = {"lasting": 2.0, "answers": 4.0, "messages": 4.0}
 #: Number of features kept of the first fit, and fitted again.
 _FEATURES = {"lasting": 15_000, "planted": 6_000, "answers": 12_000, "messages": 5_000, "succession": 6_000}
 #: How much a sentence of others counts next to a line written for ``planted``.
@@ -169,7 +169,7 @@ def fit_onto(name: str, count: int, paths: list[str]) -> dict[str, list[int]]:
         heads = [(slice(0, width), np.array([[one["act"] == kind for kind in endings.KINDS] for one in written]))]
     else:
         labels = np.array([[one["label"] == label for label in lasting.LABELS[:-1]] for one in written])
-        heads = [(slice(0, width - 1), labels), (width - 1, np.array([one["act"] in ASKS for one in written]))]
+        heads = [(slice(0, width - 1), labels)]
     change = np.zeros((len(names), width))
     for columns, labels in heads:
         change[:, columns] = _change(matrix, known[:, columns], labels, _NEW[name])
