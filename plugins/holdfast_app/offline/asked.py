@@ -48,6 +48,7 @@ AFTER: Final = " (after: "
 _ENOUGH: Final = 40  # characters of a request that is understood without the statements before it
 #: Characters of the agent's answer to a short request, and the fewest that an excerpt needs.
 _ANSWER, _LEAST = 80, 20
+_ACKNOWLEDGED: Final = 80  # characters of an answer that only takes note
 #: Readers of the handoff cut an objective here, so its end would be lost.
 OBJECTIVE: Final = 200
 #: A message with less probability of a request is none. Most messages are requests, and no other error costs as much.
@@ -227,11 +228,23 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
 def _with_first(messages: Sequence[Message]) -> list[tuple[Message, str]]:
     """The requests, newest first, and the user's first message if it has no label, because people also ask by telling
     what is wrong."""
-    requests = list(_requests(messages))
-    spoken = ((m, own_words(m.text)) for m in messages if m.role == "user")
-    first = next(((m, own) for m, own in spoken if kind_of_words(own) is not Kind.NOTHING), None)
-    is_told = first is not None and kind_of_words(first[1]) is Kind.STATEMENT and _unlabelled(first[1])
-    return [*requests, first] if first and is_told else requests
+    requests, first = list(_requests(messages)), _first(messages)
+    own = own_words(first.text) if first else ""
+    is_told = first and kind_of_words(own) is Kind.STATEMENT and _unlabelled(own)
+    return [*requests, (first, own)] if first and is_told else requests
+
+
+def told_task(messages: Sequence[Message]) -> Message | None:
+    """The user's first message, if it only tells and the agent took it up with a call or more than an acknowledgement:
+    then it is a task."""
+    first = _first(messages)
+    after = list(dropwhile(lambda m: m is not first, messages))[1:]
+    is_taken_up = any(m.tool or len(m.text) > _ACKNOWLEDGED for m in takewhile(lambda m: m.role != "user", after))
+    return first if first and is_taken_up and not requesting(own_words(first.text)) else None
+
+
+def _first(messages: Sequence[Message]) -> Message | None:
+    return next((m for m in messages if m.role == "user" and kind(m.text) is not Kind.NOTHING), None)
 
 
 def _says_little(own: str) -> bool:

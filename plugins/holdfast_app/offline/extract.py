@@ -49,7 +49,8 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     if not messages:
         return Extraction()
     said = asked.spoken(messages)
-    statements = Statements(standing=before.rules or (), stored=before.facts or ())
+    task = None if before.objective else asked.told_task(said)
+    statements = Statements(standing=before.rules or (), stored=before.facts or (), task=task)
     ends = {id(message) for message in final_answers(said)}
     for message in said:
         # Between tool calls the agent weighs options that it later drops, so only its answers count.

@@ -43,6 +43,8 @@ _NO_FACT: Final = Lazy(
 )
 #: Minimum probability of a request for now, which ends what a label covers and replaces no rule.
 _ASKS: Final = 0.95
+#: Minimum probability that a sentence of a task without a label lasts.
+_LASTS: Final = 0.9
 #: A question to the agent, also without a question mark.
 _ASKED: Final = Lazy(r"(?:can|could|would|will|do|did) (?:you|we|i)\b", re.IGNORECASE)
 #: A sentence that goes on with the rule before it.
@@ -74,7 +76,8 @@ _LEAST_WORDS: Final = 3
 
 @define(eq=False, repr=False)
 class Statements:
-    """The statements in the messages read so far. ``standing`` are the user's rules from before, ``stored`` the facts.
+    """The statements in the messages read so far. ``standing`` are the user's rules from before, ``stored`` the facts,
+    ``task`` is a message that tells what to do, so that fewer of its sentences last.
     ``kept`` has each kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the
     user's newest message with a request or a statement; empty when it names none. ``told`` has the keys of all the
     user's sentences that state something, also of replaced ones, and ``labelled`` those of statements with a label.
@@ -82,6 +85,7 @@ class Statements:
 
     standing: Sequence[str] = ()
     stored: Sequence[str] = ()
+    task: Message | None = None
     next_step: str = ""
     kept: dict[Kind, dict[str, str]] = field(factory=lambda: {kind: {} for kind in Kind})
     pointers: dict[str, str] = field(factory=dict)
@@ -169,6 +173,8 @@ class Statements:
     def _cue(self, sentence: str, message: Message, only_labels: bool) -> tuple[Cue, int] | None:
         user = message.role == "user"
         hit = cues.match(sentence, user=user)
+        if message is self.task and hit and hit[0].whole and lasting.judge(sentence).lasting < _LASTS:
+            return None
         if user and only_labels and hit and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
             # Depends on the line above, defines a word, or is someone else's; but what blocks is why work pauses.
             return hit if hit[0].kind is Kind.BLOCKER and asked.kind(message.text) is asked.Kind.PAUSE else None

@@ -220,6 +220,13 @@ def test_extract__question_about_what_is_known__replaces_and_decides_nothing(sai
     assert (draft.facts, draft.decisions) == (("The API timeout is 30 seconds",), None)
 
 
+@pytest.mark.parametrize(
+    ("answer", "facts"), [("Noted.", ("our image is 1.9 GB",)), ("Its layers are merged. " * 4, None)]
+)
+def test_extract__first_message_only_tells__is_a_task_when_the_agent_took_it_up(answer, facts):
+    assert extract(("user", "our image is 1.9 GB"), ("assistant", answer)).draft.facts == facts
+
+
 def test_extract__question_after_a_pasted_log__is_the_request():
     log = "PS C:\\app> npm run build\nuser@host:~/app$ make\nimport os\nfrom x import y\ndef foo(a):"
     said = [("user", "Write the importer."), ("assistant", "Done."), ("user", f"{log}\nwhy does this not build?")]
