@@ -56,7 +56,7 @@ def hot_plugins(root: str, *, alone: bool = False) -> tuple[PluginManager, str]:
         state = settings.state_folder(root, settings.preset(data))
         enabled = [
             PluginSettings(
-                name, table.get("deadline_s"), {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")}
+                name, table.get("deadline_s"), {k: table[k] for k in table if k not in discovery.PLUGIN_KEYS}
             )
             for name, table in tables.items()
             if table.get("enabled", True) is not False

@@ -206,7 +206,7 @@ def _plugin(entry: Found, settings: Mapping[str, object]) -> Iterator[Checked]:
         plugin = made(entry, PluginSettings(entry.name, None, own), os.getcwd(), os.path.join(os.getcwd(), ".state"))
     except PluginError as error:
         needs = isinstance(error.__cause__, ConfigError) and not settings
-        needed = f"needs settings; pass them with --settings. {error.message}"
+        needed = f"needs settings, so no hook was compared; pass them with --settings. {error.message}"
         yield "settings", "note" if needs else "fail", needed if needs else error.message
         return
     with Holdfast.open(os.getcwd()) as memory:

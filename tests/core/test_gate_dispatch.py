@@ -59,6 +59,11 @@ def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer,
     assert "[plugins.mine] enabled = false" in failed.value.next_step
 
 
+def test_refusal__one_rule_in_several_texts__is_said_once():
+    with pytest.raises(Refused, match=r"refused: m \(r\)\. "):
+        validator(lambda s: [Finding(rule="r", message="m")]).admit_all(["one", "two"], surface="daily")
+
+
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [([[], None, [finding(0, 4)]], "NoneType"), (itertools.repeat([]), "do not end"), ([[], "fine"], "str")],

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from holdfast.errors import Refused
 from holdfast.models import Category, Fact
 from holdfast.storage import block_marker, check_name
 
@@ -51,8 +52,6 @@ def names() -> st.SearchStrategy[str]:
 
 
 def _allowed(name: str) -> bool:
-    from holdfast.errors import Refused
-
     try:
         return bool(check_name(name))
     except Refused:
@@ -66,13 +65,10 @@ def block_ids() -> st.SearchStrategy[str]:
 
 def blocks(block_id: str) -> st.SearchStrategy[str]:
     """Blocks that hold their marker line, among other lines."""
-    return st.tuples(documents(), documents(), st.sampled_from(("\n", ""))).map(
-        lambda parts: f"{_line(parts[0])}{block_marker(block_id)}\n{parts[1]}{parts[2]}"
+    before = documents().map(lambda text: text and text.removesuffix("\n") + "\n")
+    return st.tuples(before, documents(), st.sampled_from(("\n", ""))).map(
+        lambda parts: f"{parts[0]}{block_marker(block_id)}\n{parts[1]}{parts[2]}"
     )
-
-
-def _line(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def contents() -> st.SearchStrategy[str]:

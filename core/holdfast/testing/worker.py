@@ -76,9 +76,8 @@ def _work(factory: str, root: Path, script: Script, answers: Connection) -> None
         arguments = dict(wanted)
         method = arguments.pop("call")
         try:
-            answers.send(
-                {"ok": _watch(store, **arguments) if method == "watch" else getattr(store, method)(**arguments)}
-            )
+            answer = _watch(store, **arguments) if method == "watch" else getattr(store, method)(**arguments)
+            answers.send({"ok": answer})
         except StorageError as error:
             answers.send({"error": type(error).__name__, "message": str(error)})
     store.close()
