@@ -83,8 +83,7 @@ class Project:
         plugins = list(plugins)
         for number, pair in enumerate(plugins):
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-                step = 'Give pairs, like `("mine", Mine())`.'
-                raise BadValue(f"plugins[{number}]", "is not a name and an object", next_step=step)
+                raise BadValue(f"plugins[{number}]", "is not a pair", next_step="Give a name and an object.")
         folder = cls.services_type.root_of(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else cls.services_type.settled(folder, lenient=lenient)
         state = settings.state_folder(folder, settled.layout.preset)
@@ -94,10 +93,9 @@ class Project:
         manager = cls.services_type.manager_type()
         _register_backend(settled, manager, entries)
         own = {name for name, _ in plugins} - {entry.name for entry in entries if entry.group == discovery.PLUGINS}
-        enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins if name not in own]
-        manager.load(
-            [PluginSettings(name, table.deadline_s, table.settings) for name, table in enabled], entries, folder, state
-        )
+        tables = {name: settled.plugin(name) for name in settled.enabled_plugins if name not in own}
+        enabled = [PluginSettings(name, table.deadline_s, table.settings) for name, table in tables.items()]
+        manager.load(enabled, entries, folder, state)
         for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
             manager.register(plugin, name, deadline_s=settled.plugin(name).deadline_s)
         services = cls.services_type(

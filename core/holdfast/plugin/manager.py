@@ -194,12 +194,10 @@ class PluginManager:
         others = [plugin for other, plugin in plugins if other != name and hook not in plugin.wraps]
         ask = partial(self._pluggy.subset_hook_caller(hook, others), **arguments)
         wrappers = [plugin.caller for _, plugin in plugins if hook in plugin.wraps]
-        if not wrappers:
-            result = ask()
-            return result if isinstance(result, list) else [result]
         limits = [caller.limit_s(hook) or 0.0 for caller in (self._plugins[name].caller, *wrappers)]
-        result = calls.call(wrappers[0], hook, ask, sum(limits))
-        return [calls.checked(wrappers[0], hook, entry) for entry in (result if isinstance(result, list) else [result])]
+        result = calls.call(wrappers[0], hook, ask, sum(limits)) if wrappers else ask()
+        results = result if isinstance(result, list) else [result]
+        return [calls.checked(wrappers[0], hook, entry) for entry in results] if wrappers else results
 
     def _findings(self, request: ValidationRequest) -> list[Finding]:
         return [finding for findings in self._pluggy.hook.on_validate(request=request) for finding in findings]

@@ -142,8 +142,7 @@ class FactModel:
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=self.facts[twin], duplicate_of=twin)
         if fact.id in self.facts:
             return None
-        order = {fact_id: place for place, fact_id in enumerate(self.facts)}
-        ranked = sorted(self.facts.values(), key=lambda f: (f.confidence, f.created_at, order[f.id]))
+        ranked = sorted(self.facts.values(), key=lambda f: (f.confidence, f.created_at))  # stable: then by insertion
         gone = tuple(fact.id for fact in ranked[: max(len(ranked) + 1 - limit, 0)])
         for fact_id in gone:
             del self.facts[fact_id]
