@@ -176,6 +176,7 @@ class History:
                     pass
                 if self.seed % 8 == 1 and not (self.plain or self.lied):
                     self._edit()
+                    self._edit_between()
                 if self.is_full and not self.lied:
                     self._check_oldest()
                 if self.seed % 8 == 4 and not (self.plain or self.lied):
@@ -807,6 +808,29 @@ class History:
             same = {**now, "rules": 0, "agent": 0} == {**entry, "rules": 0, "agent": 0}
             is_compared = entry.get("state") == "open" and "short" not in entry  # a closed one may have gone
             self._expect(same or not is_compared, f"the handoff has {now}, not {entry}")
+
+    def _edit_between(self) -> None:
+        """A person's line, added after a write and before it is read back, stays. A line that was replaced since does
+        not come back with what a person removed."""
+        self.world.running, disk, line = Process(4001, timedelta()), self.world.disk, "- By hand\n"
+        with _opened(self.world) as memory:
+            backend, session, write = memory.store.backend, memory.session("y"), memory.store.backend.write
+
+            def edited(name: str, text: str, expected: str | None = None) -> str:
+                revision = write(name, text, expected)
+                if name == "MEMORY.md" and line not in text:
+                    disk.find(f"{ROOT}/.holdfast/{name}").data += line.encode()
+                return revision
+
+            backend.write = edited  # type: ignore[method-assign]
+            session.flush(payload("d2q", "f2q") | {"curated": {"memory": ["Know c2", "Know c92"]}})
+            memory.session("z").flush(payload("d97q", "f97q", plain=False))
+            note = next(one.name for one in session.last_receipt.written if one.surface == "daily")
+            disk.edit(f"{ROOT}/.holdfast/{note}", self._written(session, note, self._documents(memory)))
+            disk.edit(f"{ROOT}/.holdfast/MEMORY.md", ["- Know c92\n"])
+            receipt, text = session.flush(), memory.store.read("MEMORY.md").text
+            there = [one in text for one in (line, "Know c97\n", "Know c92\n", "Know c2\n")]
+            self._expect(there == [True, True, True, False], f"edited meanwhile, and replaced since: {text} {receipt}")
 
     def _written(self, session: Any, name: str, documents: dict[str, str]) -> list[str]:
         """What the session's last flush wrote to that document."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -188,8 +189,8 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
 @pytest.mark.parametrize("way", ["kill", "cut", "fault"])
 def test_outbox__broken_at_each_change_of_the_disk__nothing_lost_nothing_twice(way):
     items = [item(1), item(2), item(3, "o/r#2")]
-    for at in range(1, 200):
-        world, published, was_put = World(Random(at), plugins()), list[str](), False
+    for at, chance in product(range(1, 200), range(4)):
+        world, published, was_put = World(Random(at + 1000 * chance), plugins()), list[str](), False
         world.break_at(at, way)
         send = {"p": sender(published)}
         with world.installed():
@@ -205,6 +206,9 @@ def test_outbox__broken_at_each_change_of_the_disk__nothing_lost_nothing_twice(w
             outbox = Outbox(f"{ROOT}/state")
             assert len({*published, *(one.id for one in outbox.items())}) == 3 or not was_put
             outbox.put(items)  # as the retried flush does
+            if chance:
+                world.cut_power()
+                outbox = Outbox(f"{ROOT}/state")
             outbox.send(send, now=NOW, limit_s=60, even_if_not_due=True)
             assert (outbox.items(), sorted(published)) == ([], [one.id for one in items])
             assert published.index("000001") < published.index("000002")
