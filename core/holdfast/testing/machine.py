@@ -156,7 +156,6 @@ class FactMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
         self.model = FactModel()
-        self.limit = 6
         self.pace: timedelta | None = None
         self.count = 0
 

@@ -69,14 +69,14 @@ class ProcessContract(ContractBase):
         assert {worker[0].get("error") for worker in answers} == {None, "Conflict"}
 
     def test_c6_read__while_others_write__whole_blocks_only(self, store: StorageBackend, root: Path) -> None:
-        """C6"""
+        """C6, C2"""
         store.append(DAY, make_block("first"), HEADER, "first")
         big = "- " + "x" * 30_000
-        writer = [append_call(DAY, f"b{n}", HEADER, big) for n in range(15)]
-        writer.append(append_call(DAY, "end", HEADER))
+        writer = [*(append_call(DAY, f"b{n}", HEADER, big) for n in range(15)), append_call(DAY, "end", HEADER)]
         watch = {"call": "watch", "name": DAY, "until": "id=end "}
-        answers = run(self.factory, root, [writer, [watch]])
-        for text in answers[1][0]["ok"]:
+        seen = run(self.factory, root, [writer, [watch]])[1][0]["ok"]
+        assert watch["until"] in seen[-1], "a reader never saw the last block"
+        for text in seen:
             blocks_of(text)
 
     def test_c7_writers__killed_at_any_time__acknowledged_is_there(

@@ -6,6 +6,7 @@ acknowledgement: even if the process dies, the result must be in the store.
 
 import importlib
 import multiprocessing
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -84,9 +85,10 @@ def _work(factory: str, root: Path, script: Script, answers: Connection) -> None
 
 
 def _watch(store: StorageBackend, name: str, until: str) -> list[str]:
-    """Each text of the document that is seen, up to the one with ``until``."""
+    """Each text of the document that is seen, up to the one with ``until``, or for half a minute."""
     seen: list[str] = []
-    while not (seen and until in seen[-1]):
+    deadline = time.monotonic() + 30
+    while not (seen and until in seen[-1]) and time.monotonic() < deadline:
         document = store.read(name)
         if document and document.text not in seen[-1:]:
             seen.append(document.text)
