@@ -12,10 +12,9 @@ With ``--onto N``, not for ``planted``, the table's weights move only as far as 
 ``MORE`` ask for, and the other texts of ``MORE`` keep the table's judgement. What is common in English keeps its
 weights, unless some of the N are in English. All were last fitted this way: to 562 plain facts and orders in
 statements.tsv, then to the 1,690 rows after them, in other languages, and 660 labelled ones of public users, and then
-to the last row and ordinary.jsonl, 1,429 sentences of ordinary sessions, nearly all of which state nothing that lasts,
-with the texts of statements.tsv and pairs.tsv as those that keep their judgement; in
-endings.tsv to 85 answers, which are short, on 7,421 others, and then to the last 552, which tell in detail what is done
-and what is not, on those before them; to 138 messages of users, which withdraw, wait or report, on 5,590 others, and
+to the last row and ordinary.jsonl, 2,232 sentences of ordinary sessions, with the texts of statements.tsv and pairs.tsv
+as those that keep their judgement; in endings.tsv to 85 answers, which are short, on 7,421 others, and then to the last
+552, which tell in detail what is done and what is not, on those before them; to 138 messages of users, which withdraw, wait or report, on 5,590 others, and
 then to the last 362, which name what is next, on those before them and every fourth sentence of statements.tsv.
 """
 

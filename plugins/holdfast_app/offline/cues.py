@@ -72,7 +72,7 @@ _ASKS: Final = 0.5
 #: Rules stand at the top of every brief, corrections before other facts, and what was given up is the opposite of what
 #: holds, so they must be surer.
 _RULES: Final = 0.7
-_SURE: Final = {"correction": 0.6, "rejected": 0.8}
+_SURE: Final = {"correction": 0.6, "rejected": 0.78}
 #: The first or last word of a label -> its cue.
 _LABELS: Final = {
     **dict.fromkeys(("rule", "constraint", "policy", "requirement", "limit", "preference", "convention"), _RULE),
@@ -139,7 +139,7 @@ PUT: Final = Lazy(
     _LEAD + r"(?:(?:can|could|would|will) (?:you|u|we)|(?:k[aö]nn\w*|würdest) (?:du|ihr|wir))\s+(?:please |bitte )?",
     re.IGNORECASE,
 )
-_STANDING: Final = 0.78
+_STANDING: Final = 0.76
 
 
 @lru_cache(1_000)  # a message's kind depends on its sentences' cues, and several fields ask for it
