@@ -8,14 +8,15 @@ whether an older statement holds after a newer one, with language. All were writ
 ``MORE`` are rows with the keys of statements.tsv: the package's tables were also fitted on texts of users and agents in
 public repositories, which are not here. Needs scikit-learn. The same rows give the same table.
 
-With ``--onto N``, not for ``planted``, the table's weights move only as far as its last N rows and the labelled ones of
-``MORE`` ask for, and the other texts of ``MORE`` keep the table's judgement. What is common in English keeps its
+With ``--onto N``, not for ``planted``, the table's weights move only as far as its last N rows and the labelled ones
+of ``MORE`` ask for, and the other texts of ``MORE`` keep the table's judgement. What is common in English keeps its
 weights, unless some of the N are in English. All were last fitted this way: to 562 plain facts and orders in
 statements.tsv, then to the 1,690 rows after them, in other languages, and 660 labelled ones of public users, and then
-to the last row and ordinary.jsonl, 2,232 sentences of ordinary sessions, with the texts of statements.tsv and pairs.tsv
-as those that keep their judgement; in endings.tsv to 85 answers, which are short, on 7,421 others, and then to the last
-552, which tell in detail what is done and what is not, on those before them; to 138 messages of users, which withdraw, wait or report, on 5,590 others, and
-then to the last 362, which name what is next, on those before them and every fourth sentence of statements.tsv.
+to the last row and ordinary.jsonl, 2,232 sentences of ordinary sessions, with the texts of statements.tsv and
+pairs.tsv as those that keep their judgement; in endings.tsv to 85 answers, which are short, on 7,421 others, and then
+to the last 552, which tell in detail what is done and what is not, on those before them; to 138 messages of users,
+which withdraw, wait or report, on 5,590 others, and then to the last 362, which name what is next, on those before
+them and every fourth sentence of statements.tsv.
 """
 
 from __future__ import annotations

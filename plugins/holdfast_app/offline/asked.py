@@ -12,8 +12,7 @@ from holdfast_app.authorship import hostile
 from holdfast_app.authorship.ownwords import before_mail, own_words
 from holdfast_app.offline import cues
 from holdfast_app.printable import cut
-from holdfast_app.sentences import endings, lasting, linear
-from holdfast_app.sentences.vocabulary import EMPTY
+from holdfast_app.sentences import endings, lasting
 
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
@@ -56,14 +55,6 @@ _REQUESTS: Final = 0.15
 #: A message is also a request when no kind is this likely.
 _SURE: Final = 0.5
 _READ: Final = 4  # sentences at the start of a message, and at its end
-#: An order in words with which consent begins, too, without words for what was offered.
-_ORDER: Final = Lazy(
-    r"(?:do (?!what|it\b|that\b)|on to |erst |(?:go|carry|continue|weiter)\b.* (?:with|mit) |\w+ (?:it|them)\b)"
-    r"(?!.*\b(?:you|your|as|ones?|option|recommend\w*|propos\w*|suggest\w*)\b)",
-    re.IGNORECASE,
-)
-_WORD: Final = Lazy(r"[^\W\d_]{3,}")
-_STEM: Final = 5
 
 
 class Kind(Enum):
@@ -124,25 +115,15 @@ def requesting(own: str) -> list[str]:
     return [part for part in sentences(own) if not cues.match(part, user=True)]
 
 
-def _requests(messages: Sequence[Message]) -> Iterator[tuple[Message, str]]:
-    """The requests, newest first, each with the user's own words."""
+def _requests(messages: Sequence[Message], first: Message | None = None) -> Iterator[tuple[Message, str]]:
+    """The requests, newest first, each with the user's own words. The ``first`` message also asks when it only tells,
+    as people do of what is wrong."""
     for at in reversed(range(len(messages))):
         if messages[at].role == "user":
             own = own_words(messages[at].text)
             kind = kind_of_words(own)
-            if kind is Kind.REQUEST or (kind is Kind.ASSENT and _orders(own, messages[:at])):
+            if kind is Kind.REQUEST or (messages[at] is first and kind is Kind.STATEMENT and _unlabelled(own)):
                 yield messages[at], own
-
-
-def _orders(own: str, before: Sequence[Message]) -> bool:
-    """Whether what reads like consent is a short order instead, because it names something that neither the model of
-    messages knows nor anybody said ``before``."""
-    if len(own) > _ENOUGH or not _ORDER.match(cues.LEAD.sub("", own)):
-        return False
-    spoken = [m for m in before if m.role in ("user", "assistant") and not m.tool]
-    heard = "\n".join(m.text for m in spoken).casefold()
-    words = [word for word in _WORD.findall(own.casefold()) if word not in EMPTY and not linear.knows("messages", word)]
-    return any(m.role == "assistant" for m in spoken) and any(word[:_STEM] not in heard for word in words)
 
 
 def goes_on(kinds: Iterable[Kind]) -> bool:
@@ -203,7 +184,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     after a short one the last request before it of some length, or else the longest, that is neither a reply, an
     addition nor a question, and after a long one the oldest such request; or else by the oldest request, or that in the
     ``known`` objective of earlier messages. Then by the agent's words, which say what it came to. Empty without one."""
-    requests = list(_requests(messages)) if known else _with_first(messages)
+    requests = list(_requests(messages, None if known else _first(messages)))
     if not requests:
         return ""
     requests = [*dropwhile(lambda request: _says_little(request[1]), requests[:-1]), requests[-1]]
@@ -223,15 +204,6 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     room = limit - len(text) - len(answer) - len(AFTER) - 1
     after = f"{AFTER}{cut(began, room)})" if began and room > _LEAST else ""
     return f"{text}{after}{answer}"
-
-
-def _with_first(messages: Sequence[Message]) -> list[tuple[Message, str]]:
-    """The requests, newest first, and the user's first message if it has no label, because people also ask by telling
-    what is wrong."""
-    requests, first = list(_requests(messages)), _first(messages)
-    own = own_words(first.text) if first else ""
-    is_told = first and kind_of_words(own) is Kind.STATEMENT and _unlabelled(own)
-    return [*requests, (first, own)] if first and is_told else requests
 
 
 def told_task(messages: Sequence[Message]) -> Message | None:

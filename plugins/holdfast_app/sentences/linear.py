@@ -36,11 +36,6 @@ def sums(table: str, names: Iterable[str]) -> list[float]:
     return [sum(column) / SCALE for column in zip(*rows, strict=True)]
 
 
-def knows(table: str, word: str) -> bool:
-    """Whether ``word``, in small letters, has a weight of its own in ``table``."""
-    return bool(_row(table, word))
-
-
 def features(sentence: str) -> set[str]:
     """Words, pairs of them, the first ones, ends of words, and the length. Of Chinese, Japanese and Korean, groups of
     one to three characters."""

@@ -244,8 +244,8 @@ def test_objective__words_that_ask_for_nothing_of_their_own__name_the_request_be
            "the photos lose their date (agent: EXIF dates are read now.)") for word in ("cute", "stop", "brilliant")),
         (["Fix the login test", "It passes in CI again.", "the rest tomorrow", "All right, have a nice evening!"],
          "Fix the login test (agent: It passes in CI again.)"),
-        *((["Fix the login test", "It passes. I can add one for logout.", order], f"{order} {AFTER_ASK}")
-          for order in ("do refunds next", "yes and tag it", "go on with the sitemap")),
+        (["Fix the login test", "It passes. I can add one for logout.", "go on with the sitemap"],
+         f"go on with the sitemap {AFTER_ASK}"),
         *((["Fix the login test", "All is green. Tag it?", go], "Fix the login test (agent: All is green. Tag it?)")
           for go in ("do it", "yes and tag it", "do as you suggest")),
     ],
