@@ -34,15 +34,12 @@ UNFINISHED = [
         ("I found it.\n\nLet me fix the fixture:", "I found it. Let me fix the fixture:"),
         ("## Step 2: Update `app.py`\n\nShall I proceed?", "Step 2: Update `app.py` Shall I proceed?"),
         ("Which `user`? " + "x" * 290 + "?", "x" * 290 + "?"),
-        ("I need the staging URL. Please share it.", "I need the staging URL. Please share it."),
         2 * ("Fixed, it works. Do you want a 429 or a silent drop?",),
         ("I can't push. Please run:\n\n```sh\ngit push\nx\n```", "I can't push. Please run: `git push`"),
-        ("Gut.\n\nAls Nächstes ergänze ich einen Test.", "Gut. Als Nächstes ergänze ich einen Test."),
         ("テストは通りました。次に文書を更新します。", "テストは通りました。 次に文書を更新します。"),
         ("Committed and pushed: `1f153c1` on `main`. 10 files, +625/−194, with the new tests.", "none"),
         ("Listo.\n\nPróximo paso: actualizar la guía", "actualizar la guía"),
         ("Fertig.\n\nNächste Schritte: keine", "none"), ("Hi! What can I do for you today?", "none"),
-        ("Two of 33 tests failed before. All pass now.", "none"),
         *((told, "none") for told in ("Okay.", "Will do.", "Wrote the docs.", "Rounding is half even.", "好的。")),
         ("Right. Good luck with the exam!", "none"),
         *((told, told) for told in UNFINISHED),
@@ -77,7 +74,6 @@ READING = [("assistant", "Read: a.ts", "Read"), ("tool", "x", "Read")]
         ([("assistant", "y " * 99), ("assistant", DENSE), PYTEST], True, f"{DENSE} {LAST}"),
         ([("assistant", "May I?"), ("user", "go"), PYTEST], True, f"go (after: May I?) {RAN}"),
         ([("assistant", "Which port?"), ("user", "The port is 80."), ("assistant", "Noted.")], False, "none"),
-        ([PYTEST, ("user", "never mind, Ana fixed it"), ("assistant", "Ok.")], False, "none"),
     ],
 )  # fmt: skip
 def test_ending__what_follows_a_request__decides_state_and_next_step(said, state, step):

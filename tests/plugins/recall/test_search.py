@@ -136,16 +136,12 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked):
     [
         ("what broke last Tuesday?", "2026-11-17", "2026-11-17"),
         ("what did we do in March", "2026-03-01", "2026-03-31"),
-        ("in December", "2025-12-01", "2025-12-31"),
         ("yesterday", "2026-11-20", "2026-11-20"),
-        ("two days ago", "2026-11-19", "2026-11-19"),
         ("2026-11-02", "2026-11-02", "2026-11-02"),
         ("last month", "2026-10-01", "2026-10-31"),
-        ("last weekend", "2026-11-14", "2026-11-15"),
         ("between August 11 and August 15", "2026-08-11", "2026-08-15"),
         ("since Tuesday", "2026-11-17", "2026-11-21"),
         ("seit gestern", "2026-11-20", "2026-11-21"),
-        ("from 2 to 5 November", "2026-11-02", "2026-11-05"),
         ("zwischen dem 2. und 5. November", "2026-11-02", "2026-11-05"),
         ("from 28 October until 3 November", "2026-10-28", "2026-11-03"),
         ("nach dem 15. November", "2026-11-16", "2026-11-21"),
@@ -153,7 +149,6 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked):
         ("in the week of 4 November", "2026-11-02", "2026-11-08"),
         ("in den letzten drei Tagen", "2026-11-18", "2026-11-21"),
         ("vor drei Tagen", "2026-11-18", "2026-11-18"),
-        ("am 2.11.2026", "2026-11-02", "2026-11-02"),
     ],
 )
 def test_dates__a_day_in_a_question__is_that_span(question, first, last):
