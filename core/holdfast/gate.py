@@ -207,13 +207,11 @@ def _restless(surface: str, name: str) -> Refused:
 
 
 def refusal(surface: str, name: str, findings: list[Finding]) -> Refused:
-    places = ((f"line {f.line}: " if f.line else "", f) for f in findings)
-    told = list(
-        dict.fromkeys(f"{where}{f.message} ({f.rule})" for where, f in places)
-    )  # a payload's fields have no line
-    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
+    places = ((f"line {f.line}: " if f.line else "", f) for f in findings)  # a payload's fields have no line
+    problems = list(dict.fromkeys(f"{where}{f.message} ({f.rule})" for where, f in places))
+    more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
     return Refused(
-        f"The text for {name or surface} was refused: {'; '.join(told[:5])}{more}.",
+        f"The text for {name or surface} was refused: {'; '.join(problems[:5])}{more}.",
         next_step=next((f.fix for f in findings if f.fix), "Change the text and try again."),
         findings=tuple(findings),
     )

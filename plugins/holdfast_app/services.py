@@ -107,19 +107,20 @@ class Services(base.Services):
 
     def attributed(self, payload: Payload, summary: str, said: Sequence[Message]) -> tuple[Payload, str, Sequence[str]]:
         """Find authors by the messages of the session and the project's rules."""
-        from holdfast_app.authorship.witness import attributed
+        from holdfast.models import Turn
+        from holdfast_app.authorship.witness import Witness, attributed
 
-        return attributed(self._heard(said), payload, summary)
+        self._witness = Witness(self, [Turn(messages=said)])
+        return attributed(self._witness, payload, summary)
 
     def _heard(self, said: Sequence[Message]) -> Witness:
-        """The witness of what was ``said``: one for all steps of a flush, because it reads all journals."""
+        """The witness of what was ``said``: that of the same flush's :meth:`attributed`, which has read all journals,
+        or else a new one."""
         from holdfast.models import Turn
         from holdfast_app.authorship.witness import Witness
 
-        turns = [Turn(messages=said)]
-        if self._witness is None or self._witness.said != turns:
-            self._witness = Witness(self, turns)
-        return self._witness
+        turns, witness, self._witness = [Turn(messages=said)], self._witness, None
+        return witness if witness and witness.said == turns else Witness(self, turns)
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""

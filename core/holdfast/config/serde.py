@@ -173,9 +173,7 @@ def _instance(cls: Any, value: Any, path: str, mistakes: list[str]) -> Any:
         table[rest] = {key: table.pop(key) for key in list(table) if key == rest or key not in fields}
     made: dict[str, Any] = {}
     for name, field in fields.items():
-        if type(value := table.get(name)) is str is field.type and not field.metadata:
-            made[name] = value  # as most are
-        elif name in table:
+        if name in table:
             made[name] = _tried(_member(cls, name), table[name], _at(path, name), mistakes)
         elif field.default is attrs.NOTHING:
             mistakes.append(f"{_at(path, name)}: missing")

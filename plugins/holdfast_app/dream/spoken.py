@@ -119,7 +119,7 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
     new = [text for key, text in _repeated(spoken).items() if key not in known and not rejected.has(text)][:_MOST]
     if not new:
         return None
-    text = "\n".join([f"{old.rstrip() or memorytext.TITLE}\n", f"{_HEADING}\n", *(f"- {text}" for text in new), ""])
+    text = "\n".join([f"{old.rstrip() or memorytext.TITLE}\n", f"{_HEADING}\n", *(f"- {line}" for line in new), ""])
     try:
         services.gate.admit(text, surface=Surface.MEMORY, name=name, previous=old or None)
     except Refused:
@@ -131,7 +131,7 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
         plugin=PROPOSER,
         reason=f"{count(len(new), 'sentence')} said in {LEAST} sessions or more. Only you can add them.",
         added=new,
-        lines=[dreamlog.Supported(text=text) for text in new],
+        lines=[dreamlog.Supported(text=line) for line in new],
         diff="".join(diff(old, text, name)),
     )
     base = document.revision if document is not None else ABSENT
@@ -141,9 +141,9 @@ def _proposal(services: Services, spoken: Iterable[Spoken]) -> Proposal | None:
 def _repeated(spoken: Iterable[Spoken]) -> dict[str, str]:
     """Key -> sentence, of those said in enough sessions, the most frequent first."""
     worthy = (entry for entry in spoken if len(entry.text.split()) in _WORDS and _may_last(entry.text, _LASTS))
-    found = {(one.session, same_key(one.text)): one.text for one in worthy}
-    sessions = Counter(key for _, key in found)
-    texts = {key: text for (_, key), text in reversed(found.items())}
+    sentences = {(entry.session, same_key(entry.text)): entry.text for entry in worthy}
+    sessions = Counter(key for _, key in sentences)
+    texts = {key: text for (_, key), text in reversed(sentences.items())}
     return {key: texts[key] for key, number in sessions.most_common() if number >= LEAST}
 
 

@@ -7,7 +7,7 @@ another passage. The order of passages does not count.
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from holdfast.text.plain import BOM
 from holdfast_app.markdown import marks
@@ -48,7 +48,7 @@ def split(text: str) -> Iterator[Passage]:
     """The passages in order. The rest is blank, a byte-order mark, or the ``+++`` of a handoff."""
     lines = _lines(text)
     first = next(lines, None)
-    if first is not None and first[2] == _FENCE:
+    if first is not None and first.text == _FENCE:
         yield from _tables(lines)
     elif first is not None:
         lines = chain([first], lines)
@@ -65,8 +65,10 @@ def sections(text: str) -> Iterator[Passage]:
         at, line = at + len(part) + 1, line + part.count("\n") + 1
 
 
-#: Where a line starts, its number, and its text without trailing blanks.
-_Line: TypeAlias = tuple[int, int, str]
+class _Line(NamedTuple):
+    start: int
+    number: int
+    text: str
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -77,21 +79,20 @@ def _lines(text: str) -> Iterator[_Line]:
         at = text.find("\n", start) + 1 or len(text)
         if number == 1 and text.startswith(BOM):
             start += 1
-        yield start, number, text[start:at].rstrip()
+        yield _Line(start, number, text[start:at].rstrip())
 
 
 def _tables(lines: Iterable[_Line]) -> Iterator[Passage]:
     """A handoff's entries, up to the second fence."""
     held: list[_Line] = []
     for line in lines:
-        text = line[2]
-        if text == _FENCE or text.startswith(_TABLE):
-            if held and [row[2] for row in held] != [_VERSION]:
+        if line.text == _FENCE or line.text.startswith(_TABLE):
+            if held and [row.text for row in held] != [_VERSION]:
                 yield _passage(held, ())
             held = []
-        if text == _FENCE:
+        if line.text == _FENCE:
             return
-        if text:
+        if line.text:
             held.append(line)
     if held:
         yield _passage(held, ())
@@ -103,37 +104,41 @@ def _markdown(lines: Iterable[_Line]) -> Iterator[Passage]:
     held: list[_Line] = []
     above: tuple[tuple[str, int], ...] = ()
     for line in lines:
-        _, number, text = line
-        body = text.lstrip()
-        indent = len(text) - len(body)
-        level = (marks.heading(text) or (0,))[0] if text[:1] == "#" else 0
-        is_item = _is_item(body)
-        if held and (not text or level or is_item or text[:4] == "<!--" or held[0][2][:4] == "<!--"):
+        indent = len(line.text) - len(line.text.lstrip())
+        level = (marks.heading(line.text) or (0,))[0]
+        is_item = _is_item(line.text[indent:])
+        if held and (not line.text or level or is_item or line.text.startswith("<!--") or held[0].text[:4] == "<!--"):
             yield _passage(held, above)
             held = []
-        if not text:
+        if not line.text:
             continue
         if not held:
             if level:
                 headings = [heading for heading in headings if heading[0] < level]
-            items = [item for item in items if item[0] < indent]
-            above = tuple([of[1:] for of in (*headings, *items)])
+                items = []
+            elif is_item or indent:
+                items = [item for item in items if item[0] < indent]
+            else:
+                items = []
+            above = tuple((text, number) for _, text, number in (*headings, *items))
             if level:
                 yield _passage([line], above)
-                headings.append((level, text, number))
+                headings.append((level, line.text, line.number))
                 continue
             if is_item and len(items) < _DEEPEST:
-                items.append((indent, text, number))
+                items.append((indent, line.text, line.number))
         held.append(line)
     if held:
         yield _passage(held, above)
 
 
 def _passage(held: list[_Line], above: tuple[tuple[str, int], ...]) -> Passage:
-    texts = [text for _, _, text in held]
-    (start, number, first), (last, _, ending) = held[0], held[-1]
-    identity = "\n".join(texts[1:3]) if first.startswith(_TABLE) else ""  # session and flush
-    return Passage(start, last + len(ending), number, "\n".join(texts), above, identity)
+    text = "\n".join(line.text for line in held)
+    last = held[-1]
+    identity = text if held[0].text.startswith(_TABLE) else ""
+    if identity:
+        identity = "\n".join(line.text for line in held[1:3])  # session and flush
+    return Passage(held[0].start, last.start + len(last.text), held[0].number, text, above, identity)
 
 
 def _is_item(line: str) -> bool:
