@@ -338,7 +338,6 @@ def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payloa
         (lambda m: Holdfast.open(config={}), "config must be a Config, not dict"),
         (lambda m: Holdfast.open(plugins=[5]), r"plugins\[0\] is not a pair"),
         (lambda m: Holdfast.open(clock=lambda: None).session("s").add("user", "hi"), "clock must be a datetime"),
-        (lambda m: m.session("s").add("user", "hi", at="now"), "at must be a datetime, not str"),
         (lambda m: Extraction(draft=5), "payload cannot be of type int"),
         (lambda m: m.load(session=5), "the id must be a str"),
         (lambda m: Holdfast.open("\0"), "root cannot be"),
