@@ -187,7 +187,7 @@ def objective(messages: Sequence[Message], limit: int, known: str = "") -> str:
     requests = list(_requests(messages, None if known else _first(messages)))
     if not requests:
         return ""
-    requests = [*dropwhile(lambda request: _says_little(request[1]), requests[:-1]), requests[-1]]
+    requests = [*dropwhile(lambda request: _names_no_work(request[1]), requests[:-1]), requests[-1]]
     message, last = requests[0]
     text = headline(last, limit)
     earlier = [own for _, own in requests[1:]]
@@ -219,7 +219,7 @@ def _first(messages: Sequence[Message]) -> Message | None:
     return next((m for m in messages if m.role == "user" and kind(m.text) is not Kind.NOTHING), None)
 
 
-def _says_little(own: str) -> bool:
+def _names_no_work(own: str) -> bool:
     """Whether a message only says how to work, as after a refused call, or is short and more likely no request."""
     parts = [part for part in sentences(own) if len(part.encode()) > _SHORT]
     matches = [cues.match(part, user=True) for part in parts]

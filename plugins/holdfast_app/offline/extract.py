@@ -49,7 +49,7 @@ def extract(turns: Sequence[Turn], before: Payload) -> Extraction:
     if not messages:
         return Extraction()
     said = asked.spoken(messages)
-    is_new = not before.objective or (bool(before.derived) and not before.work_open)  # then it is another session's
+    is_new = not before.objective or (before.derived and not before.work_open)  # an objective of another session
     task = asked.told_task(said) if is_new else None
     statements = Statements(standing=before.rules or (), stored=before.facts or (), task=task)
     ends = {id(message) for message in final_answers(said)}

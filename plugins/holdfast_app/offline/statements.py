@@ -77,7 +77,7 @@ _LEAST_WORDS: Final = 3
 @define(eq=False, repr=False)
 class Statements:
     """The statements in the messages read so far. ``standing`` are the user's rules from before, ``stored`` the facts,
-    ``task`` is a message that tells what to do, so that fewer of its sentences last.
+    ``task`` is a message that is the task itself, so its sentences must be surer to last.
     ``kept`` has each kind's newest by key, in order of their last mention. ``next_step`` is the next task named in the
     user's newest message with a request or a statement; empty when it names none. ``told`` has the keys of all the
     user's sentences that state something, also of replaced ones, and ``labelled`` those of statements with a label.

@@ -113,7 +113,7 @@ class Seen:
     def digest(self, *parts: str) -> str:
         """A keyed digest of the strings."""
         self._secret = self._secret or ownership_mark.secret(make=True)
-        data = b"".join([b"%d:%b" % (len(p), p) for p in [part.encode("utf-8", "surrogatepass") for part in parts]])
+        data = b"".join(b"%d:%b" % (len(part), part) for part in (p.encode("utf-8", "surrogatepass") for p in parts))
         return ownership_mark.digest(data, size=_BYTES, key=self._secret)
 
     def listed(self, *kinds: str) -> Lists:
