@@ -135,8 +135,10 @@ _FROM_NOW_ON: Final = Lazy(
 )
 
 #: The beginning of an order that is put as a question. Without it the order is judged, and must be this likely to last.
+#: "Can we ...?" may order something for now, but no rule.
 PUT: Final = Lazy(
-    _LEAD + r"(?:(?:can|could|would|will) (?:you|u|we)|(?:k[aö]nn\w*|würdest) (?:du|ihr|wir))\s+(?:please |bitte )?",
+    _LEAD + r"(?:(?:can|could|would|will) (?:you|u)|(?:k[aö]nn\w*|würdest) (?:du|ihr)"
+    r"|(?P<we>(?:can|could|would|will) we|k[aö]nn\w* wir))\s+(?:please |bitte )?",
     re.IGNORECASE,
 )
 _STANDING: Final = 0.76
@@ -153,7 +155,7 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 
 def _unlabelled(sentence: str) -> tuple[Cue, int] | None:
-    if put := PUT.match(sentence):
+    if (put := PUT.match(sentence)) and not put["we"]:
         judged = lasting.judge(sentence[put.end() :].lower().rstrip("?？ "))
         if judged.lasting >= _STANDING and judged.label in ("rule", "decision") and judged.asks < _ASKS:
             return RULE, 0
