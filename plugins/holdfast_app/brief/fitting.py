@@ -78,7 +78,7 @@ def fitted(parts: Sequence[Part], facts: Known, max_chars: int | None, is_own: C
             shown.append(recalled.heading(part.name) + body if part.name else body)
     texts = [_framed([*shown, *([_left_out(out)] if out else [])]), _framed(shown)]
     listed = recalled.heading(recalled.FACTS) + bodies[recalled.FACTS]
-    if max_chars is not None and facts.others and listed in shown:  # not cut
+    if max_chars is not None and listed in shown:  # not cut
         more = _marked(recalled.FACTS, facts.text(elsewhere, max_chars - len(texts[0]), texts[0]), is_own)
         texts.insert(0, texts[0].replace(listed, recalled.heading(recalled.FACTS) + more, 1))
     return next((text for text in texts if max_chars is None or len(text) <= max_chars), "")
@@ -120,7 +120,8 @@ def _framed(parts: Sequence[str]) -> str:
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
     name, number = out[0]
-    named = "facts (`holdfast facts`)" if name == recalled.FACTS else f"{name or 'open work'} ({count(number, 'line')})"
+    name = name.partition(",")[0]
+    named = "facts (`holdfast facts`)" if name == "facts" else f"{name or 'open work'} ({count(number, 'line')})"
     more = f" and {len(out) - 1} more" if len(out) > 1 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
 

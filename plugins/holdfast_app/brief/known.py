@@ -1,6 +1,6 @@
-"""A brief's rules, newest first; its facts, corrections first, then those that the open work changed, then the most
-confident, of equals the newest; the session's newest messages, its last one if no note quotes it; and questions for a
-search."""
+"""A brief's rules, newest first; its facts: corrections, those that the open work changed, then the most confident, of
+equals the newest, in the order of :data:`recalled.FACTS`; the session's newest messages, its last one if no note quotes
+it; and questions for a search."""
 
 import re
 import sys
@@ -56,22 +56,27 @@ def current(services: Services, memory: str) -> str:
 
 
 class Known(NamedTuple):
-    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.stored.duplicate_key` writes it, in order, and
-    the next ``others``, for space that nothing else needs. ``more`` counts all but ``lines``."""
+    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.stored.duplicate_key` writes it. ``larger``
+    holds these and the next ones, for space that nothing else needs. Both are in order. ``more`` counts all but
+    ``lines``."""
 
     lines: dict[str, str]
-    others: dict[str, str]
+    larger: dict[str, str]
     more: int
 
     def text(self, elsewhere: str = "", spare: int = 0, shown: str = "") -> str:
-        """The section, without facts that are a line in ``elsewhere``; of :attr:`others` those that ``shown`` lacks, as
-        many as fit into ``spare`` characters. Empty without facts."""
+        """The section, without facts that are a line in ``elsewhere``; of the others in :attr:`larger` those that
+        ``shown`` lacks, as many as fit into ``spare`` characters. Empty without facts."""
         known = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
-        lines = [line for key, line in self.lines.items() if key not in known]
-        others = (line for line in self.others.values() if line.removeprefix("- ") not in shown)
-        added = [line for line in others if (spare := spare - len(line) - 1) >= 0]
-        more = self.more - len(added)
-        return "\n".join([*lines, *added, *([_MORE.format(count=more)] if more else [])])
+        listed, more = list[str](), self.more
+        for key, line in self.larger.items():
+            if key in self.lines:
+                listed += [line] if key not in known else []
+            elif line.removeprefix("- ") not in shown and len(line) < spare:
+                spare -= len(line) + 1
+                more -= 1
+                listed.append(line)
+        return "\n".join([*listed, *([_MORE.format(count=more)] if more else [])])
 
 
 def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None, changed: Iterable[str]) -> Known:
@@ -79,7 +84,7 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None, ch
     ``stored`` are all facts in order of insertion, ``changed`` the contents of those that the open work changed.
     Raises: PluginError."""
     if not stored:
-        return Known(lines={}, others={}, more=0)
+        return Known(lines={}, larger={}, more=0)
     from holdfast_app.facts import prompt
 
     first = {*map(duplicate_key, changed)}
@@ -88,21 +93,22 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None, ch
         return fact.category != Category.CORRECTION, duplicate_key(fact.content) not in first, -fact.confidence
 
     room, spare = _share(max_chars, SHARE, _FEW_FACTS) - len(_MORE), int(SHARE * (max_chars or 0))
-    fit, others = list[Fact](), list[Fact]()
-    newest_first = list(stored)[::-1]
-    for fact in sorted(newest_first, key=rank):
+    ordered = sorted(stored, key=lambda fact: fact.category == Category.CORRECTION)[::-1]
+    fits = dict[str, bool]()  # by id: into the first share, or only into the second one
+    for fact in sorted(ordered, key=rank):
         size = len(_KIND.sub("- ", prompt.fact_line(fact))) + 1
         if size <= room:
             room -= size
-            fit.append(fact)
+            fits[fact.id] = True
         elif size <= spare:
             spare -= size
-            others.append(fact)
-    facts = [*fit, *others]
-    lines = services.gate.outgoing_all(prompt.stated(facts), surface=Surface.FACT) if facts else []
-    keyed = [(duplicate_key(f.content), _KIND.sub("- ", line)) for f, line in zip(facts, lines, strict=True) if line]
-    shown = len([line for line in lines[: len(fit)] if line])
-    return Known(lines=dict(keyed[:shown]), others=dict(keyed[shown:]), more=len(stored) - len(fit))
+            fits[fact.id] = False
+    facts = [fact for fact in ordered if fact.id in fits]
+    masked = services.gate.outgoing_all(prompt.stated(facts), surface=Surface.FACT) if facts else []
+    shown = {fact: _KIND.sub("- ", line) for fact, line in zip(facts, masked, strict=True) if line}
+    larger = {duplicate_key(fact.content): line for fact, line in shown.items()}
+    lines = {duplicate_key(fact.content): line for fact, line in shown.items() if fits[fact.id]}
+    return Known(lines=lines, larger=larger, more=len(stored) - sum(fits.values()))
 
 
 #: A decision's beginning, up to its reason.

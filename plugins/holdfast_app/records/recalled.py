@@ -9,12 +9,10 @@ from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
 from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 
-#: The stored facts' name among a brief's documents.
-FACTS = "facts"
-
-
-#: The same for the user's rules.
-RULES = "rules"
+#: The stored facts' name among a brief's documents, and that of the user's rules. They tell which of two contradicting
+#: lines is the newer one.
+FACTS = "facts, corrections first, then the newest"
+RULES = "rules, the newest first"
 
 
 #: Begins the line with which a session's start introduces the fenced text.

@@ -20,6 +20,7 @@ from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crow
 from holdfast_app.brief.fitting import Part, fitted
 from holdfast_app.brief.known import Known
 from holdfast_app.facts.rejected import key_of
+from holdfast_app.records import recalled
 
 
 @pytest.fixture
@@ -176,11 +177,11 @@ TEXTS = st.text(max_size=120) | st.lists(st.text(max_size=30), max_size=12).map(
 def test_fitted__any_sections_and_budget__is_never_exceeded(texts, max_chars):
     resume, user, memory, facts, today, yesterday, turns = texts
     lines = {line: f"- {line}" for line in facts.split()}
-    known = Known(lines=dict([*lines.items()][:3]), others=dict([*lines.items()][3:]), more=len(lines))
+    known = Known(lines=dict([*lines.items()][:3]), larger=lines, more=len(lines))
     parts = [
         Part(name="rules", text=user, rank=0),
         Part(name="", text=resume, rank=0, share=0.6),
-        Part(name="facts", text=known.text(), rank=1),
+        Part(name=recalled.FACTS, text=known.text(), rank=1),
         Part(name="USER.md", text=user, rank=4),
         Part(name="MEMORY.md", text=memory, rank=3, share=0.7, shortened=lambda room: memory),
         *(Part(name=f"memory/{n}.md", text=note, rank=2, newest=True) for n, note in enumerate((today, yesterday))),
@@ -399,12 +400,7 @@ def test_load__agent_repeated_a_foreign_instruction__it_is_marked_in_the_newest_
 
 
 def test_load__session_made_commits__the_last_three_are_in_the_first_lines(project, clock):
-    commits = (
-        "813a320 Repair the form",
-        "81bc321 Never log a token",
-        "fa13a32 Allow long names",
-        "8132323 Use one cache",
-    )
+    commits = ("813a320 Repair the form", "81bc321 Log no token", "fa13a32 Allow long names", "8132323 Use one cache")
     with Holdfast.open(project, clock=clock) as memory:
         session = memory.session("s")
         session.add("user", "Repair the login and commit each step.")
@@ -444,11 +440,12 @@ def test_load__memory_longer_than_its_share__confirmed_items_stay_and_the_others
 def test_load__remembered_and_stated_facts__are_a_section_corrections_first(opened, payload):
     memory = opened()
     memory.facts.remember("Prefers tabs", category="preference", confidence=0.99)
-    memory.facts.remember("The staging host is stage-2, not stage-1", category="correction", confidence=0.5)
+    memory.facts.remember("The host is stage-2, not 1", category="correction", confidence=0.5)
     memory.session("s").flush(payload(facts=["The port is 8080"]))
+    memory.facts.remember("A build takes 9 min", confidence=0.6)
     brief = opened().load(max_chars=9000)
-    section = str(brief).partition("<!-- facts -->\n")[2].partition("\n\n")[0].splitlines()
-    assert section == ["- The staging host is stage-2, not stage-1", "- The port is 8080", "- Prefers tabs"]
+    section = str(brief).partition(recalled.heading(recalled.FACTS))[2].partition("\n\n")[0].splitlines()
+    assert section == ["- The host is stage-2, not 1", "- A build takes 9 min", "- The port is 8080", "- Prefers tabs"]
     assert brief.facts == tuple(section)
     assert str(brief).count("The port is 8080") == 1  # neither in the entry nor in the note again
 
@@ -459,7 +456,7 @@ def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
         memory.facts.remember(f"Rack {number} holds {number * 7} servers", category="knowledge")
     memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
     text = str(memory.load(max_chars=6_000))
-    section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
+    section = text.partition(recalled.heading(recalled.FACTS))[2].partition("\n</recalled")[0].splitlines()
     assert section[0] == "- Rack 3 is empty"
     assert section[1].endswith("Rack 99 holds 693 servers")
     assert section[-1] == f"… {101 - len(section) + 1} more: `holdfast facts`"
