@@ -326,17 +326,12 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 def proofs(services: Services) -> list[tuple[models.Receipt, dict[str, Any] | None]]:
     """All receipts that journals hold, each once with its session's record of the flush. Raises: Unavailable."""
     by_flush: dict[str, dict[str, Any]] = {}
-    for record in _checkpoints(services):  # a shipped flush has its last receipt in a second record, without the flush
-        flush_id = record["receipt"]["flush_id"]
-        by_flush[flush_id] = by_flush.get(flush_id, {}) | record
-    return [(receipt_from(record["receipt"]), record.get("flush") or None) for record in by_flush.values()]
-
-
-def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
-    """The checkpoints with a receipt, of every journal as far as it can be read."""
     for each in journal.every(services.state, packed=True):
         with suppress(Corrupt):  # the check of journals reports it
-            yield from (e.record for e in each.of_kinds("checkpoint", "shipped") if e.record.get("receipt"))
+            for record in (entry.record for entry in each.of_kinds("checkpoint", "shipped")):
+                if receipt := record.get("receipt"):  # of a shipped flush the second one, whose record has no flush
+                    by_flush[receipt["flush_id"]] = by_flush.get(receipt["flush_id"], {}) | record
+    return [(receipt_from(record["receipt"]), record.get("flush") or None) for record in by_flush.values()]
 
 
 def flushes(services: Services) -> list[tuple[models.Receipt, models.Payload]]:

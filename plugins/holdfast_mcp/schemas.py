@@ -32,12 +32,8 @@ def _text(description: str = "", **more: Any) -> Schema:
     return {"type": "string", **({"description": description} if description else {}), **more}
 
 
-def _texts(description: str = "") -> Schema:
-    return {"type": "array", "items": {"type": "string"}, **({"description": description} if description else {})}
-
-
-def _objects(description: str) -> Schema:
-    return {"type": "array", "items": {"type": "object"}, "description": description}
+def _list(description: str, kind: str = "string") -> Schema:
+    return {"type": "array", "items": {"type": kind}, "description": description}
 
 
 def _number(least: int, most: int, default: float, kind: str = "integer") -> Schema:
@@ -49,17 +45,17 @@ FLUSH: Final = _object(
     session=_text("Only if an error asks for it."),
     reason=_text(enum=list(REASONS), default="manual"),
     objective=_text("What the session is about."),
-    facts=_texts("Things learned or changed."),
-    decisions=_texts("With reasons."),
-    blockers=_texts("And open questions."),
+    facts=_list("Things learned or changed."),
+    decisions=_list("With reasons."),
+    blockers=_list("And open questions."),
     next_step=_text("Exact, or `none`."),
-    artifacts=_texts("Relative paths, URLs, issues."),
-    follow_ups=_texts("Promises to people."),
-    needs_operator=_texts("Only the user can do it."),
-    rejected=_objects("Approaches given up: `what` and `why`."),
-    rules=_texts("The user's standing rules, in their words."),
-    state_mutations=_objects(
-        f"Changes on the forge: `kind` ({', '.join(MutationKind)}), `target` (o/r#12), `summary`."
+    artifacts=_list("Relative paths, URLs, issues."),
+    follow_ups=_list("Promises to people."),
+    needs_operator=_list("Only the user can do it."),
+    rejected=_list("Approaches given up: `what` and `why`.", "object"),
+    rules=_list("The user's standing rules, in their words."),
+    state_mutations=_list(
+        f"Changes on the forge: `kind` ({', '.join(MutationKind)}), `target` (o/r#12), `summary`.", "object"
     ),
     work_open={"type": "boolean", "description": "Default: is there a next step?"},
     handoff={

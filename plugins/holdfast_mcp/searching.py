@@ -1,4 +1,4 @@
-"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context), and the stored documents as
+"""The tool ``open`` (a hit in full, with its context), and the stored documents as
 resources: ``holdfast://documents/NAME``. Nothing here knows MCP.
 """
 
@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from holdfast.api import Holdfast, NotFound, Refused
 from holdfast.text.plain import BOM
-from holdfast_app.search.answer import in_short
 from holdfast_app.sessions.lookup import is_named, messages, resolve, short
 from holdfast_app.trust import provenance
 from holdfast_models import recall
@@ -25,21 +24,6 @@ _LONG: Final = 6_000
 _MARKS: Final = (" ", ">")
 #: Digits of the largest line number.
 _DIGITS: Final = 12
-
-
-def search(memory: Holdfast, arguments: Arguments) -> str:
-    """The hits that hold now, then where it was said, in at most 1,500 characters. Raises: BadValue; NotFound;
-    Unavailable."""
-    kind, session = arguments.get("kind"), arguments.get("session")
-    hits = memory.search(
-        arguments.get("question", ""),
-        limit=arguments.get("limit", 10),
-        kinds=[kind] if kind else [],
-        session=session or "",
-        since=arguments.get("since"),
-        until=arguments.get("until"),
-    )
-    return in_short(hits, memory.config.retention.of_turns)
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:

@@ -18,6 +18,7 @@ from holdfast.text.plain import clean
 from holdfast_agents.records.heartbeat import Beat, beats
 from holdfast_app.authorship.witness import REASON, Witness
 from holdfast_app.printable import cut
+from holdfast_app.search.answer import in_short
 from holdfast_app.sessions.lookup import has_begun
 from holdfast_app.sessions.status import status
 from holdfast_app.trust import provenance
@@ -259,7 +260,16 @@ def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str
 def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     """Search all sessions: statements that hold now, then where it was said. Call it before you ask the user again.
     `open` reads a hit."""
-    return searching.search(memory, arguments)
+    kind = arguments.get("kind")
+    hits = memory.search(
+        arguments.get("question", ""),
+        limit=arguments.get("limit", 10),
+        kinds=[kind] if kind else [],
+        session=arguments.get("session") or "",
+        since=arguments.get("since"),
+        until=arguments.get("until"),
+    )
+    return in_short(hits, memory.config.retention.of_turns)
 
 
 @_tool("open", "Open a hit", schemas.OPEN, read_only=True)

@@ -91,5 +91,5 @@ class FactService:
 class Outbox(Protocol):
     """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder."""
 
-    def send_due(self, *, limit_s: float | None = None) -> int:
+    def send_due(self, *, limit_s: float = ...) -> int:
         """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""

@@ -17,7 +17,7 @@ from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
-from holdfast.models import Check, CuratedEntry, Payload, Receipt, StateMutation
+from holdfast.models import Check, Payload, Receipt, StateMutation
 from holdfast.storage import Capability, Condition
 from holdfast.text.humanize import count
 from holdfast_app import data_loss, durable_queue
@@ -261,25 +261,17 @@ def _document(services: Services, loss: Loss) -> Check:
     if surface == Surface.HANDOFF:
         number = data_loss.handoff_again(services) or "nothing"
         return repaired(f"{loss.name} is rebuilt from the last receipts, with {number} open")
-    decided = list(_decided(services, surface)) if surface in curated.TITLES else []
+    if surface not in curated.TITLES:
+        return _in_part(f"{loss.message} No journal holds its text")
+    stated = [payload.curated for _, payload in data_loss.flushes(services) if payload.curated is not None]
+    decided = [entry for lines in stated for entry in (lines.memory if surface == Surface.MEMORY else lines.user)]
     if not decided:
-        what = "lines" if surface in curated.TITLES else "text"
-        return _in_part(f"{loss.message} No journal holds its {what}")
-    text = _create(services, surface, loss.name, curated.apply(None, decided, surface))
+        return _in_part(f"{loss.message} No journal holds its lines")
+    new = curated.apply(None, decided, surface)
+    text = services.gate.admit(new, surface=Surface(surface), name=loss.name)
+    services.store.change(surface, loss.name, lambda there: text if there is None else there)
     lines = count(sum(1 for _ in curated.bullets(text)), "decided line")
     return repaired(f"{loss.name} is rebuilt with {lines}. Other lines are lost")
-
-
-def _decided(services: Services, surface: str) -> Iterator[CuratedEntry]:
-    for _, payload in data_loss.flushes(services):
-        if payload.curated is not None:
-            yield from payload.curated.memory if surface == Surface.MEMORY else payload.curated.user
-
-
-def _create(services: Services, surface: str, name: str, text: str) -> str:
-    text = services.gate.admit(text, surface=Surface(surface), name=name)
-    services.store.change(surface, name, lambda there: text if there is None else there)
-    return text
 
 
 _MENDERS: Mapping[str, Callable[[Services, Loss], Check]] = {

@@ -83,11 +83,10 @@ class Deliveries:
             outcomes.append(Delivery(item, proofs.get(item.id)))
         return outcomes
 
-    def send_due(self, *, limit_s: float | None = None) -> int:
+    def send_due(self, *, limit_s: float = START_LIMIT_S) -> int:
         """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
         Never raises, and calls no plugin when nothing is due: everything that had to be kept is already stored."""
         try:
-            limit_s = START_LIMIT_S if limit_s is None else limit_s
             self._outbox.send(_senders(self._services), now=self._services.now(), limit_s=limit_s)
             return len(self._outbox.rows())
         except HoldfastError as error:

@@ -122,7 +122,9 @@ class Walk:
         self._guarded("facts", self._facts, f"{doing} facts")
         for path in progress.each(list(self._loose_files()), f"{doing} files"):
             self._guarded(self._shown(path), self.file, path)
-        for name in progress.each(self._documents(), f"{doing} documents"):
+        surface_of = self.services.layout.surface_of  # trails first: notes identify a session's blocks in them
+        names = sorted(self.services.store.names(), key=lambda name: (surface_of(name) is not Surface.TRAIL, name))
+        for name in progress.each(names, f"{doing} documents"):
             self._guarded(name, self._document, name)
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
         for path in progress.each(session_files(self.services.state, packed=True), f"{doing} journals"):
@@ -190,11 +192,6 @@ class Walk:
         return False
 
     # --- the store
-
-    def _documents(self) -> list[str]:
-        """All document names, trails first: notes identify the trail blocks that belong to a session."""
-        names = self.services.store.names()
-        return sorted(names, key=lambda n: (self.services.layout.surface_of(n) is not Surface.TRAIL, n))
 
     def _document(self, name: str) -> None:
         services = self.services

@@ -44,7 +44,15 @@ class Block(NamedTuple):
     def lines(self) -> Iterator[tuple[str, str, str]]:
         """(heading, label, text) of its list items, in order. Parsed from the text each time, because the items of many
         short lines would take many times the block's bytes."""
-        return _lines(self.text)
+        heading = ""
+        for _, line in split(self.text):
+            if line == ownlines.SUMMARY:
+                return  # always last, and its content is third-party Markdown
+            if line.startswith("### "):
+                heading = line.removeprefix("### ")
+            elif line.startswith("- ") and heading:
+                label, _, item = line.removeprefix("- ").partition(": ")
+                yield heading, label, item
 
     def items(self, *labels: str) -> tuple[str, ...]:
         """The content of all lines with these labels, without ``none``. Labels are Rule, Fact, Decision, State,
@@ -76,18 +84,6 @@ def blocks(text: str) -> Iterator[Block]:
             objective=objective[1] if (objective := _OBJECTIVE.search(part)) else "",
             by=by[1] if (by := _BY.search(part)) else "",
         )
-
-
-def _lines(text: str) -> Iterator[tuple[str, str, str]]:
-    heading = ""
-    for _, line in split(text):
-        if line == ownlines.SUMMARY:
-            return  # always last, and its content is third-party Markdown
-        if line.startswith("### "):
-            heading = line.removeprefix("### ")
-        elif line.startswith("- ") and heading:
-            label, _, item = line.removeprefix("- ").partition(": ")
-            yield heading, label, item
 
 
 def _moment(text: str) -> datetime | None:

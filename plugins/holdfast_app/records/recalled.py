@@ -13,12 +13,8 @@ from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 #: lines is the newer one.
 FACTS = "facts, corrections first, then the newest"
 RULES = "rules, the newest first"
-
-
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."
-
-
 _TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 
 

@@ -169,7 +169,8 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
     known: Known[tuple[int, str]] = Known()
     newer: dict[int, int] = {}
     text_of: dict[int, str] = {}
-    sentences = [{same_key(sentence): sentence for sentence in _sentences(hit.excerpt)} for hit in hits]
+    parts = [re.split(r"(?<=[.!?])\s+", bare(hit.excerpt).strip("… ")) for hit in hits]
+    sentences = [{same_key(sentence): sentence for sentence in said if sentence} for said in parts]
     dated = sorted((hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits))
     stated = {key: at for at, n in dated for key in sentences[n]}
     latest = {key: max(at for part, at in stated.items() if part in key) for key in stated}
@@ -184,10 +185,6 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
     holding = {n for n, hit in enumerate(hits) if hit.holds and n not in newer}
     order = sorted(range(len(hits)), key=lambda n: (n not in holding, max(n, newer.get(n, n)), n in newer))
     return [hits[n]._replace(holds=n in holding, replaced_by=text_of.get(n, "")) for n in order]
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in re.split(r"(?<=[.!?])\s+", bare(text).strip("… ")) if sentence]
 
 
 # for agents

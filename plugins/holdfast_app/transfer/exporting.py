@@ -18,7 +18,7 @@ from attrs import asdict, define, evolve, field, frozen
 from holdfast import Holdfast, __version__
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
+from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
 from holdfast.gate import Gate
@@ -86,7 +86,16 @@ class _Export:
             if data := self._journal(path):
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
-        self._manifest()
+        manifest = {
+            "format": archive.FORMAT,
+            "holdfast": __version__,
+            "at": stamp(self._services.now()),
+            "backend": self._services.store.backend.name,
+            "counts": {k: getattr(self._done, k) for k in ("documents", "facts", "events", "journals", "masked")},
+            "members": self._members,
+            "seal": archive.seal(self._members),
+        }
+        self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
         return self._done
 
     def _documents(self, names: list[str]) -> Iterator[dict[str, object]]:
@@ -144,28 +153,21 @@ class _Export:
         self._members[name] = {"rows": rows, "size": size, "sha256": digest.hexdigest()}
         return rows
 
-    def _manifest(self) -> None:
-        done = self._done
-        manifest = {
-            "format": archive.FORMAT,
-            "holdfast": __version__,
-            "at": stamp(self._services.now()),
-            "backend": self._services.store.backend.name,
-            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "masked")},
-            "members": self._members,
-            "seal": archive.seal(self._members),
-        }
-        self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
-
 
 def masked(gate: Gate, data: bytes, session: str) -> bytes:
     """A journal's lines as they may leave, all strings masked except digests. The same bytes when nothing changes."""
+    strings = masks(gate, [decode(line) for line in data.splitlines()], but=_HEX)
+    if all(text == shown for text, shown in strings.items()):
+        return data
+    return whole_lines(data, session, lambda row: map_texts(row, strings.__getitem__))[0]
+
+
+def masks(gate: Gate, rows: list[Any], *, but: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Each string in the rows as it may leave. Those of characters in ``but`` alone stay."""
     strings: dict[str, str] = {}
-    map_texts([decode(line) for line in data.splitlines()], lambda text: strings.setdefault(text, text))
-    asked = [text for text in strings if not _HEX.issuperset(text)]
-    shown = gate.outgoing_all(asked, surface="journal")
-    strings.update(zip(asked, shown, strict=True))
-    return data if asked == shown else whole_lines(data, session, lambda row: map_texts(row, strings.__getitem__))[0]
+    map_texts(rows, lambda text: strings.setdefault(text, text))
+    asked = [text for text in strings if not but.issuperset(text)]
+    return strings | dict(zip(asked, gate.outgoing_all(asked, surface="journal"), strict=True))
 
 
 def _line(row: dict[str, object]) -> bytes:
@@ -236,11 +238,7 @@ class _Import:
             done.refused.append(Left(name, error.message.rstrip(".")))
             return
         if stored is None:
-            try:
-                services.store.replace(surface, name, content, ABSENT)
-            except Conflict:
-                done.different.append(name)
-                return
+            services.store.replace(surface, name, content, ABSENT)
             done.added.documents += 1
         elif stored.text == content:
             done.unchanged.documents += 1

@@ -29,6 +29,7 @@ from holdfast_app.message_formats.leaves import clean, is_outside
 from holdfast_app.message_formats.reading import moment_of
 from holdfast_app.privacy.transforms import map_texts
 from holdfast_app.project import Holdfast
+from holdfast_app.transfer.exporting import masks
 
 SUFFIX: Final = ".mem"
 _KEPT: Final = "portable.jsonl"
@@ -226,10 +227,8 @@ class _Kept:
                 rows += [{"file": name, "record": json.loads(line)} for line in lines]
             else:
                 rows += [{"file": name, "line": line} for line in lines]
-        strings: dict[str, str] = {}
-        map_texts(rows, lambda text: strings.setdefault(text, text))
-        masked = dict(zip(strings, self._services.gate.outgoing_all(list(strings), surface="journal"), strict=True))
-        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in map_texts(rows, masked.__getitem__))
+        masked = map_texts(rows, masks(self._services.gate, rows).__getitem__)
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in masked)
         private.make(self._services.state)
         durable.replace(self._path, data.encode())
 

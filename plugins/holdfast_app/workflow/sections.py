@@ -10,6 +10,7 @@ empty sections (A54).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -209,9 +210,7 @@ def check(request: ValidationRequest) -> tuple[Finding, ...]:
 def _read(text: str, anchors: Sequence[str], name: str) -> tuple[Outline, list[Finding]]:
     """The outline, empty for a document that is too long, and the structure's errors, the first to correct first."""
 
-    def error(rule: str, message: str, fix: str, line: int | None = None) -> Finding:
-        return Finding(rule=f"anchors/{rule}", message=message, line=line, fix=fix, name=name)
-
+    error = partial(_finding, name)
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
         return Outline(()), [error("size", message, "Move old entries out of it.")]
@@ -245,14 +244,14 @@ def _repeats(request: ValidationRequest, structure: Outline, anchors: Sequence[s
         if near:
             message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
             fix = "Write it as the anchor, or merge it with that section."
-            yield _warning(request, "anchors/case", message, heading.line, fix)
+            yield _finding(request.name, "case", message, fix, heading.line, Severity.WARNING)
             continue
         # The same words under different parents mean different things: `### Notes` of two sections is fine.
         key = (heading.level, "\n".join(parent))
         if first.setdefault(key, heading.line) != heading.line:
             message = f"The heading `{_shown(heading)}` is a duplicate of line {first[key]}"
             fix = "Merge the two sections, or rename one."
-            yield _warning(request, "anchors/repeated", message, heading.line, fix)
+            yield _finding(request.name, "repeated", message, fix, heading.line, Severity.WARNING)
 
 
 def _empty(request: ValidationRequest, structure: Outline) -> Iterator[Finding]:
@@ -263,12 +262,14 @@ def _empty(request: ValidationRequest, structure: Outline) -> Iterator[Finding]:
         if not without_comments(body)[0].strip() and not (following and following.level > heading.level):
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."
-            yield _warning(request, "anchors/empty", message, heading.line, fix)
+            yield _finding(request.name, "empty", message, fix, heading.line, Severity.WARNING)
 
 
 def _shown(heading: Heading) -> str:
     return f"{'#' * heading.level} {heading.text}"
 
 
-def _warning(request: ValidationRequest, rule: str, message: str, line: int, fix: str) -> Finding:
-    return Finding(rule=rule, message=message, severity=Severity.WARNING, line=line, fix=fix, name=request.name)
+def _finding(
+    name: str, rule: str, message: str, fix: str, line: int | None = None, severity: Severity = Severity.ERROR
+) -> Finding:
+    return Finding(rule=f"anchors/{rule}", message=message, severity=severity, line=line, fix=fix, name=name)

@@ -20,7 +20,7 @@ from attrs import evolve, frozen
 
 from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import BadValue, Corrupt, Refused
-from holdfast.fs import durable, private
+from holdfast.fs import private
 from holdfast.storage import Document
 from holdfast.text.plain import BOM
 from holdfast_app.base import Services
@@ -110,7 +110,8 @@ class Workflow:
         """
         given = update_from(given)
         key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
-        with self._lock():
+        private.make(self._services.state, _FOLDER)
+        with private.lock(self._path, timeout_s=60.0):
             record = self.record
             wanted = CONDITIONS[self.name]
             if unknown := sorted(set(confirmed) - set(wanted)):
@@ -140,10 +141,6 @@ class Workflow:
     @property
     def _path(self) -> str:
         return self._services.private(_FOLDER, f"{self.name}.json")
-
-    def _lock(self) -> durable.Lock:
-        private.make(self._services.state, _FOLDER)
-        return private.lock(self._path, timeout_s=60.0)
 
     def _note(self, record: Record) -> None:
         private.make(self._services.state, _FOLDER)
