@@ -94,7 +94,7 @@ def show_error(error: HoldfastError, *, as_json: bool, debug: bool = False) -> i
 
             sys.stderr.write(printable(_masked("".join(traceback.format_exception(error)))))
         # The name first and unstyled: people and programs search logs for it.
-        err.say(f"holdfast: {err.red(err.plain(table['message']))}")
+        err.say(f"holdfast: {err.red(err.plain(table['message']), bold=True)}")
         err.say(f"  {err.dim('next:')} {err.plain(table['next_step'])}")
         sys.stderr.flush()
     except (OSError, OutputLost):

@@ -241,7 +241,9 @@ def receipt_table(receipt: Receipt) -> dict[str, Any]:
 def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
     session = out.bold(out.plain(receipt.session_id))
     if receipt.overridden:
-        out.say(f"{out.mark('fail')} {out.red('not saved')}: session {session} continues by operator's override")
+        out.say(
+            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} continues by operator's override"
+        )
         out.fill(receipt.overridden, "    reason: ")
     elif receipt.repeated:
         out.say(f"{out.mark('ok')} session {session} is flushed already, {ago(receipt.at, now)}; no new messages since")

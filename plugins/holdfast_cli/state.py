@@ -35,7 +35,7 @@ def say_alarms(out: Term, now: Status, sentence: str) -> None:
     """Print unsafe sessions, missing data, and what waits to be published or written, each with why and what to do.
     ``sentence`` is the one about flushes that only this machine has."""
     for session in now.unsafe:
-        out.say(f"\n{out.mark('fail')} {out.red(f'session {session.id} is UNSAFE')}")
+        out.say(f"\n{out.mark('fail')} {out.red(f'session {session.id} is UNSAFE', bold=True)}")
         out.fill(session.error or "A flush has begun and has not succeeded.")
         out.next_step(session.next_step or f"holdfast flush --session {session.id}")
     reasons = {session.error for session in now.unsafe}

@@ -117,8 +117,8 @@ class Term:
     def dim(self, text: str) -> str:
         return self.style(text, "dim")
 
-    def red(self, text: str) -> str:
-        return self.style(text, "red", "bold")
+    def red(self, text: str, *, bold: bool = False) -> str:
+        return self.style(text, "red", "bold" if bold else "")
 
     def mark(self, kind: str) -> str:
         """The mark for ok, warn, fail, dirty or dot, one cell wide."""

@@ -136,7 +136,7 @@ def _flush(call: Call, payload: Payload | None) -> Answer:
         raise
     except FlushRefused as refused:
         err, what = Term(sys.stderr), reason if reason != "manual" else "dropping context"
-        blocked = f"{err.mark('fail')} {err.red('blocked')}"
+        blocked = f"{err.mark('fail')} {err.red('blocked', bold=True)}"
         err.say(f"{blocked}: {what}; session {err.plain(session.id)} is UNSAFE")
         if refused.missing:
             refused.next_step = saving.how_to_give(refused.missing)

@@ -83,7 +83,7 @@ def _refused(out: Term, memory: Holdfast, session: Session, messages: Sequence[M
     try:
         session.compact(KEEP, payload)
     except FlushRefused as refused:
-        out.say(f"    {out.mark('fail')} {out.red('blocked')}")
+        out.say(f"    {out.mark('fail')} {out.red('blocked', bold=True)}")
         out.fill(refused.message, "      ")
         out.fill(refused.next_step, "      next: ")
     kept = len(session.messages)
