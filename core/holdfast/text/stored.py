@@ -290,7 +290,7 @@ def check_block(name: str, block: str, header: str, block_id: str) -> None:
     """Raises: Refused as :func:`check_text`; ValueError for a block without its marker line."""
     check_text(header + block, name)
     if block_id not in block_ids(block):
-        raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        raise ValueError(f"the block {block_id} lacks its marker line, which a validator may have masked")
 
 
 def check_text(text: str, name: str, *, nul: bool = False) -> str:
