@@ -34,7 +34,6 @@ _USUAL: Final = (
     (r"C:\Program Files\Git\cmd",) if os.name == "nt" else ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 )
 
-
 _SETTINGS: Final = 1 << 20
 _INDEX: Final = 256 << 20
 #: A repository where a call took so long is left alone for a while, because every further call may wait too.

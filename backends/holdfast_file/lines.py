@@ -31,7 +31,6 @@ BEGINNINGS: Final = (b'{"id": ', b'{"op": ')
 #: Limit of a line. The longest names 100,000 evicted facts.
 MOST_BYTES: Final = 4 << 20
 _TEXTS: Final = ("id", "content", "category", "createdAt", "source")
-_KEYS: Final = {*_TEXTS, "confidence"}
 
 
 class Operation(NamedTuple):
@@ -160,7 +159,7 @@ def _ids(record: dict[str, Any], key: str) -> tuple[str, ...]:
 
 def _fact(record: dict[str, Any]) -> models.Fact:
     record.setdefault("source", "")
-    if wrong := _KEYS ^ record.keys():
+    if wrong := {*_TEXTS, "confidence"} ^ record.keys():
         raise ValueError(f"{', '.join(sorted(wrong))} is missing or not known")
     if not_text := [key for key in _TEXTS if not isinstance(record[key], str)]:
         raise ValueError(f"{', '.join(not_text)} is not a string")

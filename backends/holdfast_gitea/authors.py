@@ -36,7 +36,6 @@ NEXT_STEP: Final = (
     "access to the repository."
 )
 
-
 #: Used instead of the list's comment id.
 THIS: Final = -1
 #: Used instead of that comment's time.

@@ -7,8 +7,6 @@ from holdfast_gitea import invitations
 from holdfast_gitea.authors import Member
 from holdfast_gitea.backend import GiteaBackend
 
-_STATES = {"joined": "joined", "left": "revoking", "out": "revoked"}
-
 gitea = Command(
     "Manage",
     "manage a store on a Gitea server: invite users whose records count, revoke, list",
@@ -69,7 +67,7 @@ def _row(member: Member) -> dict[str, object]:
         "login": member.login,
         "id": member.id,
         "by": member.by,
-        "state": _STATES[member.state],
+        "state": {"joined": "joined", "left": "revoking", "out": "revoked"}[member.state],
         "since": last.since_at.isoformat(),
         "until": until,
     }

@@ -4,13 +4,9 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from typing import Final
 
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private
-
-_LOCK: Final = "gitea.lock"
-_INDEX: Final = "gitea-index.json"
 
 
 class Place(durable.StoreFolder):
@@ -22,7 +18,7 @@ class Place(durable.StoreFolder):
     def __init__(self, root: str | os.PathLike[str], *, path: str, timeout_s: float) -> None:
         super().__init__(root, path)
         private.check(self.state)
-        self.index = os.path.join(self.state, _INDEX)
+        self.index = os.path.join(self.state, "gitea-index.json")
         self._timeout_s = timeout_s
         self._mutex = threading.RLock()
         self._held = False
@@ -47,7 +43,7 @@ class Place(durable.StoreFolder):
                 )
             private.make(self.state)
             with durable.lock(
-                os.path.join(self.state, _LOCK), timeout_s=self._timeout_s if timeout_s is None else timeout_s
+                os.path.join(self.state, "gitea.lock"), timeout_s=self._timeout_s if timeout_s is None else timeout_s
             ):
                 self._held = True
                 try:

@@ -8,7 +8,6 @@ from holdfast_postgres.database import Database
 
 _ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
     FROM pg_roles WHERE rolname = current_user"""
-_OWNER = "SELECT pg_get_userbyid(holdfast.owning_role(%s))"
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -31,7 +30,6 @@ def inspect(database: Database) -> Iterator[Check]:
     if bypasses:
         step = "Connect as a plain role; see docs/teams.md."
         yield Check.warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
-    rows = database.read((_OWNER, (database.namespace,)))[0]
+    rows = database.read(("SELECT pg_get_userbyid(holdfast.owning_role(%s))", (database.namespace,)))[0]
     owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else "is empty"
-    message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"
-    yield Check.good(message)
+    yield Check.good(f"the namespace {database.namespace!r} {owner}; connected as {role!r}")

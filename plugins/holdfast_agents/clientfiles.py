@@ -11,7 +11,6 @@ from holdfast_agents.events import NO_REPLY, Event, Reply
 #: Larger files are not settings.
 _MAX_BYTES: Final = 16 << 20
 
-
 #: Client -> its folder in a project, and its own: a variable, the default below the home folder, and the rest.
 FOLDERS: Final = {
     "claude-code": (".claude", "CLAUDE_CONFIG_DIR", ".claude", ""),

@@ -164,8 +164,7 @@ def lost_journals(services: Services) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
     folder = services.private("sessions")
     there = set(private.names(folder))
-    hinted = sorted(name.removesuffix(".hint") for name in there if name.endswith(".hint"))
-    for stem in hinted:
+    for stem in sorted(name.removesuffix(".hint") for name in there if name.endswith(".hint")):
         path = os.path.join(folder, f"{stem}.jsonl")
         if f"{stem}.jsonl" in there or past.find(services.state, stem) is not None:
             continue

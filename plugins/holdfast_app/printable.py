@@ -10,7 +10,6 @@ JOINERS = "\u200c\u200d"
 #: Variation selectors. A row of them is invisible and can spell words.
 _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 
-
 #: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
@@ -76,7 +75,6 @@ class _InJson(dict[int, str]):
 
 
 _SHOWN, _IN_JSON = _Shown(), _InJson()
-
 
 _BLANKS = {ord("\n"): " ", ord("\t"): " "}
 

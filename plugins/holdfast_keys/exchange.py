@@ -70,8 +70,7 @@ class Connections:
         sent = {**_HEADERS, "Host": urlsplit(self._server).netloc, **headers}
         fields = [(name.encode(), value.encode()) for name, value in sent.items()]
         waits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), wait_s)}
-        pool = self._pools[os.getpid()]
-        exchange = pool.stream(method, url, headers=fields, content=data, extensions=waits)
+        exchange = self._pools[os.getpid()].stream(method, url, headers=fields, content=data, extensions=waits)
         try:
             with deadline(limit_s), exchange as response:
                 body = bytearray()

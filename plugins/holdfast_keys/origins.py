@@ -24,7 +24,6 @@ _URL: Final = re.compile(
 _DATABASE: Final = re.compile(
     r"postgres(?:ql)?://(?:[^@/?#:]*@)?(?P<hosts>[a-z0-9._:,\[\]-]+)(?:[/?][!\"$-\[\]-~]*)?", re.IGNORECASE | re.ASCII
 )
-_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 def of(url: str, what: str = "The address") -> str:
@@ -44,7 +43,7 @@ def of(url: str, what: str = "The address") -> str:
             raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set separately.")
         raise ConfigError(f"{what} is not a server address.", next_step='Write it like "https://example.org".')
     scheme, host = match["scheme"].lower(), match["host"].lower()
-    return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
+    return f"{scheme}://{host}" + (f":{port}" if port not in (None, {"http": 80, "https": 443}[scheme]) else "")
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -19,7 +19,6 @@ _MAX_FAILURES: Final = 1_000
 
 _THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
 _START = re.compile(r"[{\[]")
-_STATES = {"open": True, "done": False}
 _PROFILE = {
     "work": "work",
     "personal": "personal",
@@ -58,7 +57,7 @@ def extraction(text: str) -> Extraction:
             rejected=[*filter(None, rejected)] or None,
             objective=objective,
             next_step=step,
-            work_open=_STATES.get(str(work.get("state")).strip().casefold()),
+            work_open={"open": True, "done": False}.get(str(work.get("state")).strip().casefold()),
         ),
         profile=Profile(**{name: text.strip() for name, text in strings.items() if isinstance(text, str)}),
         # Ids are given as strings, or as objects with an id.

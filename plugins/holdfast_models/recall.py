@@ -6,10 +6,8 @@ from holdfast.text.lazy import Lazy
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
-
 #: Inserted into the tag's name wherever fenced text contains it, so that the text cannot contain the tag.
 MARK = "[quoted]"
-
 
 #: In folded text: everything between two letters or digits is noise that a lenient reader may skip.
 _NOISE = r"[^a-z0-9\x01]*+"

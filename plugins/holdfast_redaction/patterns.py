@@ -11,7 +11,6 @@ from holdfast.errors import Refused
 #: Kinds of findings for the policy: secrets, and kinds of personal data.
 KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 
-
 #: A format in the table. The comment at the top of ``rules.toml`` describes the fields. ``check`` is "", "check",
 #: "random" or "secretlike".
 Rule = namedtuple("Rule", "id regex group entropy before before_max after check overrides min_word")  # noqa: PYI024

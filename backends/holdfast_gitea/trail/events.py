@@ -31,7 +31,6 @@ from holdfast_keys.faults import Absent, Closed, stamp
 MOST_DETAILED: Final = 50
 #: Collaborators whose rights are read, and the private file with those known to be administrators.
 _COLLABORATORS: Final = 20
-_ADMINS: Final = "forge-admins.json"
 #: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
 #: Kinds of timeline events -> their text, with the row's body and references.
@@ -102,7 +101,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "", me: str
 def administrators(repo: Repo, me: str, state: str, since: datetime, until: datetime) -> Iterator[Activity]:
     """New administrators other than ``me``. The server does not say since when, so the first report that sees one
     notes it in the private folder ``state``."""
-    path = os.path.join(private.make(state), _ADMINS)
+    path = os.path.join(private.make(state), "forge-admins.json")
     seen = private.table(path)
     before = seen.get(repo.url)
     now: dict[str, str] = {}

@@ -24,8 +24,6 @@ from holdfast.text.plain import same_key
 
 #: Time limit in seconds for waiting items, at a flush with nothing new to publish.
 FLUSH_LIMIT_S: Final = 5.0
-_BLOCKS = (Surface.DAILY, Surface.TRAIL)
-_CURATED = (Surface.MEMORY, Surface.USER)
 
 
 class Proof(NamedTuple):
@@ -83,12 +81,12 @@ def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | No
     document = services.store.read(written.name)
     if document is None:
         return services.is_expired(written.surface, receipt.at)
-    if written.surface in _BLOCKS:
+    if written.surface in (Surface.DAILY, Surface.TRAIL):
         return _has_block(document.text, receipt, flushed, written)
     payload = flushed_payload(flushed) if flushed is not None else None
     if written.surface == Surface.HANDOFF:
         return _has_entry(services, handoff.parse(document.text, written.name), receipt, payload)
-    if written.surface in _CURATED and payload is not None and payload.curated is not None:
+    if written.surface in (Surface.MEMORY, Surface.USER) and payload is not None and payload.curated is not None:
         entries = payload.curated.memory if written.surface == Surface.MEMORY else payload.curated.user
         return not missing(services, written.surface, document.text, entries, receipt.at)
     return True

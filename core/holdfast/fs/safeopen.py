@@ -37,7 +37,6 @@ _FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 #: Opens a folder without permission to list it, where the system supports that.
 _PASSING: int = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
 _BY_DESCRIPTOR = sys.platform != "win32"
-_WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class UnsafeFile(OSError):
@@ -161,7 +160,7 @@ class Folder:
         if not self._is_ours(status):
             step = "Run this as that user, or give the file to this user (`chown`), then try again."
             raise UnsafeFile(errno.EPERM, "It belongs to another user", path, step)
-        if flags & _WRITES and self.fd >= 0:
+        if flags & (os.O_WRONLY | os.O_RDWR) and self.fd >= 0:
             now = S_IMODE(status.st_mode)
             wanted = now & mode | mode & 0o600  # a umask removes nothing from the user, but may from others
             if now != wanted:

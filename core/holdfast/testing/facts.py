@@ -151,5 +151,4 @@ class FactContract(ContractBase):
             assert (document := view.read("MEMORY.md")) is not None
             assert document.text == "- kept\n"
             assert view.names() == ["MEMORY.md"]
-        left = [p for p in root.rglob("*") if p.is_file() and b"zaubernuss" in p.read_bytes().lower()]
-        assert left == []
+        assert [p for p in root.rglob("*") if p.is_file() and b"zaubernuss" in p.read_bytes().lower()] == []

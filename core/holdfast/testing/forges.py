@@ -97,8 +97,7 @@ class ForgeContract:
             pytest.skip("this forge takes no posts")
         receipt = Receipt(flush_id=flush, session_id="s", reason="compaction", at=datetime.now(UTC))
         changes = [{"kind": "status", "target": self.target, "summary": body} for body in bodies]
-        payload = Payload(objective="Ship it", state_mutations=changes)
-        return list(forge.on_flush(payload, receipt) or ())
+        return list(forge.on_flush(Payload(objective="Ship it", state_mutations=changes), receipt) or ())
 
     def test_g6_publish__a_post__is_there_as_it_reads_back(self, forge: Any) -> None:
         [proof] = self._publish(forge, "flush_1", "deployed to staging")

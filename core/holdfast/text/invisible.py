@@ -48,5 +48,4 @@ def without(text: str) -> str:
 
 def _instead(match: re.Match[str]) -> str:
     kind = (match.lastgroup or "").rstrip("0123456789")
-    shown = f"\\u{ord(match[0][0]):04x}"
-    return {"keep": match[0], "line": "\n", "control": "�", "shown": shown}.get(kind, "")
+    return {"keep": match[0], "line": "\n", "control": "�", "shown": f"\\u{ord(match[0][0]):04x}"}.get(kind, "")

@@ -22,7 +22,6 @@ FINAL = " .!;,:…。！"
 #: The byte-order mark that some editors write first; not part of the text.
 BOM = "\ufeff"
 
-
 #: Control characters that Markdown does not need and that break readers; newline and tab stay. Lone surrogates
 #: cannot be encoded as UTF-8.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")

@@ -174,8 +174,7 @@ def uninstall(call: Call) -> Answer:
     client = CLIENTS[call.args.client]
     others = [other.needed(where) for other in CLIENTS.values() if other is not client and other.is_there(where)]
     shared = {place.path for needed in others for place in needed.places}
-    places = [place for place in client.needed(where).places if place.path not in shared]
-    done = placing.take_out(places)
+    done = placing.take_out([place for place in client.needed(where).places if place.path not in shared])
     files = _rows(done)
     out = call.out
     gone = any(d.fate in (placing.Fate.RESTORED, placing.Fate.CLEANED, placing.Fate.REMOVED) for d in done)

@@ -20,7 +20,6 @@ from holdfast_memory import DISTRIBUTION
 
 #: A client's settings file without any settings.
 _BARE = "{}\n"
-_SCHEMA = "$schema"
 
 
 class Part(ABC):
@@ -77,7 +76,7 @@ class Values(Part):
             if isinstance(elements, list) and element in elements:
                 text = jsontext.remove(text, (*path, elements.index(element)), name)
             text = _pruned(text, path, name)
-        return text if set(jsontext.read(text, name)) - {_SCHEMA} else ""
+        return text if set(jsontext.read(text, name)) - {"$schema"} else ""
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         """The members, as ``a.b``, that are not holdfast's. :meth:`put` and :meth:`take` leave them unchanged."""

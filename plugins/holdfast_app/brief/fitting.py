@@ -17,7 +17,6 @@ _LEAST: Final = 80
 #: Characters reserved for the sentence about parts left out.
 _LEFT_OUT: Final = 88
 
-
 _PLACES: Final = {
     "": "`holdfast work`, `holdfast status`", recalled.FACTS: "`holdfast facts`", recalled.RULES: "`holdfast work`",
 }  # fmt: skip

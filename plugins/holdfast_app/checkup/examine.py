@@ -40,7 +40,6 @@ from holdfast_app.trust import provenance
 from holdfast_file import gitrun
 from holdfast_memory import DISTRIBUTION, REPAIR
 
-_PROBE = ".holdfast-probe"
 #: Time limit for the checks of another distribution's plugin, in seconds, unless it has a deadline.
 _LIMIT_S = 30.0
 #: Time for all further servers, in seconds, when the store's own did not answer.
@@ -196,7 +195,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         try:
             if place == own:
                 durable.make_private_dir(folder := own)
-            path = os.path.join(folder, f"{_PROBE}-{os.getpid()}")
+            path = os.path.join(folder, f".holdfast-probe-{os.getpid()}")
             durable.replace(path, b"probe\n")
             durable.remove(path)
             yield good(f"{shown} {what}")

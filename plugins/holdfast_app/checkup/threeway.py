@@ -220,8 +220,7 @@ def _notes(base: str, one: str, two: str) -> str:
     merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))
     head = heads[1] if heads[1] == heads[2] else _lines(*heads)
     text = "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
-    known = [block for side in blocks for block in side]
-    return buried(text, _stones(gone, known, block_ids(text)))
+    return buried(text, _stones(gone, [block for side in blocks for block in side], block_ids(text)))
 
 
 def _lines(base: str, one: str, two: str) -> str:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from holdfast.plugin.discovery import PluginContext
     from holdfast.validation import ValidationRequest
 
-_SURFACES = ("memory", "user")
-
 
 class CuratedMemory(LimitsItems):
     """The plugin. Raises: ConfigError for an unknown or invalid setting."""
@@ -41,7 +39,7 @@ class CuratedMemory(LimitsItems):
     @hookimpl
     def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """Findings for the curated surfaces, in line order. Empty for other surfaces."""
-        if request.surface not in _SURFACES or request.outgoing:  # it masks nothing
+        if request.surface not in ("memory", "user") or request.outgoing:  # it masks nothing
             return ()
         from holdfast_app.curated.check import check
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from holdfast.plugin.discovery import PluginContext
     from holdfast.validation import ValidationRequest
 
-_SURFACES = ("memory", "user", "profile")
-
 
 class Grounding:
     """The plugin. Raises: ConfigError for an unusable setting."""
@@ -46,7 +44,7 @@ class Grounding:
     @hookimpl
     def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """One finding for each line with an invention, in line order. Text without sources has none."""
-        if not request.sources or request.surface not in _SURFACES:
+        if not request.sources or request.surface not in ("memory", "user", "profile"):
             return ()
         from holdfast_app.dream.grounding.check import findings
 

@@ -228,8 +228,7 @@ class Check:
             elif best and not old.inventions and _holds(line := there[best.line - 1].removeprefix("- "), text):
                 fates["merged"].append(Gone(text=text, reason=f"now in: {line}"))
             else:
-                left_out = REASON if text in self.stale else "left out by the dream"
-                reason = reasons.get(same_key(text), left_out)
+                reason = reasons.get(same_key(text), REASON if text in self.stale else "left out by the dream")
                 fates["dropped"].append(Gone(text=text, reason=reason))
         return fates
 

@@ -268,8 +268,7 @@ class _Run(Run):
     ) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first, without statements rejected later."""
         manager, named = self.services.plugins, self.services.config.dream.plugin
-        dreamers = [named] if named else manager.implementing("on_dream")
-        endless = all(map(manager.dreams_of_everything, dreamers))
+        endless = all(map(manager.dreams_of_everything, [named] if named else manager.implementing("on_dream")))
         room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
         left: list[str] = []

@@ -29,7 +29,6 @@ TITLE: Final = ownlines.PROFILE + "\n"
 #: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
 MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
-_MAX_ITEM_CHARS: Final = 400
 
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 _HEADING: Final = Lazy(r"^(?=##? )", re.MULTILINE)
@@ -100,7 +99,7 @@ def _joined(old: str, new: str) -> list[str]:
 
 
 def _item(line: str) -> str:
-    return cut(" ".join(line.split()).removeprefix("- ").removeprefix("* "), _MAX_ITEM_CHARS)
+    return cut(" ".join(line.split()).removeprefix("- ").removeprefix("* "), 400)
 
 
 def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:

@@ -22,7 +22,6 @@ _SHOWN: Final = re.compile(
 )
 #: Shares of equal words and fewest words of a request that repeats another.
 _ALIKE: Final = 0.75
-_LEAST_WORDS: Final = 4
 
 
 class Repeated(NamedTuple):
@@ -71,6 +70,6 @@ def _marks(message: Message, answer: Message | None) -> list[Repeated]:
     stated = Statements()
     stated.read(message)
     marks = [Repeated("rule", rule, message.at, tokens(rule)) for rule in stated.of(Kind.RULE)]
-    if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
+    if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= 4:
         marks.append(Repeated("request", text, message.at, tokens(text)))
     return marks

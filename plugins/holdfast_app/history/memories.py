@@ -46,7 +46,6 @@ _ASIDE: Final = re.compile(rf"{_LINK.pattern}|\*\*(?:Why|How to apply):")
 _TAGS: Final = re.compile(r"\s#[\w/-]+")
 #: The kind of a block that the note's author did not write.
 _QUOTED: Final = "quoted"
-_END: Final = Line(BLANK, 0, "")
 #: Sections that only point to other notes.
 _POINTERS: Final = frozenset({"rollout_summary_files", "keywords", "relations"})
 
@@ -250,7 +249,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     and, up to the next heading, what follows an address with a colon."""
     kind, block, is_others, own = "", list[str](), False, before_mail(text)
     most = own.count("\n") if own != text else math.inf
-    for line in (*Lines(text), _END):
+    for line in (*Lines(text), Line(BLANK, 0, "")):
         if block and (line.kind not in (TEXT, CODE) or (line.kind == CODE) != (kind == CODE)):
             whole = ("\n" if kind == CODE else " ").join(block)
             yield _QUOTED if is_others or whole.startswith(">") else kind, whole

@@ -14,7 +14,6 @@ from typing import Any, Final
 from holdfast_app.message_formats.leaves import digest_of, says
 
 Row = dict[str, Any]
-_EMPTY: Final[tuple[object, ...]] = (None, [], {}, "")
 
 
 def rows_of(source: object) -> list[Row]:
@@ -57,7 +56,7 @@ def plain(value: object, *, model: bool = False) -> object:
 
 def _filled(row: Mapping[str, Any], but: Collection[str] = ()) -> Row:
     """``row`` without empty members and without those named in ``but`` that say nothing."""
-    return {k: v for k, v in row.items() if v not in _EMPTY and (k not in but or says(v))}
+    return {k: v for k, v in row.items() if v not in (None, [], {}, "") and (k not in but or says(v))}
 
 
 def _thought(text: object) -> Row:

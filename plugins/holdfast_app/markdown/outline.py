@@ -49,8 +49,7 @@ class Outline(NamedTuple):
 
 def outline(text: str) -> Outline:
     """The headings of ``text``, and any block left open at its end."""
-    after_mark = len(plain.BOM) if text.startswith(plain.BOM) else 0
-    rows = list(plain.lines(text, start=after_mark))
+    rows = list(plain.lines(text, start=len(plain.BOM) if text.startswith(plain.BOM) else 0))
     lines = [line for _, line in rows]
     tokens = _parse(lines)
     if nested := {at for at in _headings_in_lists(tokens) if _INDENTED.match(lines[at])}:

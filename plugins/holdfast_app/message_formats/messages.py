@@ -107,8 +107,7 @@ def take_item(item: Mapping[str, object], key: str, reading: Reading) -> bool:
     elif kind.endswith("_call"):
         name = item.get("name") or kind.removesuffix("_call")
         used = next((member for member in _ARGUMENTS if member in item), "")
-        awaited = call_id if kind in _ANSWERED else None
-        reading.call(name, parsed(item.get(used)), key=key, call_id=awaited)
+        reading.call(name, parsed(item.get(used)), key=key, call_id=call_id if kind in _ANSWERED else None)
         rest = readable(item, but=_KNOWN - {*_ARGUMENTS} | {used})
     elif has_words({name: value for name, value in item.items() if name not in STRUCTURE}):
         reading.unread += 1

@@ -22,5 +22,4 @@ _BLANK_LINES: Final = Lazy(r"\n(?:[ \t]*\n){2,}")
 
 def own_summary(text: str) -> str:
     """The summary itself, without the client's words around it."""
-    summary = _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n")
-    return summary.removeprefix("Summary:\n").lstrip("\n")
+    return _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n").removeprefix("Summary:\n").lstrip("\n")

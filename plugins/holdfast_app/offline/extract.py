@@ -199,8 +199,7 @@ def _summary(
         return ""
     turns = sum(1 for m in said if m.role == "user")
     counts = (*count(turns, "message").split(" ", 1), *count(done.calls, "tool call").split(" ", 1))
-    head = ownlines.line(ownlines.QUOTED, *counts)
-    return "\n\n".join([head, *parts])
+    return "\n\n".join([ownlines.line(ownlines.QUOTED, *counts), *parts])
 
 
 def _place(said: Sequence[Message], messages: Sequence[Message], message: Message | None) -> int:

@@ -12,7 +12,6 @@ from holdfast.fs import paths, safeopen, userdir
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
 _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
-
 #: Maximum size of a settings file, in bytes, because a clone may hold anything under that name.
 MAX_BYTES = 1 << 17
 

@@ -39,8 +39,7 @@ def digest(settings: Mapping[str, object]) -> str:
 
     from holdfast.text.digests import sha256
 
-    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
-    return sha256(canonical)
+    return sha256(json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str))
 
 
 def records() -> dict[str, Record]:

@@ -85,7 +85,6 @@ NOT_READ: Final = "{document}: not read, there was too much"
 UNDO: Final = "The {any} of {day} {time} was undone."
 TAKEN_OUT: Final = "Lines of MEMORY.md that were removed or replaced outside of a dream: {number}."
 
-
 _TITLES: Final = (
     *TITLES.values(), OTHER_TITLE, LATER_TITLE, CLOSED_TITLE, REOPENED_TITLE, STATE_TITLE, DREAM_TITLE,
     NOT_APPLIED_TITLE, UNDONE_TITLE, TAKEN_OUT_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,

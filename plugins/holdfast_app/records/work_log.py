@@ -53,8 +53,7 @@ def block_ids(journal: Journal) -> set[str]:
 
 
 def block_id(decision: Decision) -> str:
-    key = f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}"
-    return "work_" + sha256(key)[:16]
+    return "work_" + sha256(f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(decision.at)}")[:16]
 
 
 def _decision(session: str, row: dict[str, Any]) -> Decision:

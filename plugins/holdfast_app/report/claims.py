@@ -186,7 +186,6 @@ _NO_LOGIN: Final = frozenset((
     "ve", "we",
 ))  # fmt: skip
 
-
 #: For a claim of the key, one of these values must be known.
 _ENOUGH: Final = {
     "closed": {"closed", "merged"},

@@ -139,7 +139,6 @@ _FIRST: Final = (
     ("merged", "closed", "reopened"),
     ("opened",),
 )
-_NAMES: Final = ("Needs you", "Changed", "Does not fit together")
 
 
 def _screen(
@@ -154,7 +153,7 @@ def _screen(
         if sum(rows) < max(room, 6) and rows[at] < len(items[at]):
             rows[at] += 1
     parts = []
-    for name, lines, most in zip(_NAMES, items, rows, strict=True):
+    for name, lines, most in zip(("Needs you", "Changed", "Does not fit together"), items, rows, strict=True):
         parts += ["", f"**{name}: {len(lines) or 'nothing'}**"]
         shown = lines[: most if most == len(lines) else max(most - 1, 0)]
         parts += [f"- {cut(item, WIDTH - 2)}" for item in shown]

@@ -217,7 +217,6 @@ _STOPPED: Final = re.compile(
     r"\b(?:blocked|blockiert|bloqué|bloquead[oa]|waiting (?:for|on)|warte auf)\b", re.IGNORECASE
 )
 
-
 # what automation wrote: heartbeats and briefings
 
 _BAD: Final = re.compile(

@@ -53,7 +53,6 @@ CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
 """
 _WAIT_S: Final = 60.0
-_ACTIVITY: Final = "Updating the search index"
 #: Entries added in one transaction, and about how many in a part in the background, and while a question waits.
 _STEP, _PART, MOST = 500, 2_000, 10_000
 #: Between two parts added in the background, so that a question gets its turn.
@@ -215,7 +214,7 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
             db.execute("BEGIN IMMEDIATE")
             _forget(db, gone, other)
     unread, left = [], len(changed)
-    for name, source in each([*changed.items()], _ACTIVITY):
+    for name, source in each([*changed.items()], "Updating the search index"):
         if most <= 0:
             break
         db.execute(

@@ -47,7 +47,6 @@ _LINE: Final = Lazy("^.*$", re.MULTILINE)
 #: The handoff's table for programs, which repeats its text.
 _TABLE: Final = Lazy(r"\A\+\+\+\n.*?^\+\+\+$", re.MULTILINE | re.DOTALL)
 
-
 _KINDS_OF: Final = {
     Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY,
     Surface.TRAIL: None, Surface.REPORT: None, Surface.HEARTBEAT: None, Surface.BRIEFING: None,

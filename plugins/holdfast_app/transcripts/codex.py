@@ -57,8 +57,7 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
         return role in {"developer", "system"}
     content = item.get("content")
     own = _own(item) if role == "user" else list(content) if isinstance(content, list) else [content]
-    plain = [block for block in own if _is_plain(block)]
-    text = text_of(plain)
+    text = text_of([block for block in own if _is_plain(block)])
     key = row_key(item.get("id"), position, role, text)
     reading.say(role, text, key=key)
     for number, block in enumerate(own):

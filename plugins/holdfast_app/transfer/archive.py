@@ -38,7 +38,6 @@ MAX_TOTAL: Final = 8 << 30
 MAX_MEMBERS: Final = 100_000
 
 _JOURNAL = re.compile(r"journals/[a-z0-9_-]{1,80}(~[0-9a-f]{12})?\.jsonl")
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _FACT = ("id", "content", "category", "createdAt", "source")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
@@ -94,7 +93,7 @@ class Archive:
             raise _damaged(self._path, "it has two members of one name")
         for info in infos:
             known = info.filename in (MANIFEST, DOCUMENTS, FACTS, EVENTS) or _JOURNAL.fullmatch(info.filename)
-            if not known or info.compress_type not in _METHODS or info.flag_bits & 1:
+            if not known or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
                 raise _damaged(self._path, f"it has an unknown member {info.filename[:80]!r}")
         if MANIFEST not in names or self._zip.getinfo(MANIFEST).file_size > MAX_MANIFEST:
             raise _damaged(self._path, "it has no manifest of a usable size")

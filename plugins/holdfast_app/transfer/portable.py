@@ -32,7 +32,6 @@ from holdfast_app.project import Holdfast
 from holdfast_app.transfer.exporting import masks
 
 SUFFIX: Final = ".mem"
-_KEPT: Final = "portable.jsonl"
 _EPISODES: Final = "items/episode.jsonl"
 _TOMBSTONES: Final = "audit/tombstones.jsonl"
 _MOST_BYTES: Final = 256 << 20
@@ -145,7 +144,7 @@ class _Kept:
 
     def __init__(self, memory: Holdfast) -> None:
         self._services = memory.services
-        self._path = memory.services.private(_KEPT)
+        self._path = memory.services.private("portable.jsonl")
         self.rows: dict[str, dict[str, str]] = {}
         self.dead: dict[str, Record] = {}
         rows = list(rows_of(self._path))

@@ -78,8 +78,7 @@ def origins(root: str, path: str, lines: Sequence[str], authors: Collection[str]
     here, authors_or_here, named = set(everything.here), set(everything.here), set[int]()
     shared: list[Made] = []
     for top in gitrun.repositories(os.path.dirname(file)):
-        name = os.path.relpath(file, top).replace(os.sep, "/")
-        in_top = _origins_in(top, name, lines, authors)
+        in_top = _origins_in(top, os.path.relpath(file, top).replace(os.sep, "/"), lines, authors)
         if in_top is None:
             return None
         here &= set(in_top.here)

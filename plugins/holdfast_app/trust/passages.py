@@ -14,8 +14,6 @@ from holdfast_app.markdown import marks
 
 _FENCE = "+++"
 _TABLE = "[["
-_VERSION = "version = 1"  # the line above the tables
-_BULLETS = ("- ", "* ", "+ ")
 _HEADINGS = re.compile(r"\n(?=##? )")
 _DEEPEST = 12  # deeper items belong to these, so that a thousand levels cost no more
 
@@ -87,7 +85,7 @@ def _tables(lines: Iterable[_Line]) -> Iterator[Passage]:
     held: list[_Line] = []
     for line in lines:
         if line.text == _FENCE or line.text.startswith(_TABLE):
-            if held and [row.text for row in held] != [_VERSION]:
+            if held and [row.text for row in held] != ["version = 1"]:  # the line above the tables
                 yield _passage(held, ())
             held = []
         if line.text == _FENCE:
@@ -142,7 +140,7 @@ def _passage(held: list[_Line], above: tuple[tuple[str, int], ...]) -> Passage:
 
 
 def _is_item(line: str) -> bool:
-    if line.startswith(_BULLETS):
+    if line.startswith(("- ", "* ", "+ ")):
         return True
     number, _, rest = line.partition(" ")
     return bool(rest) and number[:-1].isdigit() and number[-1:] in ".)" and len(number) < 12

@@ -57,7 +57,6 @@ _FENCE: Final = "\n+++"
 #: What a fact's digest covers.
 _STATED: Final = ("id", "content", "category", "source")
 
-
 #: A passage's digest, its lines' numbers and its text.
 _Pending = tuple[str, Sequence[int], str]
 

@@ -22,7 +22,6 @@ from holdfast_app.sessions.status import Status, status
 
 T = TypeVar("T")
 
-
 #: A run's lists of lines that left the memory.
 _GONE: Final = ("merged", "replaced", "archived", "dropped", "refused", "judged", "quoted")
 

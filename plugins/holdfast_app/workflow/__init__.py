@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
     from holdfast.validation import ValidationRequest
 
-_SURFACES = ("active_context", "patterns", "progress")
-
 
 class Anchors:
     """The plugin's class."""
@@ -34,7 +32,7 @@ class Anchors:
 
         Text without a document name is a fragment (an entry about to be placed under an anchor).
         """
-        if not request.name or request.surface not in _SURFACES:
+        if not request.name or request.surface not in ("active_context", "patterns", "progress"):
             return ()
         from holdfast_app.workflow.sections import check
 

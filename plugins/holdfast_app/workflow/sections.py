@@ -33,7 +33,6 @@ PLACEHOLDER: Final = ownlines.NONE_YET
 #: Maximum number of items per section, and of characters per entry. More is refused (R237, R239).
 MAX_ITEMS: Final = 50
 MAX_CHARS: Final = 500
-_NOTHING: Final = "none yet"
 
 
 class Item(NamedTuple):
@@ -131,7 +130,7 @@ def _placed(text: str, section: Section, line: str, old: str, where: str) -> str
     Raises: Refused when the section is full.
     """
     items = {same_key(item.text): item for item in reversed(section.items)}
-    replaced = (items.get(same_key(old)) if old else None) or items.get(_NOTHING)
+    replaced = (items.get(same_key(old)) if old else None) or items.get("none yet")
     if replaced is not None:
         end = replaced.start + len(text[replaced.start : replaced.end].rstrip("\r\n"))
         return f"{text[: replaced.start]}- {line}{text[end:]}"

@@ -34,7 +34,6 @@ _SECTIONS = {
     "deferred": ("deferred_items", "progress: Deferred Items"),
 }
 
-
 _REPEATABLE = "entries (repeatable)"
 
 

@@ -50,5 +50,4 @@ def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
         message += f"; the last failure{when}: {failed[-1]['failed']}"
     if not failed or its[-1] is not failed[-1]:
         return Check.good(message, "models")
-    step = "`holdfast extract --queued` tries again and shows the next step."
-    return Check.warn(message, step, "models")
+    return Check.warn(message, "`holdfast extract --queued` tries again and shows the next step.", "models")

@@ -29,7 +29,6 @@ _STALE_S = 86_400.0
 #: The file with the model's instructions, in the call folder.
 SYSTEM_FILE = "system.md"
 
-
 #: How to start the program: arguments after its path, and variables to add to its environment.
 Start: TypeAlias = tuple[tuple[str, ...], Mapping[str, str]]
 

@@ -48,7 +48,6 @@ SCRIPT = Lazy(r"(?<=[!-~])[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 #: First characters of ``_DECLARED`` after its blank.
 _TYPE = frozenset("sScCbBrRtTvVnN*&")
 
-
 #: A value's position. ``sep`` is its assignment sign: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank, or ``?`` for a
 #: comparison or an arrow.
 Value = namedtuple("Value", "start end sep quoted")  # noqa: PYI024

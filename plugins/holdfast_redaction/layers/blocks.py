@@ -38,7 +38,6 @@ _FIRST = Lazy(
 )
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 
-_SEPARATORS = ("|", "\t", ";", ",")
 _NAME = Lazy(r"\w[\w .()/-]{0,38}")
 #: The longest row.
 _MAX_LINE = 2_000
@@ -143,7 +142,7 @@ def _line(text: str, at: int) -> tuple[str, int]:
 
 def _header(line: str) -> tuple[str, int, list[tuple[int, int]]] | None:
     """A table's separator, its number of cells, and the columns of secrets with their names' strength."""
-    separator = next((s for s in _SEPARATORS if s in line), "")
+    separator = next((s for s in ("|", "\t", ";", ",") if s in line), "")
     if not separator or len(line) >= _MAX_LINE:
         return None
     cells = [line[start:end] for start, end in _cells(line, separator)]

@@ -117,12 +117,11 @@ def _masked(project: Project, messages: Sequence[Message]) -> list[Message]:
     return masked
 
 
-_SHOWN: Final = ("open", "all")
 _ITEMS: Final = 20
 
 
 def work(project: Project, renderer: Renderer, request: Request) -> str:
-    chosen = request.choice("show", _SHOWN)
+    chosen = request.choice("show", ("open", "all"))
     work = project.memory.work.list(everything=chosen == "all")
     return renderer.page(
         "work",

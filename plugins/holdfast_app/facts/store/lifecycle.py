@@ -311,8 +311,7 @@ class Facts:
 
     def _store_together(self, waiting: dict[int, Value], known: Known[Fact], results: dict[int, AddResult]) -> None:
         """Move what is ``waiting`` to the ``results``; ``known`` gets the new facts."""
-        added = self.add_all([*waiting.values()])
-        for (at, value), result in zip(waiting.items(), added, strict=True):
+        for (at, value), result in zip(waiting.items(), self.add_all([*waiting.values()]), strict=True):
             if result.fact is not None:
                 known.add(result.fact, result.fact.content)
             # Without the fact to cosign, who stated it first has just taken it back.
