@@ -336,43 +336,34 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened):
     assert compactor.calls == 0
 
 
-def test_mirror__objects_of_an_sdk_and_a_call_that_failed__are_journalled(opened):
-    class Model:
-        """As pydantic models of the SDKs are."""
-
-        def __init__(self, **fields: Any) -> None:
-            self.model_dump = lambda: fields
-
-    call = Model(type="tool_use", id="t1", name="bash", input={"command": "pytest"})
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": "2 failed", "is_error": True}
-    rows = [Model(role="assistant", content=[call]), {"role": "user", "content": [result]}]
-    memory = opened()
-    memory.guard(lambda given: given, session="s", messages=lambda given: given)(rows)
-    told = [(m.role, m.text, m.tool, m.failed) for m in memory.session("s").messages]
-    assert told == [("assistant", "bash: pytest", "bash", False), ("tool", "2 failed", "bash", True)]
-
-
-def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note):
-    memory = opened()
-    compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)
-    rows: list[Row] = []
-    for number in range(6):
-        rows = compact([*rows, *says(f"question {number}", f"answer {number}")])
-    session = memory.session("s")
-    assert shown(session) == [("user", "question 5"), ("assistant", "answer 5")]
-    assert "Summary of what was said." not in note()
-    assert all(f"question {n}" in note() for n in range(6))
-
-
-def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, note):
-    memory = opened()
-    compact = memory.guard(lambda rows: [rows[0], *rows[-2:]], session="s", messages=lambda rows: rows)
-    rows = says("The task")
+@pytest.mark.parametrize("between", ["turns", "processes", "ends"])
+@pytest.mark.parametrize("head", [None, *says("Summary of what was said.")], ids=["pinned", "summary"])
+def test_mirror__list_that_outlives_compactions_processes_and_ends__journals_each_message_once(
+    head, between, opened, note
+):
+    memory, rows, said = opened(), [], []
     for number in range(4):
-        rows = compact([*rows, *says(f"q{number}", f"a{number}", f"q{number}?", f"a{number}!")])
-    assert shown(memory.session("s")) == [("user", "q3?"), ("assistant", "a3!")]
-    assert journalled(memory).count("The task") == 1
-    assert len(journalled(memory)) == 1 + 4 * 4
+        new = says(f"q{number}", f"a{number}", f"q{number}?", f"a{number}!")
+        said += [row["content"] for row in new]
+        rows = memory.guard(lambda rows: [head or rows[0], *rows[-2:]], session="s")([*rows, *new])
+        assert shown(memory.session("s")) == [("user", f"q{number}?"), ("assistant", f"a{number}!")]
+        if between == "ends":
+            memory.session("s").end()
+        elif between == "processes":
+            memory.close()
+            memory = opened()
+    assert journalled(memory) == said
+    assert "Summary of" not in note()
+    assert all(text in note() for text in said)
+
+
+def test_mirror__new_list_that_repeats_an_earlier_request__is_journalled(opened):
+    memory, rows = opened(), says("Check the build", "It is green")
+    for length in (1, 2, 1, 2):
+        memory.session("s").mirror.keep(rows[:length])
+        if length == len(rows):
+            memory.session("s").end()
+    assert journalled(memory) == ["Check the build", "It is green"] * 2
 
 
 def test_mirror__what_was_redacted__is_known_again(opened):

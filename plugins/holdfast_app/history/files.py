@@ -156,6 +156,7 @@ def _rows(stream: BinaryIO, path: str = "") -> Iterator[tuple[str, _Content]]:
             damaged += 1
         known += 1
     if damaged:
-        raise ValueError(f"{damaged:,} of its {known:,} rows could not be read; the others were")
+        others = "; the others were" if damaged < known else ""
+        raise ValueError(f"{damaged:,} of its {known:,} rows could not be read{others}")
     if not known:
         raise _Unknown

@@ -145,7 +145,13 @@ def _take_chatgpt(message: Mapping[str, Any], reading: Reading) -> None:
     elif role == "assistant" and message.get("recipient", "all") != "all":
         reading.call(message.get("recipient"), parts, key=key)
     elif role in {"user", "assistant"}:
-        take_content(reading, role, parts, key=key)
+        shown = [_part(part) for part in parts] if isinstance(parts, list) else parts
+        take_content(reading, role, shown, key=key)
+
+
+def _part(part: object) -> object:
+    """Spoken words as text, and a picture as an attachment, as other interfaces have them."""
+    return part.get("text") or {"type": "attachment", **part} if isinstance(part, dict) else part
 
 
 # --- SQLite

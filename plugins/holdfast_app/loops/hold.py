@@ -7,7 +7,7 @@ matched by their stored content, because lists have no ids and positions change 
 import asyncio
 import copy
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
@@ -17,6 +17,7 @@ from attrs import frozen
 
 from holdfast.api import FlushRefused, Holdfast, HoldfastError, Message, Session
 from holdfast.journal import capture
+from holdfast.text.digests import sha256_of
 from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.loops.rows import rows_of
@@ -36,6 +37,8 @@ ROUNDS = 5
 Key = tuple[str, str, str]
 #: Tools whose messages are not speech. A loop may drop them at any time.
 _ASIDE: Final = (SUMMARY, THINKING)
+#: The journal's record of what a compaction left in the list that was not said: its summary, or pinned messages.
+_CARRIED: Final = "carried"
 
 
 def parse(rows: Iterable[object] | None) -> list[Message]:
@@ -92,9 +95,13 @@ class Mirror:
     def add(self, messages: Sequence[Message]) -> list[Message]:
         """:meth:`keep` for parsed rows."""
         with self._lock:
-            held = Counter(key_of(m) for m in self._session.messages) + self._carried
+            keys = self._keys(messages)
+            held = self._in_context() + self._carried
+            if keys and (self._session.ended or not held[keys[0]]):
+                self._resume(keys)
+                held = self._in_context() + self._carried
             new = []
-            for m, key in zip(messages, self._keys(messages), strict=True):
+            for m, key in zip(messages, keys, strict=True):
                 held[key] -= 1
                 if held[key] < 0:
                     new.append(self._journal(m))
@@ -129,8 +136,39 @@ class Mirror:
         with self._lock:
             held = [key_of(m) for m in self._session.messages]
             keys = self._keys(left)
-            kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
-            self._carried = Counter(keys) - Counter(key_of(m) for m in kept)
+            start = _kept_from(held, keys)
+            if carried := Counter(keys) - Counter(held[start:]):
+                digests = [_digest(key) for key in carried.elements()]
+                self._session.journal.append({"kind": _CARRIED, "digests": digests})
+            self._session.compact(keep_last=len(held) - start)
+            self._carried = Counter(keys) - self._in_context()
+
+    def _in_context(self) -> Counter[Key]:
+        return Counter(key_of(m) for m in self._session.messages)
+
+    def _resume(self, keys: Sequence[Key]) -> None:
+        """Carry the beginning of a list that outlived its process or the session's end. It ends with the journal's last
+        message, else the list is new. What a compaction carried, and thoughts, may be missing in either."""
+        said: deque[Key] = deque(maxlen=len(keys))
+        aside = set[Key]()
+        carried = Counter[str]()
+        for record in (entry.record for entry in self._session.journal.of_kinds("message", _CARRIED)):
+            if record["kind"] == _CARRIED:
+                carried = Counter(record["digests"])
+            else:
+                key = record["role"], record.get("tool", ""), record["text"].strip()
+                (aside.add if key[1] in _ASIDE else said.append)(key)
+        known: list[Key] = []
+        spoken: list[Key] = []
+        for key in keys:
+            if carried[_digest(key)] > 0 or key in aside:
+                carried[_digest(key)] -= 1
+                known.append(key)
+            elif key[1] not in _ASIDE:
+                known.append(key)
+                spoken.append(key)
+                if said and key == said[-1] and spoken == [*said][-len(spoken) :]:
+                    self._carried = Counter(known) - self._in_context()
 
     def _journal(self, m: Message) -> Message:
         at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
@@ -147,6 +185,10 @@ class Mirror:
                 stored = m.role, record.get("tool", ""), record["text"].strip()
             self._stored[raw] = stored
         return [self._stored[key_of(m)] for m in messages]
+
+
+def _digest(key: Key) -> str:
+    return sha256_of("\0".join(key).encode())
 
 
 def key_of(message: Message) -> Key:

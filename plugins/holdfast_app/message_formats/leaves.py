@@ -166,7 +166,7 @@ def telling(arguments: object) -> tuple[str, tuple[str, ...]]:
 #: encrypted reasoning, which only the provider can read. A known block's other members are content.
 STRUCTURE: Final = frozenset({
     "cache_control", "call_id", "encrypted_content", "id", "index", "logprobs", "messageID", "sessionID", "signature",
-    "status", "synthetic", "thoughtSignature", "time", "tool_use_id", "type",
+    "start_timestamp", "status", "stop_timestamp", "synthetic", "thoughtSignature", "time", "tool_use_id", "type",
 })  # fmt: skip
 #: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
 _LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}

@@ -49,7 +49,8 @@ def chatgpt(question: str = "Our staging runs Postgres 15. How do I rotate the k
     """A question, an abandoned answer and the kept one."""
 
     def node(key: str, parent: str | None, role: str, text: str) -> dict[str, object]:
-        content = {"content_type": "text", "parts": [text]}
+        picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1", "width": 640}
+        content = {"content_type": "multimodal_text", "parts": [picture, text] if role == "user" else [text]}
         message = {"id": key, "author": {"role": role}, "create_time": AT / 1000, "content": content, "metadata": {}}
         return {"id": key, "message": message, "parent": parent, "children": []}
 
@@ -65,7 +66,7 @@ def chatgpt(question: str = "Our staging runs Postgres 15. How do I rotate the k
 
 def claude(text: str = "Plan the release of the shop") -> list[dict[str, object]]:
     said = [{"uuid": "m1", "sender": "human", "text": text, "created_at": "2026-01-02T10:00:00Z",
-             "content": [{"type": "text", "text": text}],
+             "content": [{"type": "text", "text": text, "start_timestamp": "2026-01-02T10:00:00Z", "flags": None}],
              "attachments": [{"file_name": "plan.txt", "extracted_content": "QA is there on Fridays"}]},
             {"uuid": "m2", "sender": "assistant", "text": "", "created_at": "2026-01-02T10:01:00Z",
              "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Decision: on Friday."}]},
@@ -153,7 +154,7 @@ def test_import__a_folder_of_all_programs__shown_accepted_and_added_once(run, pr
     assert not facts & {"repeated in the summary", "**Why:** reviews took too long."}
     notes = memory_of(project)
     assert "rotate the keys with the console" in notes
-    assert "abandoned" not in notes
+    assert not [word for word in ("abandoned", "asset_pointer", "start_timestamp") if word in notes]
     assert (project / ".holdfast/memory/2026-01-02.md").exists(), "each under its own day"
     assert "Sleep is flaky" in run("search", "sleep flaky").out
     assert "QA is there" in run("search", "QA on Fridays").out
@@ -217,7 +218,7 @@ def test_import__secret_and_instruction__masked_and_not_believed(run, project, t
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("cut.json", json.dumps(chatgpt())[:-200].encode(), "could not be read"),
+        ("cut.json", json.dumps(chatgpt())[:-200].encode(), 'could not be read"'),
         ("cut.jsonl", json.dumps(MCP[0]).encode() + b'\n{"type": "enti', "could not be read"),
         ("bad.md", b"# Notes\n\n- \xff\xfe broken\n", "utf-8"),
         ("bad.zip", b"PK\x05\x06" + b"\0" * 18 + b"x", ""),
