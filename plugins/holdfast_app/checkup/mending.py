@@ -269,7 +269,7 @@ def _document(services: Services, loss: Loss) -> Check:
         return _in_part(f"{loss.message} No journal holds its lines")
     new = curated.apply(None, decided, surface)
     text = services.gate.admit(new, surface=Surface(surface), name=loss.name)
-    services.store.change(surface, loss.name, lambda there: text if there is None else there)
+    services.store.change(surface, loss.name, lambda there: there or text)
     lines = count(sum(1 for _ in curated.bullets(text)), "decided line")
     return repaired(f"{loss.name} is rebuilt with {lines}. Other lines are lost")
 

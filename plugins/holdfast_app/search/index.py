@@ -197,8 +197,10 @@ def bodies(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
 
 def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool) -> tuple[tuple[str, ...], int]:
     """Add new content, about ``most`` entries, the newest sources first. Returns the names of damaged sources and how
-    many are left. ``edited``: a changed journal may have lost text, not only grown."""
-    known: set[tuple[str, str, str]] = set(db.execute("SELECT kind, name, stamp FROM source"))
+    many are left. ``edited``: a changed journal may have lost text, not only grown, and what is on a server may have
+    changed within its stamp's minute."""
+    rows = db.execute("SELECT kind, name, stamp FROM source")
+    known = {source for source in rows if source[0] == records.TURN or not edited}
     current = list(records.sources(memory))
     if known == set(current):
         return (), 0

@@ -234,8 +234,11 @@ def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away):
     away.take_away()
     away.flush("one", "The port is 8443")
     away.give_back()
-    with Holdfast.open(away.project) as memory:
+    at = datetime.now(UTC)
+    with Holdfast.open(away.project, clock=lambda: at) as memory:
+        assert memory.search("Other words")
         memory.purge(session="one")
+        assert memory.purge(subject="Other words").clean  # although the index has the server's content of this minute
     assert away.waiting() == []
     assert "8443" not in away.notes()
 

@@ -86,6 +86,8 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     told = messages(data_loss.newest(opened().services))
     assert "active.md is not valid: objectiv: unknown key" in told
     assert "MEMORY.md is empty." in told
+    list(mending.mend(opened().services, data_loss.every(opened().services)))
+    assert stored(flushed)["MEMORY.md"] == before["MEMORY.md"]
 
 
 def test_mend__documents_as_before_a_flush__its_block_and_open_work_are_back(flushed, opened, payload):
