@@ -100,7 +100,7 @@ class _Job(Walk):
         if session_id is None or Journal(self.services.state, session_id).path != path:
             return  # damaged: `holdfast doctor` reports it
         session = Session(self.services, session_id)
-        reason = _why_needed(session)
+        reason = self._why_needed(session)
         if reason and session.last_receipt is not None:
             for written in session.last_receipt.written:
                 self.needed.setdefault(written.name, f"session {session_id} {reason}, and this proves its last flush")
@@ -114,12 +114,22 @@ class _Job(Walk):
             lock = session.journal.flush_lock_path
             with durable.lock(lock, timeout_s=0.2):
                 session.catch_up()
-                if _why_needed(session):
+                if self._why_needed(session):
                     return  # another process just resumed the session
                 rewriting.erase(session.journal)
                 self.unpacked.add(session.journal.stem)
                 retire(lock)
         self._note("journals", self._shown(path), removed=True)
+
+    def _why_needed(self, session: Session) -> str:
+        """Why a session's journal must be kept, or an empty string."""
+        if session.state is State.UNSAFE:
+            return "is UNSAFE"
+        if session.unflushed:
+            return "has unflushed turns"
+        idle = timedelta(minutes=self.services.config.session.idle_minutes)
+        last = None if session.ended else last_said(session.journal)
+        return "has not ended" if last and self.services.clock() - last <= idle else ""
 
     # --- documents
 
@@ -191,12 +201,3 @@ class _OldRows(Edit):
         with suppress(KeyError, TypeError, ValueError):
             return None if moment(row["at"]) < self._before else row
         return row
-
-
-def _why_needed(session: Session) -> str:
-    """Why a session's journal must be kept, or an empty string."""
-    if session.state is State.UNSAFE:
-        return "is UNSAFE"
-    if session.unflushed:
-        return "has unflushed turns"
-    return "" if session.ended else "has not ended"

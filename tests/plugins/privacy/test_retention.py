@@ -8,7 +8,7 @@ from tests.support.forget import BACKENDS, snapshot, storage
 
 from holdfast.fs import private
 from holdfast.models import CuratedDecision
-from holdfast_app.config import RetentionConfig
+from holdfast_app.config import RetentionConfig, SessionConfig
 
 CLOSED = {"work_open": False, "handoff": None, "blockers": [], "follow_ups": [], "next_step": "none"}
 
@@ -60,10 +60,10 @@ def test_retention__defaults__nothing_that_somebody_wrote_ever_goes(opened, payl
 @pytest.mark.req("R244")
 def test_retention__journals__only_of_sessions_that_ended_and_are_flushed(opened, payload, clock, project):
     memory = opened(storage=storage("file"))
-    for name in ("ended", "flushed", "unflushed", "unsafe"):
+    for name in ("ended", "idle", "unflushed", "unsafe"):
         memory.session(name).add("user", f"hello from {name}")
     memory.session("ended").end(payload())
-    memory.session("flushed").flush(payload())
+    memory.session("idle").flush(payload())  # it counts as ended two hours later
     memory.session("unsafe").end(payload())
     from holdfast.journal.safety import Marker, begin
 
@@ -72,9 +72,8 @@ def test_retention__journals__only_of_sessions_that_ended_and_are_flushed(opened
     assert memory.retention().removed == ()
     clock.tick(days=2)
     report = memory.retention()
-    assert [c.name for c in report.removed] == [".holdfast/state/sessions/ended.jsonl"]
+    assert [c.name.rsplit("/", 1)[1] for c in report.removed] == ["ended.jsonl", "idle.jsonl"]
     assert sorted((left.name.rsplit("/", 1)[1], left.why) for left in report.kept) == [
-        ("flushed.jsonl", "session flushed has not ended"),
         ("unflushed.jsonl", "session unflushed has unflushed turns"),
         ("unsafe.jsonl", "session unsafe is UNSAFE"),
     ]
@@ -88,6 +87,7 @@ def test_retention__note_that_open_work_points_to_or_that_proves_a_flush__stays(
     memory.session("open").end(payload(artifacts=["memory/2026-11-10.md"]))
     memory.store.backend.write("memory/2026-11-10.md", "x")
     clock.tick(days=3)
+    memory = opened(retention=RetentionConfig(daily=1), session=SessionConfig(idle_minutes=4320))
     memory.session("goes-on").flush(payload(**CLOSED, curated=CuratedDecision()))
     clock.tick(days=3)
     assert memory.retention().removed == ()
