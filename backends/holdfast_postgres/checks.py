@@ -6,8 +6,10 @@ from holdfast.api import Check, Holdfast
 from holdfast_postgres.backend import PostgresBackend
 from holdfast_postgres.database import Database
 
-_ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
-    FROM pg_roles WHERE rolname = current_user"""
+_ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls, coalesce(
+        has_table_privilege(to_regclass('holdfast.namespaces'), 'INSERT'),
+        has_database_privilege(current_database(), 'CREATE')
+    ) FROM pg_roles WHERE rolname = current_user"""
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -19,7 +21,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def inspect(database: Database) -> Iterator[Check]:
     """Checks for one namespace. Raises: Unavailable."""
-    version, role, bypasses = database.ask((_ROLE, ()))[0][0]
+    version, role, bypasses, may_begin = database.ask((_ROLE, ()))[0][0]
     yield Check.good(f"{database.server} runs PostgreSQL {version}")
     if database.is_encrypted() or database.address.is_local:
         how = "is encrypted" if database.is_encrypted() else "stays on this machine"
@@ -31,5 +33,9 @@ def inspect(database: Database) -> Iterator[Check]:
         step = "Connect as a plain role; see docs/teams.md."
         yield Check.warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
     rows = database.read(("SELECT pg_get_userbyid(holdfast.owning_role(%s))", (database.namespace,)))[0]
-    owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else "is empty"
-    yield Check.good(f"the namespace {database.namespace!r} {owner}; connected as {role!r}")
+    owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else ""
+    if owner or may_begin:
+        yield Check.good(f"the namespace {database.namespace!r} {owner or 'is empty'}; connected as {role!r}")
+    else:
+        step = "The tables' owner runs `holdfast migrate`, or creates the namespace; see docs/teams.md."
+        yield Check.fail(f"The role {role!r} may not begin the namespace {database.namespace!r}.", step)

@@ -9,6 +9,7 @@ from tests.backends.postgres.cluster import Cluster
 
 from holdfast.errors import Unavailable, Unsupported
 from holdfast_postgres import schema
+from holdfast_postgres.checks import inspect
 from holdfast_postgres.database import Database
 
 
@@ -54,10 +55,12 @@ def test_prepare__two_processes_at_once__one_makes_the_tables(cluster):
 def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(cluster, opened):
     create(cluster, "reserved")
     cluster.sql("DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN")
+    member = opened(cluster, "team/known", user="member", database="reserved")
     with pytest.raises(Unavailable, match="no holdfast tables"):
-        opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
+        member.write("MEMORY.md", "x")
+    assert [*inspect(member.database)][-1].message == "The role 'member' may not begin the namespace 'team/known'."
     opened(cluster, "team/known", database="reserved").repair()
-    opened(cluster, "team/known", user="member", database="reserved").repair()  # makes nothing, and may
+    member.repair()  # makes nothing, and may
     known = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('team/known', 'member')"
     cluster.sql("REVOKE INSERT ON holdfast.namespaces FROM PUBLIC", known, database="reserved")
     opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
