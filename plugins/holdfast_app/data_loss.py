@@ -21,12 +21,13 @@ from holdfast.config.serde import flushed_payload, receipt_from
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.fs import checkout, durable, paths, private
+from holdfast.journal import emergency_log
 from holdfast.journal.journal import file_stem
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text.humanize import count
 from holdfast_app import durable_queue
 from holdfast_app.base import Services
-from holdfast_app.journal import journal, past
+from holdfast_app.journal import chain, journal, past
 from holdfast_app.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.project_settings.statefolder import INDEX_SEEN, TRACKED
 from holdfast_app.records import handoffs, journals, json_file, packs, work_log
@@ -80,9 +81,9 @@ def apart(root: str, state: str) -> list[Loss]:
         step = f"Run `git rm -r --cached {os.path.relpath(state, root).replace(os.sep, '/')}`, and commit that."
         losses = [Loss(kind="apart", name="", message=message, next_step=step)]
     folders = statefolders.apart(root, state)
-    if checkout.is_lost(state, folders):
+    if is_gone(state, folders):
         message = (
-            "This checkout's private folder is gone, with every turn that no flush had saved. Git removes it"
+            "The private folder is gone, or its journals, with every turn that no flush had saved. Git removes it"
             " when told to clean ignored files, or when a commit that is checked out has a file in its place."
         )
         step = "Restore the folder from a copy, or accept the loss with `holdfast trust --adopt-state`."
@@ -99,6 +100,12 @@ def apart(root: str, state: str) -> list[Loss]:
     )
     step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
     return [*losses, Loss(kind="apart", name="", message=message, next_step=step)]
+
+
+def is_gone(state: str, aside: Iterable[str]) -> bool:
+    """Whether this checkout's private folder was removed, or every journal in it, and not by a call."""
+    lacks_all = os.path.exists(os.path.join(state, emergency_log.FILE)) and not session_files(state, packed=True)
+    return checkout.is_lost(state, aside) or (lacks_all and chain.holds(state))
 
 
 def newest(

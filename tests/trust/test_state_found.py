@@ -96,6 +96,18 @@ def test_state__renamed__never_green_until_adopted_without_a_journal_larger_than
     assert status(worked)[1] == ["s1"]
 
 
+def test_journals__gone_from_their_folder__never_green_until_accepted(worked):
+    assert worked.run("flush", "--session", "s1", "--curated", "none").code == 0
+    sessions = worked.state / "sessions"
+    shutil.rmtree(sessions)
+    sessions.touch()
+    check_never_green(worked, worked.project, "or its journals")
+    sessions.unlink()
+    assert worked.run("verify").code == 1
+    assert worked.run("trust", "--adopt-state", "--yes").code == 0
+    assert [worked.run(name).code for name in ("status", "doctor", "verify")] == [0, 0, 0]
+
+
 def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked):
     other = worked.home / "other"
     other.mkdir()
@@ -218,5 +230,6 @@ def test_checkout__of_a_commit_with_a_file_in_the_folder_s_place__the_loss_is_na
         assert run("add", "--session", "s2", "user", "More").code == 0
     assert run("trust", "--adopt-state").code == 1
     assert run("trust", "--adopt-state", "--yes").code == 0
+    assert run("verify").code == 0
     assert "private folder is gone" not in " ".join(run("status").text.split())
     assert "private folder is gone" not in " ".join(run("load").text.split())

@@ -63,6 +63,16 @@ def heads(state: str) -> dict[str, Head]:
     return newest
 
 
+def holds(state: str) -> bool:
+    """Whether the list has a journal that was not erased."""
+    return any(head.chain != GONE for head in heads(state).values())
+
+
+def accept(state: str) -> None:
+    """Begin the list anew, because the user accepted the journals as they are. Raises: Unavailable."""
+    durable.remove(_path(state))
+
+
 def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None) -> None:
     """Note a journal's newest checkpoint and its offset, or that it was erased. Never fails: without the note, only a
     restored older copy goes unnoticed."""

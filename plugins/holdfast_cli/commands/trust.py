@@ -15,9 +15,11 @@ from holdfast.config.layout import Surface
 from holdfast.fs import checkout, private
 from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
+from holdfast_app import data_loss
 from holdfast_app.authorship import hostile
 from holdfast_app.checkup import adoption
 from holdfast_app.config import Config
+from holdfast_app.journal import chain
 from holdfast_app.printable import some
 from holdfast_app.project_settings import resolved, trust
 from holdfast_app.records import ownlines
@@ -130,14 +132,15 @@ def _adopt(call: Call) -> Answer:
     held = [adoption.contents(path) for path in statefolders.apart(root, state)]
     for folder in held:
         _say_held(out, root, folder)
-    lost = checkout.is_lost(state, [folder.path for folder in held])
+    lost = data_loss.is_gone(state, [folder.path for folder in held])
     if lost:
-        out.say("This checkout's former private folder is gone.")
+        out.say("The former private folder is gone, or its journals.")
     agreed = bool(held or lost) and call.agrees("Take it over?" if held else "Go on without it?")
     done = {folder.path: adoption.adopt(state, folder.path) for folder in held if agreed and not folder.problem}
     if agreed:
         private.make(state)
         checkout.note(state, anew=True)
+        chain.accept(state)
     ok = len(done) == len(held) and not any(adopted.left for adopted in done.values()) and (agreed or not lost)
     if not (held or lost):
         out.say("No state of another user, machine or layout, or of a copied project, is here.")
