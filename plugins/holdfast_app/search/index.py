@@ -199,8 +199,8 @@ def _update(db: sqlite3.Connection, memory: Holdfast, most: int, *, edited: bool
     """Add new content, about ``most`` entries, the newest sources first. Returns the names of damaged sources and how
     many are left. ``edited``: a changed journal may have lost text, not only grown, and what is on a server may have
     changed within its stamp's minute."""
-    rows = db.execute("SELECT kind, name, stamp FROM source")
-    known = {source for source in rows if source[0] == records.TURN or not edited}
+    unchanged = "SELECT kind, name, stamp FROM source WHERE kind = ? OR NOT ?"
+    known: set[tuple[str, str, str]] = set(db.execute(unchanged, (records.TURN, edited)))
     current = list(records.sources(memory))
     if known == set(current):
         return (), 0
