@@ -8,6 +8,7 @@ from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
 #: Primary result codes, the low byte of extended codes. Source: https://www.sqlite.org/rescode.html
 _ERROR, _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN = 1, 3, 5, 6, 8, 10, 11, 13, 14
 _INTERRUPT, _TOOBIG, _NOTADB = 9, 18, 26  # only an endless schema is interrupted
+_IOERR_CORRUPTFS: Final = _IOERR | (33 << 8)
 
 RESTORE: Final = "Restore the file from a copy, or move it away to start again. Until then holdfast writes nothing."
 _UNAVAILABLE: Final = {
@@ -39,7 +40,7 @@ def translate(error: sqlite3.Error | UnicodeEncodeError, file: str, timeout_s: f
             f"{file!r} was still locked by another process after {timeout_s:g} s.",
             next_step="Wait for it or end it, then try again. The lock frees itself when its process ends.",
         )
-    if primary in (_CORRUPT, _INTERRUPT, _NOTADB) or code == (_IOERR | (33 << 8)):
+    if primary in (_CORRUPT, _INTERRUPT, _NOTADB) or code == _IOERR_CORRUPTFS:
         what = "is not a SQLite database" if primary == _NOTADB else "is damaged"
         return Corrupt(f"{file!r} {what} ({error}).", next_step=RESTORE)
     if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a missing table, or a string that is not UTF-8

@@ -38,6 +38,7 @@ _ANSWERS = {
 }
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
+_WAIT_S = 1.0
 #: Lines, because Claude Code refuses to run JSON in a here-document. Lines left as dots state nothing.
 _LINES = """objective: ...
 fact: ...
@@ -83,7 +84,7 @@ def _question(event: Event, root: str, state: str) -> str:
     if not at or used < at * window:
         return ""
     private.make(state, "agents")
-    with private.lock(path, timeout_s=1.0):  # tools that ran in parallel end together
+    with private.lock(path, timeout_s=_WAIT_S):  # tools that ran in parallel end together
         asked_at = _asked_at(path)
         if asked_at and used < asked_at + _GROWN[event.kind] * window:
             return ""

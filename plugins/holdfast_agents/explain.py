@@ -25,6 +25,7 @@ from holdfast_models import recall
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28
+_BAR: Final = 10
 #: The day on which an item was last said, as the brief adds it.
 _SAID: Final = re.compile(r" \(\d{4}-\d\d-\d\d\)$")
 #: How many places of a repeated line are compared, the last ones.
@@ -33,6 +34,7 @@ _REPEATED: Final = 20
 #: is cut to a fixed size that includes it.
 NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
 _HEAD: Final = "holdfast names the session and anything UNSAFE"
+_RESUME: Final = "open work and warnings always come first"
 
 
 @frozen(kw_only=True)
@@ -83,7 +85,7 @@ def start(project: Project) -> Start:
         if name is not None:
             groups.append((name, names[name], []))
         elif line == recall.OPEN:
-            groups.append(("", "open work and warnings always come first", []))
+            groups.append(("", _RESUME, []))
         groups[-1][2].append(line)
     origins = Origins(project)
     tokens, layout = project.services.count_tokens, project.services.layout
@@ -176,7 +178,7 @@ def _show(out: Term, brief: Start) -> None:
     out.say(f"{out.bold('Your agent starts with this')}  {out.dim(size)}\n")
     most = max((part.tokens for part in brief.parts), default=0)
     shares: list[tuple[Cell, ...]] = [
-        (out.clip(part.title, _TITLE), (out.bar(part.tokens, most, 10), "cyan"), f"{part.tokens:,}", part.why)
+        (out.clip(part.title, _TITLE), (out.bar(part.tokens, most, _BAR), "cyan"), f"{part.tokens:,}", part.why)
         for part in brief.parts
     ]
     out.say(out.table(shares, head=("part", "", "tokens", "why it is loaded"), right=(2,)))

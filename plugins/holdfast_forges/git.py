@@ -17,7 +17,10 @@ TIMEOUT_S: Final = 5.0
 MOST_COMMITS: Final = 5
 #: Maximum commits read for one report, claims checked, and changed files of a branch compared.
 _MOST_READ: Final = 1000
+_MOST_CLAIMS: Final = 20
 _MOST_FILES: Final = 200
+_USUAL: Final = ("main", "master", "trunk", "develop")
+_LONGEST: Final = 200
 
 
 class LocalGit(Forge):
@@ -42,7 +45,7 @@ class LocalGit(Forge):
     def facts(self, asks: Sequence[Ask], since: datetime) -> dict[Ask, tuple[str, ...]]:
         """Whether commits, tags and branches exist. See :meth:`Forge.facts`. In a shallow clone nothing is absent. A
         branch whose work is certainly not in the default branch is ``unmerged``."""
-        asked = [ask for ask in asks if ask.about in ("commit", "tag", "branch")][:20]
+        asked = [ask for ask in asks if ask.about in ("commit", "tag", "branch")][:_MOST_CLAIMS]
         if not asked or self._is_empty():
             return {}
         is_whole = self._run("rev-parse", "--is-shallow-repository").strip() == "false"
@@ -124,7 +127,7 @@ class LocalGit(Forge):
         rows = self._run("for-each-ref", form, "refs/heads", "refs/remotes/origin").splitlines()
         heads = {row.split()[0]: row.split()[-1] for row in rows}
         remote = heads.get("refs/remotes/origin/HEAD", "").removeprefix("refs/remotes/origin/")
-        named = (f"refs/heads/{name}" for name in (remote, "main", "master", "trunk", "develop") if name)
+        named = (f"refs/heads/{name}" for name in (remote, *_USUAL) if name)
         return next((name for name in named if name in heads), "HEAD")
 
     def _is_empty(self) -> bool:
@@ -164,4 +167,4 @@ def _short(text: str) -> str:
     from holdfast.text.plain import one_line
     from holdfast_app.printable import cut, in_one_line
 
-    return cut(one_line(in_one_line(text)), 200)
+    return cut(one_line(in_one_line(text)), _LONGEST)

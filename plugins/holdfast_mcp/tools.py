@@ -27,10 +27,12 @@ from holdfast_models import recall
 
 Run = Callable[[Holdfast, "Arguments", "Caller"], str]
 
+
 #: A session without a turn for this long is not the calling one.
 _ACTIVE: Final = timedelta(hours=12)
 #: A client starts this server when a session begins. Its hooks may have run shortly before.
 _BEFORE: Final = timedelta(hours=1)
+_SHOWN: Final = 5
 
 
 def choose(memory: Holdfast, *, requested: str, configured: str, client: str, beat: Beat | None) -> str:
@@ -70,7 +72,7 @@ def _active(memory: Holdfast) -> set[str]:
 
 def _listed(memory: Holdfast, session_ids: set[str]) -> str:
     described = []
-    for session_id in sorted(session_ids)[:5]:
+    for session_id in sorted(session_ids)[:_SHOWN]:
         requests = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
         described.append(f"{session_id!r} ({cut(recall.defuse(requests[-1]), 80) if requests else 'nothing yet'})")
     return "; ".join(described)

@@ -107,6 +107,7 @@ MAX_CHARS: Final = 120_000
 #: Of how many of the last messages the calls are shown, characters of each call, and how many tools are named.
 _CALLS: Final = 60
 _CALL_CHARS: Final = 200
+_NAMES: Final = 6
 
 
 def conversation(turns: Sequence[Turn]) -> str:
@@ -132,7 +133,7 @@ def _said(turns: Sequence[Turn]) -> Iterator[str]:
             calls.update([message.tool] if message.role == "assistant" else [])
         elif text and message.role in ("user", "assistant", "tool"):
             if calls:
-                yield f"(calls tools: {', '.join(f'{name} {number}' for name, number in calls.most_common(6))})"
+                yield f"(calls tools: {', '.join(f'{name} {number}' for name, number in calls.most_common(_NAMES))})"
                 calls.clear()
             if message.failed:
                 yield f"(the call failed) {' '.join(text.split())[:_CALL_CHARS]}"

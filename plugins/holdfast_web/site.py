@@ -76,6 +76,7 @@ def _same(value: str, wanted: str) -> bool:
 
 logger = logging.getLogger(__name__)
 
+_FIELDS: Final = 20
 _STATIC: Final = "/static/"
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -142,7 +143,7 @@ class Site:
             return self.refusal(HTTPStatus.MISDIRECTED_REQUEST)
         try:
             parts = urlsplit(target)
-            fields = parse_qs(parts.query, keep_blank_values=True, max_num_fields=20)
+            fields = parse_qs(parts.query, keep_blank_values=True, max_num_fields=_FIELDS)
         except ValueError:
             return self.refusal(HTTPStatus.BAD_REQUEST)
         query = {name: values[-1] for name, values in fields.items()}
@@ -200,6 +201,7 @@ DETAILS: Final = {
     "sessions": sessions.show,
     "why": documents.why,
 }
+
 
 _REFUSALS: Final = {
     HTTPStatus.BAD_REQUEST: ("The address cannot be read.", "Go back and follow a link of the page."),

@@ -13,6 +13,7 @@ from holdfast.text import untrusted
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CRC_BYTES = len(',"crc":"00000000"}')
 _CONTROLS = bytes(range(1, 32))  # JSON escapes them, so lines written by holdfast do not contain them
+_HEX = b"0123456789abcdef"
 _LEAST_HOLE = 16  # bytes; disks lose sectors, and a person types no zeros
 
 
@@ -65,6 +66,6 @@ def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
 def _is_end(data: bytes) -> bool:
     """Whether ``data`` can be the last bytes of a line: ``"crc": "`` or ``"crc":"``, eight digits and ``"}``."""
     key, digits, close = data[:-11], data[-11:-3], data[-3:]
-    if b"\0" in data or not b'"}\n'.endswith(close) or digits.strip(b"0123456789abcdef"):
+    if b"\0" in data or not b'"}\n'.endswith(close) or digits.strip(_HEX):
         return False
     return any(key.endswith(form) or form.endswith(key) for form in (b'"crc": "', b'"crc":"'))

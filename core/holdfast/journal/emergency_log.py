@@ -21,6 +21,7 @@ FILE: Final = "unsafe.reserve"
 _LINE: Final = 128  # in bytes. A journal's stem has at most 80.
 _LINES: Final = 64
 _BLANK: Final = b" " * (_LINE - 1) + b"\n"
+_WAIT_S: Final = 2.0
 _FOLDER: Final = "unsafe"
 
 
@@ -131,7 +132,7 @@ def _held(path: str) -> Iterator[None]:
     """Hold the lock if possible. The disk may have no space even for the lock file."""
     with ExitStack() as held:
         with suppress(Unavailable):
-            held.enter_context(private.lock(path, timeout_s=2.0))
+            held.enter_context(private.lock(path, timeout_s=_WAIT_S))
         yield
 
 

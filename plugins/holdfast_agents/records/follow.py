@@ -37,8 +37,11 @@ from holdfast_app.transcripts import opencode, read
 
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5
+_PAUSE_S = 0.02
 #: Characters to journal with one flush to the disk.
 _CHUNK_CHARS = 1_000_000
+_MOMENT = timedelta(microseconds=1)
+_HEAD_BYTES = 512
 #: How many earlier sessions' recordings are evidence.
 _EARLIER = 8
 #: A line number that starts a line.
@@ -133,7 +136,7 @@ def _settled(path: str, memo: Memo, event: Event, patience_s: float) -> tuple[Tr
     agent = event.agent if event.client == "claude-code" else ""
     whole = read(path, offset=offset, agent=agent)
     while time.monotonic() < until and (_awaits(whole) or _has_grown(path, whole)):
-        time.sleep(0.02)
+        time.sleep(_PAUSE_S)
         if _has_grown(path, whole):
             whole = read(path, offset=offset, agent=agent)
     return whole, head
@@ -143,7 +146,7 @@ def _head(path: str) -> str:
     """A digest of the file's first line, up to a limit. Appending does not change it once the line is complete."""
     try:
         with safeopen.reader(os.path.realpath(path), private=False) as file:
-            first = file.readline(512)
+            first = file.readline(_HEAD_BYTES)
     except (OSError, ValueError):
         return ""  # reading the file gives a better error
     return turns.digest(first)
@@ -228,7 +231,7 @@ def _placed(messages: Sequence[Message], new: Sequence[Message], times: Mapping[
         earliest = met.get(message.id, earliest)
         if message.id not in wanted:
             continue
-        at = min(message.at, after[message.id] - timedelta(microseconds=1)) if message.id in after else message.at
+        at = min(message.at, after[message.id] - _MOMENT) if message.id in after else message.at
         at = max(at, earliest) if earliest is not None else at
         placed.append(message if at == message.at else evolve(message, at=at))
     return placed

@@ -16,6 +16,8 @@ from holdfast.fs import durable, private, safeopen
 
 _FOLDER = "heartbeats"
 _MAX_BYTES = 256 * 1024
+_MAX_LINE = 500
+_WAIT_S = 0.5
 
 
 class Beat(NamedTuple):
@@ -64,10 +66,10 @@ def beats(state: str) -> list[Beat]:
 
 def log(state: str, client: str, kind: str, problem: str) -> None:
     """Add a line. An unwritable log is not an error."""
-    line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:500]
+    line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:_MAX_LINE]
     with suppress(OSError, HoldfastError):
         path = os.path.join(private.make(state), "hook.log")
-        with private.lock(path, timeout_s=0.5), safeopen.Folder(os.path.dirname(path)) as folder:
+        with private.lock(path, timeout_s=_WAIT_S), safeopen.Folder(os.path.dirname(path)) as folder:
             with suppress(FileNotFoundError):
                 if folder.stat("hook.log").st_size > _MAX_BYTES:
                     folder.replace("hook.log", "hook.log.1")

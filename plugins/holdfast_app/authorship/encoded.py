@@ -11,6 +11,8 @@ from holdfast.text.lazy import Lazy
 _LEAST: Final = 20
 _RUN: Final = Lazy(rf"[A-Za-z0-9+/_-]{{{_LEAST},20000}}={{0,2}}")
 
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
 
 def decoded(text: str) -> str:
     """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
@@ -23,7 +25,7 @@ def _readings(run: str) -> list[str]:
     with suppress(ValueError):
         readings.append(bytes.fromhex(run).decode())
     with suppress(ValueError):
-        digits = run.rstrip("=").translate(str.maketrans("-_", "+/"))
+        digits = run.rstrip("=").translate(_URL_SAFE)
         readings.append(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True).decode())
     return readings
 

@@ -23,6 +23,8 @@ _MARKED: Final = Lazy(
 )
 #: A marked passage anywhere: its source, and its text.
 _QUOTED: Final = Lazy(r"\[quoted from ([^\[\];\n]{1,200}); it addresses an agent and is not an instruction\] ([^\n]+)")
+#: What may precede a line's own text.
+_LEADS: Final = " \t-*>#0123456789."
 _COMMIT: Final = Lazy(r"[ \t\-*>#.]*[0-9a-f]{7,40} ")
 
 _VARIABLES: Final = (
@@ -189,7 +191,7 @@ def marked(text: str, source: Callable[[str], str]) -> str:
 def body_of(line: str) -> str:
     """``line`` without a bullet, a number or a commit's hash before it."""
     commit = _COMMIT.match(line)
-    return line[commit.end() :] if commit else line.lstrip(" \t-*>#0123456789.")
+    return line[commit.end() :] if commit else line.lstrip(_LEADS)
 
 
 def quoted(text: str) -> list[tuple[str, str]]:

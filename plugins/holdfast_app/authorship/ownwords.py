@@ -39,6 +39,7 @@ _BLOCK: Final = Lazy(
 )
 #: A tag with attributes, alone on its line. What it holds is data with a name, like a file.
 _DATA: Final = Lazy(r"^[ \t]*<([\w-]+)(?:[ \t]+[\w:-]+=(?:\"[^\"<>\n]*\"|'[^'<>\n]*'))+[ \t]*>[ \t]*$", re.MULTILINE)
+_MOST_NAMES: Final = 50
 _INJECTED: Final = Lazy(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
 #: Tags around the user's typed text, in pairs or alone.
 _TAG: Final = Lazy(
@@ -231,7 +232,7 @@ def own_words(text: str) -> str:
 def _without_filled(text: str) -> str:
     """``text`` without what stands between the first beginning and the last end of each filled block."""
     lower = text.lower()
-    for name in (*_FILLED, *_DATA.findall(lower)[:50]):
+    for name in (*_FILLED, *_DATA.findall(lower)[:_MOST_NAMES]):
         start, end = lower.find(f"<{name}"), lower.rfind(f"</{name}>")
         if 0 <= start < end:
             text = f"{text[:start]}\n{text[end + len(name) + 3 :]}"

@@ -36,7 +36,9 @@ _FLUSH: Final = records.beginning("checkpoint")
 _QUOTES: Final = b"[quoted from "
 _ID: Final = re.compile(rb'"id":"([^"]*)"')
 
+
 PURGED: Final = "purged"
+_DIGEST_BYTES: Final = 2
 _PURGED_BYTES: Final = 200_000  # the newest
 
 
@@ -194,4 +196,4 @@ def note_purged(state: str, before: str, after: str) -> None:
 def _digests(stems: Iterable[str]) -> frozenset[str]:
     key = ownership_mark.secret(make=True)
     # Decimal digits, because a later purge searches every file for a name, which may look like hexadecimal ones.
-    return frozenset(str(int(ownership_mark.digest(stem.encode(), size=2, key=key), 16)) for stem in stems)
+    return frozenset(str(int(ownership_mark.digest(stem.encode(), size=_DIGEST_BYTES, key=key), 16)) for stem in stems)

@@ -67,6 +67,7 @@ _ARTIFACTS = re.compile(r"(?:^- Artifact: .*\n)+", re.MULTILINE)
 _DOUBT = 160
 #: A block's commits, and how many of them the resume point shows.
 _COMMITS = re.compile(r"^Commits:\n((?:- .*\n?)+)", re.MULTILINE)
+_LAST_COMMITS = 3
 #: A heading without text, in a note and in the memory, whose title is one, too.
 _EMPTY = re.compile(r"^### .*\n+(?=##|\Z)", re.MULTILINE)
 _EMPTY_IN_MEMORY = re.compile(r"\A# .*\n+(?=(?:## .*\n+)*\Z)|^## .*\n+(?=## |\Z)", re.MULTILINE)
@@ -237,7 +238,7 @@ def _commits(days: Sequence[tuple[str, str]], flush: str) -> list[str]:
     """The last commits that the note of ``flush`` lists."""
     block = next((there for _, text in days for there in blocks(text) if there.id == flush), None)
     listed = _COMMITS.search(block.text) if block else None
-    return [line.removeprefix("- ") for line in listed[1].splitlines()[-3:]] if listed else []
+    return [line.removeprefix("- ") for line in listed[1].splitlines()[-_LAST_COMMITS:]] if listed else []
 
 
 def _losses(

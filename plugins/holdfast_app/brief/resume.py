@@ -25,6 +25,8 @@ OTHERS_SHARE: Final = 0.3
 _LOSSES: Final = 5
 #: Maximum number of artifacts listed per work entry.
 _ARTIFACTS: Final = 12
+_TITLE_CHARS: Final = 120
+_NEXT_CHARS: Final = 160
 _LEAST: Final = 60
 _NEW: Final = " This memory is new and still empty."
 _OLDER: Final = "Older work is still open. See first whether the work above finished it."
@@ -179,11 +181,11 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
         return []
     lines = ["", f"## {len(others)} more open, of other sessions", ""]
     for at, work in enumerate(others):
-        line = f"- {one_line(work.session)}: {cut(work.title, 120)}"
+        line = f"- {one_line(work.session)}: {cut(work.title, _TITLE_CHARS)}"
         if "(worktree " in work.branch:
             line += f" On {one_line(work.branch)}."
         if work.next_action and work.next_action.casefold() != "none":
-            line += f" Next: {cut(work.next_action, 160)}"
+            line += f" Next: {cut(work.next_action, _NEXT_CHARS)}"
         if room is not None and (room := room - len(line) - 1) < _LEAST and at:
             return [*lines, f"- … and {len(others) - at} more: `holdfast work`"]
         lines.append(line)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from functools import partial
 from itertools import zip_longest
+from typing import Final
 
 from attrs import evolve
 
@@ -30,6 +31,9 @@ from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.records import archive, ownlines
 
 logger = log("holdfast.dream")
+
+#: Maximum wait for a dream before lines are taken out, in seconds, because a flush may be what takes them out.
+_BUSY_S: Final = 1.0
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
@@ -142,7 +146,7 @@ def take_out(services: Services, statements: Sequence[str]) -> None:
     """Remove the lines of MEMORY.md that say one of ``statements``, so that :func:`undo` restores them. The diary
     counts them, without their text. Raises: Conflict; Corrupt; Refused; Unavailable."""
     keys, name = {same_key(text) for text in statements}, services.layout.name(Surface.MEMORY)
-    with lock(services, timeout_s=1.0):  # not longer, because a flush may be what takes them out
+    with lock(services, timeout_s=_BUSY_S):
         stored, now = services.store.read(name), services.now()
         gone = [line for line in curated.bullets(stored.text if stored else "") if same_key(line) in keys]
         if stored is not None and gone:

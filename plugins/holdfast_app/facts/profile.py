@@ -29,6 +29,7 @@ TITLE: Final = ownlines.PROFILE + "\n"
 #: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
 MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
+_MAX_ITEM_CHARS: Final = 400
 
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 _HEADING: Final = Lazy(r"^(?=##? )", re.MULTILINE)
@@ -99,7 +100,7 @@ def _joined(old: str, new: str) -> list[str]:
 
 
 def _item(line: str) -> str:
-    return cut(" ".join(line.split()).removeprefix("- ").removeprefix("* "), 400)
+    return cut(" ".join(line.split()).removeprefix("- ").removeprefix("* "), _MAX_ITEM_CHARS)
 
 
 def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:

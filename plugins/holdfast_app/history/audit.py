@@ -22,6 +22,7 @@ _SHOWN: Final = re.compile(
 )
 #: Shares of equal words and fewest words of a request that repeats another.
 _ALIKE: Final = 0.75
+_LEAST_WORDS: Final = 4
 
 
 class Repeated(NamedTuple):
@@ -70,6 +71,6 @@ def _marks(message: Message, answer: Message | None) -> list[Repeated]:
     stated = Statements()
     stated.read(message)
     marks = [Repeated("rule", rule, message.at, tokens(rule)) for rule in stated.of(Kind.RULE)]
-    if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= 4:
+    if asked.kind_of_words(text) is asked.Kind.REQUEST and len(text.split()) >= _LEAST_WORDS:
         marks.append(Repeated("request", text, message.at, tokens(text)))
     return marks

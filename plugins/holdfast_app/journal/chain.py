@@ -15,7 +15,9 @@ from holdfast.errors import ConfigError, Corrupt, Unavailable
 from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.records import encode
 
+_FOLDER: Final = "heads"
 GONE: Final = "-"
+_BYTES: Final = 12
 _LINE: Final = re.compile(r"^([0-9a-f]{24}) (\d+) ([0-9a-f]{24}|-)$", re.MULTILINE)
 #: A longer list of heads shrinks to each journal's newest, at most this many.
 _LONG, _KEPT = 256 << 10, 2_000
@@ -31,7 +33,7 @@ class Head(NamedTuple):
 def digest(data: bytes) -> str:
     """A keyed digest of the bytes between two checkpoints. Empty while the user's key cannot be used."""
     with suppress(ConfigError, Unavailable):
-        return ownership_mark.digest(data, size=12, key=ownership_mark.secret(make=True))
+        return ownership_mark.digest(data, size=_BYTES, key=ownership_mark.secret(make=True))
     return ""
 
 
@@ -80,8 +82,8 @@ def note(state: str, stem: str, start: int, checkpoint: Mapping[str, Any] | None
     path = _path(state)
     with suppress(ConfigError, Corrupt, Unavailable, OSError):
         durable.make_private_dir(os.path.dirname(path))
-        # The line break ends a torn line.
-        durable.append(path, f"\n{name_of(stem)} {head.start} {head.chain}\n".encode("ascii"), flush=False)
+        line = f"\n{name_of(stem)} {head.start} {head.chain}\n"  # a torn line before it ends here
+        durable.append(path, line.encode("ascii"), flush=False)
         if os.path.getsize(path) > _LONG:
             lines = [f"{name} {noted.start} {noted.chain}\n" for name, noted in heads(state).items()]
             durable.replace(path, "".join(lines[-_KEPT:]).encode("ascii"))
@@ -93,4 +95,4 @@ def name_of(stem: str) -> str:
 
 
 def _path(state: str) -> str:
-    return ownership_mark.away_path("heads", state)
+    return ownership_mark.away_path(_FOLDER, state)

@@ -17,6 +17,7 @@ from holdfast.text import plain
 from holdfast_app.markdown import marks
 
 _BULLETS: Final = marks.BULLETS + "\u2022\u2013\u2014"
+_MOST_DIGITS: Final = 3
 #: First characters of lines that can be more than text.
 _FIRST: Final = frozenset(_BULLETS + "0123456789#`~_")
 
@@ -94,7 +95,7 @@ def _line(line: str, number: int) -> Line:
     if first not in _FIRST:
         return Line(TEXT if text else BLANK, number, text)
     indent = 0 if line[0] == first else len(line[: line.index(first)].expandtabs(4))
-    if mark := marks.item(text, bullets=_BULLETS, most_digits=3):
+    if mark := marks.item(text, bullets=_BULLETS, most_digits=_MOST_DIGITS):
         return Line(ITEM, number, text[len(mark) :].lstrip(), mark, indent)
     if first == "#" and indent <= 3 and (heading := marks.heading(text)):
         return Line(HEADING, number, heading[1], first * heading[0], indent)

@@ -9,6 +9,8 @@ from typing import Final
 
 BULLETS: Final = "-*+"
 _BLANKS: Final = " \t"
+_DIGITS: Final = "0123456789"
+_BOXES: Final = ("[ ] ", "[x] ", "[X] ")
 _RULES: Final = frozenset("-*_")
 
 
@@ -36,7 +38,7 @@ def item(text: str, *, bullets: str = BULLETS, most_digits: int = 9) -> str:
     no-break space after it is a blank, because word processors write it there."""
     end = 1
     if text[:1] not in bullets:
-        end = len(text) - len(text.lstrip("0123456789")) + 1
+        end = len(text) - len(text.lstrip(_DIGITS)) + 1
         if not 1 < end <= most_digits + 1 or text[end - 1 : end] not in (".", ")"):
             return ""
     return "" if text[end : end + 1].strip() or is_rule(text) else text[:end]
@@ -67,7 +69,7 @@ def is_rule(text: str) -> bool:
 def without_boxes(text: str) -> str:
     """An item's text without task list boxes."""
     at = 0
-    while text.startswith(("[ ] ", "[x] ", "[X] "), at):
+    while text.startswith(_BOXES, at):
         at += 4
     return text[at:].lstrip()
 

@@ -38,6 +38,7 @@ DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HE
 #: A temporary file younger than this may belong to a write in progress.
 TEMPORARY_DAYS = 1
 BACKUPS = ("backups", "dreams")  # backup folders in the private folder
+_WAIT_S = 0.2
 
 
 @frozen(kw_only=True)
@@ -112,7 +113,7 @@ class _Job(Walk):
             return
         if not self.dry_run:
             lock = session.journal.flush_lock_path
-            with durable.lock(lock, timeout_s=0.2):
+            with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if self._why_needed(session):
                     return  # another process just resumed the session

@@ -23,6 +23,8 @@ from holdfast_app.transcripts.rows import BAD, Row, elements, lines
 
 __all__ = ["FORMATS", "Format", "Transcript", "read"]
 
+_HEAD_ROWS: Final = 1_000
+_PLACE_ROWS: Final = 50
 _NEXT_STEP: Final = (
     "Pass a session of Claude Code, Codex, Copilot CLI, Gemini CLI, opencode or pi; "
     'rows of {"role": ..., "content": ...} are supported, too.'
@@ -106,7 +108,7 @@ def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, l
 
 
 def _recognised(rows: Iterable[Row]) -> Format | None:
-    for row in islice(rows, 1_000):
+    for row in islice(rows, _HEAD_ROWS):
         if isinstance(row.value, dict):
             for form in FORMATS:
                 if form.recognises(row.value):
@@ -117,7 +119,7 @@ def _recognised(rows: Iterable[Row]) -> Format | None:
 def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
     """An empty reading with session, branch and folder known, because rows after an offset may not repeat them."""
     head = Reading(agent=agent)
-    for row in islice(lines(stream), 50):
+    for row in islice(lines(stream), _PLACE_ROWS):
         if isinstance(row.value, dict):
             form.take(row.value, row.position, head)
         if head.session_id and head.cwd:

@@ -13,6 +13,8 @@ CONTAINERS: Final = frozenset({"conversations", "data", "memories", "messages", 
 """Keys under which a whole-file object holds its rows."""
 
 _MAX_DOCUMENT_BYTES: Final = 4 * MAX_ROW_BYTES
+_CHUNK: Final = 64 * 1024
+_HEAD: Final = 2_000
 
 
 class Row(NamedTuple):
@@ -40,11 +42,11 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
     while line := stream.readline(MAX_ROW_BYTES):
         size = len(line)
         whole = line.endswith(b"\n")
-        while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(64 * 1024)):
+        while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(_CHUNK)):
             size += len(more)
             whole = more.endswith(b"\n")
         if size > MAX_ROW_BYTES:
-            raw = line[:2_000].decode("utf-8", "replace") + f"\n[… a row of {size:,} bytes, too long to be read …]"
+            raw = line[:_HEAD].decode("utf-8", "replace") + f"\n[… a row of {size:,} bytes, too long to be read …]"
             yield Row(BAD, start, start + size if whole else start, cut=not whole, raw=raw)
         elif line.strip():
             text = line.decode("utf-8", "replace").removeprefix("\ufeff")

@@ -118,6 +118,7 @@ def _show(out: Term, trace: Trace, zone: tzinfo | None) -> None:
         out.say(f"\n  {out.mark('dot')} {why}")
 
 
+_NEWEST: Final = 12
 _REPEATED: Final = {"file": "files read again", "request": "requests repeated", "rule": "rules stated again"}
 
 
@@ -168,7 +169,7 @@ def audit(call: Call) -> Answer:
     tokens = {kind: [repeat.tokens for _, _, repeat in rows if repeat.kind == kind] for kind in _REPEATED}
     table = [(_REPEATED[kind], f"{len(some):,}", f"{sum(some):,}") for kind, some in tokens.items()]
     out.say("\n" + out.table(table, head=("after a compaction", "times", "tokens"), right=(1, 2)) + "\n")
-    newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:12]
+    newest = sorted(zip(rows, masked, strict=True), key=lambda row: row[0][2].at, reverse=True)[:_NEWEST]
     shown = [
         (f"{repeat.at:%Y-%m-%d}", past.client, session[:8], repeat.kind, in_one_line(text)[:200])
         for (past, session, repeat), text in newest

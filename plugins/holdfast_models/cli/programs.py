@@ -22,6 +22,7 @@ from holdfast.text import untrusted
 #: Only the beginning of the output and of stderr is read, in bytes. The longest accepted answer has 400,000 characters.
 _MAX_OUTPUT_BYTES: Final = 8_000_000
 _MAX_ERROR_BYTES: Final = 64_000
+_POLL_S: Final = 0.02
 #: Seconds for a killed program to end.
 _REAP_S: Final = 5.0
 
@@ -157,7 +158,7 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
         try:
             end = time.monotonic() + timeout_s
             while not (ended := _ended(process)) and time.monotonic() < end:
-                time.sleep(0.02)
+                time.sleep(_POLL_S)
         finally:
             _kill(process)
             _running.discard(process)

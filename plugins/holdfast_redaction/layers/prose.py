@@ -117,6 +117,7 @@ PHRASES = ("passphrase", "mnemonic", "phrase", "seed", "recovery")
 _FEW, _MANY, _LONGEST = 3, 12, 8
 #: ... and "recovery" alone is many things.
 _OF_WORDS = (" phrase", " words", " seed", " mnemonic", " key")
+_TAIL = ".,;:!?)]}'\"`*"
 
 
 def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
@@ -276,6 +277,6 @@ def is_public(text: str, value: Value) -> bool:
 
 
 def _rstrip(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1] in ".,;:!?)]}'\"`*":
+    while end > start and text[end - 1] in _TAIL:
         end -= 1
     return end

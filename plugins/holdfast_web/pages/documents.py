@@ -19,6 +19,8 @@ from holdfast_web.rendering import Renderer
 #: holdfast's own comment lines, which :func:`_stamps` shows. Line numbers stay.
 _MARK: Final = re.compile(r"^<!-- (?:holdfast:block id=|at=).* -->$", re.MULTILINE)
 _NOTES: Final = 31
+_LINES: Final = 100
+_RENDERED: Final = (".md", ".markdown")
 
 
 def notes(project: Project, renderer: Renderer, request: Request) -> str:
@@ -38,7 +40,7 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
     documents = {document.name: document for document in map(project.standing, (Surface.MEMORY, Surface.USER))}
     document = documents[request.choice("document", tuple(documents))]
     lines = list(origins.lines_of(document.text))
-    shown = page(lines, request.text("page"), size=100)
+    shown = page(lines, request.text("page"), size=_LINES)
     archive = project.services.archive
     return renderer.page(
         "memory",
@@ -62,7 +64,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         text=document.text if as_stored else _MARK.sub("", document.text),
         as_stored=as_stored,
         stamps=_stamps(renderer, document.text),
-        rendered=not as_stored and document.name.endswith((".md", ".markdown")) and not document.text.startswith("+++"),
+        rendered=not as_stored and document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
 
@@ -156,6 +158,7 @@ def departures(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 _FILTERS: Final = ("changes", "all")
+_RUNS: Final = 30
 #: Maximum lines of a difference to show.
 _DIFF: Final = 600
 #: A run's lists with their labels. Each entry has its content and a reason.
@@ -173,7 +176,7 @@ _GONE: Final = (
 def dreams(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = request.choice("show", _FILTERS)
     runs = [run for run in project.dreams() if chosen == "all" or run.status != "skipped"]
-    shown = page(runs, request.text("page"), size=30)
+    shown = page(runs, request.text("page"), size=_RUNS)
     return renderer.page(
         "dreams", page=evolve(shown, items=project.cleaned(shown.items, "reason")), chosen=chosen, filters=_FILTERS
     )

@@ -36,6 +36,7 @@ PASSAGE_CHARS: Final = 1_200
 AROUND: Final = 2
 #: A quotation with fewer words proves nothing.
 _LEAST_WORDS: Final = 2
+_MAX_ANSWER: Final = 100_000
 _WORD: Final = re.compile(r"[^\W_]+")
 
 SYSTEM: Final = """\
@@ -119,7 +120,8 @@ def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
     shown = [*cases, control]
     random.SystemRandom().shuffle(shown)
     codes = {secrets.token_hex(4): case for case in shown}
-    return verdicts(services.plugins.judge(plugin, SYSTEM, question(codes)), codes, control)
+    answer = services.plugins.judge(plugin, SYSTEM, question(codes))
+    return verdicts(answer, codes, control)
 
 
 def question(codes: Mapping[str, Case]) -> str:
@@ -138,7 +140,7 @@ def verdicts(answer: str, codes: Mapping[str, Case], control: Case) -> Verdicts:
     """An answer's verdicts. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
     ``control``."""
     rows: dict[str, set[tuple[str, str]]] = {}
-    for row in last_object(answer, "verdicts", max_chars=100_000)["verdicts"]:
+    for row in last_object(answer, "verdicts", max_chars=_MAX_ANSWER)["verdicts"]:
         row = row if isinstance(row, Mapping) else {}
         code, verdict, because = row.get("code"), row.get("verdict"), row.get("because", "")
         if isinstance(code, str) and isinstance(verdict, str) and isinstance(because, str) and code in codes:

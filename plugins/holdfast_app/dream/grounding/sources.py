@@ -130,6 +130,7 @@ def _kind(word: str, *, opens: bool) -> str:
 _WIDE: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 #: A word's beginning, which most of its forms share, or a pair of characters in a script without blanks.
 _WORD: Final = re.compile(rf"(?=([{_WIDE}]{{1,2}}))[{_WIDE}]|(?:(?![{_WIDE}_])\w)+")
+_STEM: Final = 5
 #: A word in more blocks says nothing about which of them is meant.
 _FREQUENT: Final = 2_000
 #: Around each sentence of :attr:`Sources.flow`; between blocks.
@@ -225,7 +226,7 @@ def statement(text: str) -> str:
 
 def words(text: str) -> set[str]:
     """Beginnings of words in ``text``."""
-    return {(match[1] or match[0])[:5] for match in _WORD.finditer(plain(text).casefold())}
+    return {(match[1] or match[0])[:_STEM] for match in _WORD.finditer(plain(text).casefold())}
 
 
 def _key(text: str) -> str:
