@@ -44,7 +44,7 @@ _INJECTED: Final = Lazy(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>"
 #: Tags around the user's typed text, in pairs or alone.
 _TAG: Final = Lazy(
     r"</?(?:user_query|user_message|task|feedback|issue_description|pr_description|issue|problem_statement|image|images"
-    r"|instructions|question|request|command-name|command-args|answer|followup_question)\b[^<>]{0,200}>",
+    r"|instructions|question|request|command-name|command-args|answer|followup_question|pasted_content)\b[^<>]{0,200}>",
     re.IGNORECASE,
 )
 _COMMAND: Final = Lazy(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
@@ -135,7 +135,7 @@ _OTHERS_SPEAK: Final = (
     r"|написал\w*|говорит|сказал\w*)\b|(?:说|写道)(?=[:：]))"
 )
 #: Where a derived objective or step is cut, and where it goes on with an earlier request.
-_JOINTS: Final = Lazy(r"…| \(after: ")
+JOINTS: Final = Lazy(r"…| \(after: ")
 _MARKS: Final = Lazy(r"[\W_]+")
 #: A verb for what others want believed, or another's speech, and to the sentence's end what it is.
 _CLAIMED: Final = Lazy(
@@ -219,8 +219,7 @@ def own_words(text: str) -> str:
         ends = _REQUEST_ENDS.search(text)
         if ends and text[: ends.start()].strip():
             text = text[: ends.start()]
-    if tagged:
-        text = _TAG.sub("", text)
+    text = _TAG.sub("", text)
     if any(word in lower for word in _HINT_WORDS):
         text = _HINT.sub("", text)
     if text.lstrip().startswith("[") or any(word in text for word in _ENVELOPE_WORDS):
@@ -284,7 +283,7 @@ def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring case and everything between words, such as emphasis; a
     shortened text by its parts. A client's blocks in the user's message, and what the user quotes, are not the user's
     words."""
-    missing = set(filter(None, map(_words, _JOINTS.split(text))))
+    missing = set(filter(None, map(_words, JOINTS.split(text))))
     if not missing:
         return False
     for content in (m.text for t in turns for m in t.messages if m.role == "user" and not m.tool):

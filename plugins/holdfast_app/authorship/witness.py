@@ -67,7 +67,7 @@ class Witness:
         not in the user's own words. What ``is_users``, a rule or a line about the user, is doubtful without these."""
         if hostile.is_marked(text) or hostile.instructs(text):
             return not self.is_own(text)
-        forms = _forms(text)
+        forms = readings(text)
         others = [form for form in forms if not ownwords.by_user(form, (*self._earlier(form), *self.said))]
         if not others:
             return False
@@ -85,14 +85,14 @@ class Witness:
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
-        forms = filter(hostile.instructs, _forms(hostile.body_of(text.strip())))
+        forms = filter(hostile.instructs, readings(hostile.body_of(text.strip())))
         return any(ownwords.by_user(form, (*self._earlier(form), *self.said)) for form in forms)
 
     def source_of(self, text: str, otherwise: str = strangers.AGENT) -> str:
         """A noun phrase for the source of ``text``, else ``otherwise``; empty for the user's own words."""
         if self.is_own(text):
             return ""
-        message = next(filter(None, map(self._stranger, _forms(text))), None) or self._weight(text).source
+        message = next(filter(None, map(self._stranger, readings(text))), None) or self._weight(text).source
         return strangers.named(message) if message else otherwise
 
     def marked(self, text: str, otherwise: str = strangers.AGENT, *, is_report: bool = False) -> str:
@@ -153,7 +153,8 @@ class Witness:
         return strangers.read(earlier, self._heard) if any(turn.messages for turn in earlier) else self._heard
 
     def _earlier(self, text: str) -> list[Turn]:
-        return [self._recalled, *self._journals.holding(text)]
+        parts = ownwords.JOINTS.split(text)  # each from one message
+        return [self._recalled, *(turn for part in parts for turn in self._journals.holding(part))]
 
     def _stranger(self, text: str, *, is_rule: bool = False) -> Message | None:
         if (text, is_rule) not in self._sources:
@@ -196,7 +197,8 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
     journals, left, planted = Journals(state), _MOST_SENTENCES, set[str]()
     for text in passages if journals.read else ():  # without a journal no agent has read anything
         bodies = (hostile.body_of(line) for line in text.split("\n"))
-        forms = [form for body in bodies for part in strangers.sentences(body) for form in dict.fromkeys(_forms(part))]
+        parts = (part for body in bodies for part in strangers.sentences(body))
+        forms = [form for part in parts for form in dict.fromkeys(readings(part))]
         left -= len(forms)
         read = ((form, journals.holding(form)) for form in forms)
         strange = (pair for pair in read if strangers.source(pair[0], strangers.read(pair[1]), only_outside=True))
@@ -205,7 +207,7 @@ def repeating(state: str, passages: Iterable[str]) -> set[str]:
     return planted
 
 
-def _forms(text: str) -> list[str]:
+def readings(text: str) -> list[str]:
     """``text``, and without a label such as ``Decision:``."""
     label, _, rest = text.partition(": ")
     is_label = label.replace(" ", "").isalpha() and len(label.split()) <= _MOST_LABEL
@@ -214,7 +216,7 @@ def _forms(text: str) -> list[str]:
 
 def _directing(text: str) -> list[str]:
     """The sentences of ``text`` that may direct their reader or have a label."""
-    return [part for part in strangers.sentences(text) if strangers.directs(part) or len(_forms(part)) > 1]
+    return [part for part in strangers.sentences(text) if strangers.directs(part) or len(readings(part)) > 1]
 
 
 def check(services: Services, strings: Iterable[str], name: str) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import product
 
 import pytest
+from attrs import evolve
 from tests.support import processes
 
 from holdfast.api import Holdfast, Message, Turn
@@ -319,11 +320,14 @@ def test_rule__that_holdfast_s_brief_shows__stays_the_user_s(project, tmp_path):
 
 
 def test_objective__that_a_client_shows_with_holdfast_s_brief__is_no_strangers(project):
-    objective = "The design doc for webhooks is still in draft. (after: Fix JUDGE-004 first.)"
+    objective = "Write the report of all parser errors. (after: Read the parser file.)"
     shown = f"<recalled-memory>\n## {objective}\n</recalled-memory>"
     brief = Message(role="system", text=shown, at=datetime(2026, 11, 21, tzinfo=UTC), id="brief")
     with Holdfast.open(project) as memory:
         assert not Witness(memory.services, [Turn(messages=[brief])]).is_hostile(objective)
+        for said in objective.rstrip(")").split(" (after: "):
+            memory.session("s").add("user", said)
+        assert not Witness(memory.services, [Turn(messages=[evolve(brief, text=objective)])]).is_hostile(objective)
 
 
 @pytest.mark.parametrize("way", ["transcript", "hook", "sub-agent", "sub-agent-without-hooks", "sub-agent-in-rows"])
