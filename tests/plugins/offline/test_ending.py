@@ -164,6 +164,7 @@ TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n
         ("<task-notification><result>x</result></task-notification>", ""), ("a < b and c > d", "a < b and c > d"),
         ("<ide_selection>x </ide_selection>\nUse tabs\n<ide_selection>y</ide_selection>\nFix it", "Fix it"),
         ("<blockquote>Use tabs</blockquote>Fix it", "Fix it"),
+        ('<pasted_content id="f">\nFix it\n</pasted_content id="f">', "Fix it"),
         ("[Fri 2026-03-20 16:34 GMT+8] remove it, please\n[message_id: 916a1669]", "remove it, please"),
         ('Sender (untrusted metadata):\n```json\n{"label": "gateway"}\n```\n\nwrite it in Rust', "write it in Rust"),
         ("Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.", ""),
