@@ -292,7 +292,7 @@ def _add_chunk(session: Session, chunk: Sequence[Message]) -> None:
 
 
 def running(event: Event) -> list[Event]:
-    """``event`` once for each sub-agent whose call has no result in any transcript yet, the last to write first.
+    """``event`` once for each sub-agent whose call has no result in any transcript yet.
 
     Empty for an event that names its agent, and for a client without such files.
     """
@@ -300,32 +300,23 @@ def running(event: Event) -> list[Event]:
     folder = os.path.join(path.rpartition(".")[0], "subagents")
     if event.agent or event.client != "claude-code" or not path:
         return []
-    try:
-        files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".meta.json")]
+    try:  # an agent that ran before `/clear` has no transcript here
+        files = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
     except (OSError, ValueError):  # usually the folder is missing
         return []
-    calls = {file.removesuffix(".meta.json"): events.text(table(file), "toolUseId") for file in files}
-    transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
-    answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
-    stems = [stem for stem, call in calls.items() if call and call not in answered]
-    stems.sort(key=lambda stem: memos.changed(f"{stem}.jsonl"), reverse=True)
-    agents = {stem: os.path.basename(stem).removeprefix("agent-") for stem in stems}
-    return [
-        event._replace(
-            agent=agent,
-            session=events.session_of(event.client, event.native, agent),
-            transcripts=(f"{stem}.jsonl", path),
-        )
-        for stem, agent in agents.items()
-    ]
+    calls = {file: events.text(table(f"{file.removesuffix('.jsonl')}.meta.json"), "toolUseId") for file in files}
+    answered = {call for file in (path, *files) for call in _answered(file, {c for c in calls.values() if c})}
+    children = []
+    for file in (file for file, call in calls.items() if call and call not in answered):
+        agent = os.path.basename(file).removesuffix(".jsonl").removeprefix("agent-")
+        session = events.session_of(event.client, event.native, agent)
+        children.append(event._replace(agent=agent, session=session, transcripts=(file, path)))
+    return children
 
 
 def owner(event: Event) -> Event:
     """``event``, as a sub-agent's when one is running and wrote after its parent, which waits for it."""
-    for child in running(event):
-        own, parent = map(memos.changed, child.transcripts)
-        return child if own >= parent else event
-    return event
+    return max([*running(event), event], key=lambda one: memos.changed(next(iter(one.transcripts), "")))
 
 
 def _answered(path: str, calls: set[str]) -> set[str]:

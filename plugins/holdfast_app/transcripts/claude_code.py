@@ -50,8 +50,8 @@ def recognises(row: Mapping[str, object]) -> bool:
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     kind = clean(row.get("type"))
-    sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
-    if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
+    agent = row.get("agentId") if row.get("isSidechain") is True else ""  # another's talk is not this conversation
+    if agent != reading.agent:
         return True
     if kind not in {*_SPEECH, *_BOOKKEEPING, "attachment", "queue-operation"}:
         return False

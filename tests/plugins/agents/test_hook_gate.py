@@ -228,6 +228,7 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     own.parent.mkdir(parents=True)
     own.write_text(json.dumps(row("user", "Look for the token", "s1", isSidechain=True, agentId="a1")) + "\n")
     own.with_suffix(".meta.json").write_text('{"toolUseId": "toolu_1"}')
+    (own.parent / "agent-a0.meta.json").write_text('{"toolUseId": "toolu_0"}')  # ran before `/clear`
     later = client.transcript.stat().st_mtime + 1
     os.utime(own, (later, later))
 
@@ -241,9 +242,10 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     )
 
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
-    client.write(row("user", [result], "u3"))
+    client.write(row("user", [result], "u3"), row("attachment", [], "u4", attachment={"type": "date", "date": "now"}))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to resume" in client.hook("SessionStart", source="compact").context
+    assert "-agent-a0" not in client.notes()
 
 
 def test_compaction__what_was_said_was_purged__the_transcript_does_not_bring_it_back(project):
