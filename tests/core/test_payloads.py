@@ -139,7 +139,7 @@ def test_rules__of_ended_and_open_work__are_first_in_each_brief_until_replaced(o
     ended = {"work_open": False, "next_step": "none", "handoff": None}
     opened().session("a").flush(payload(rules=[CAP, "Report times in UTC."], **ended))
     assert f"### Rules of the user\n\n- Rule: {CAP}\n" in note()
-    opened().session("b").flush(payload(**ended))
+    opened().session("b").flush(payload(rules=["Report times in UTC."], **ended))
     opened().session("c").flush(payload(rules=[CAP.replace("500", "700")]))
     opened().session("c").flush(payload(objective="Go on"))
     brief = opened().load(max_chars=1_000)

@@ -111,7 +111,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         lost=lost,
         spooled=waiting,
         facts=tuple(facts.lines.values()),
-        rules=tuple(rule for entry in entries for rule in entry.rules[::-1]),
+        rules=tuple(dict.fromkeys(rule for entry in entries for rule in entry.rules[::-1])),
     )
     return evolve(brief, text=_text(services, brief, reading, closed, facts, torn, session, max_chars))
 

@@ -21,6 +21,7 @@ from holdfast.text.humanize import count
 from holdfast.text.plain import same_key
 from holdfast_app.authorship import ownwords
 from holdfast_app.authorship.sessions import message
+from holdfast_app.authorship.witness import readings
 from holdfast_app.base import Services
 from holdfast_app.dream import confirmed, dreamlog, memorytext, when
 from holdfast_app.dream.consolidate import MOST_ITEMS
@@ -91,10 +92,10 @@ def _doubt(services: Services, spoken: Sequence[Spoken]) -> None:
         known.add(text, text)
     most, latest = dict.fromkeys(items, 1.0), dict[str, Spoken]()
     may_last = (sentence for sentence in reversed(spoken) if _may_last(sentence.text, _MAY_LAST))
-    pairs = ((new, old) for new in may_last for old in known.near(new.text) if same_key(old) != same_key(new.text))
+    pairs = ((new, old) for new in may_last for old in known.near(new.text))
     for new, old in islice(pairs, _MOST_PAIRS):
         held = record.get(key_of(old))
-        if held is None or held.last >= new.at:
+        if held is None or held.last >= new.at or same_key(old) in map(same_key, readings(new.text)):
             continue
         least = _CHANGE_MAY_END if reports_change(new.text) else _MAY_END
         if (odds := succession.likelihood(new.text, old) / least) > most[old]:

@@ -98,7 +98,9 @@ def test_load__user_said_what_may_have_ended_a_line__is_quoted_beside_it_until_i
     for said in (f"{later} Rerun it.", "Which tests are slow?"):
         assert f"\n- {tabs} (2026-11-21{quoted.format(2)}" in brief(said)
     assert f"\n- {tabs} (2026-11-24)\n" in brief(f"{tabs}.")
-    assert f"\n- {tabs} (2026-11-24{quoted.format(5)}" in brief(f"{later} Rerun it.")
+    memory.session("running").add("user", f"Decision: {tabs}.")
+    assert f"\n- {tabs} (2026-11-24)\n" in brief("Which tests are slow?")
+    assert f"\n- {tabs} (2026-11-24{quoted.format(6)}" in brief(f"{later} Rerun it.")
     memory.purge(subject="team voted")
     assert f"\n- {tabs} (2026-11-24)\n" in str(memory.load())
 
