@@ -119,11 +119,11 @@ def _items(text: str, start: int) -> list[Item]:
 
 
 def _walk(text: str, path: Path, name: str) -> tuple[int, Path]:
-    """The path's value by position, or the last existing value with the remaining path."""
+    """The path's value by position, or the last existing value with the remaining path; a repeated key's last."""
     start = _skip(text, 0)
     for depth, part in enumerate(path):
         _expect(text, start, "{" if isinstance(part, str) else "[", path[:depth], name)
-        below = next((item.start for item in _items(text, start) if item.key == part), None)
+        below = next((item.start for item in reversed(_items(text, start)) if item.key == part), None)
         if below is None:
             return start, path[depth:]
         start = below

@@ -168,7 +168,7 @@ def test_install__without_a_name_or_a_terminal__names_what_is_here_and_what_it_c
         ("claude-code", ".claude/settings.json", ODD),
         ("claude-code", ".claude/settings.json", ODD.replace("\n", "\r\n")),
         ("claude-code", ".claude/settings.json", "\ufeff" + ODD),
-        ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": []}}'),
+        ("claude-code", ".claude/settings.json", '{"hooks": {"Stop": []}, "hooks": {"PreCompact": []}}'),
         ("claude-code", ".claude/settings.json", ""),
         ("claude-code", ".mcp.json", '{\n\t"mcpServers": {"other": {"command": "x"}}\n}'),
         ("opencode", "opencode.json", '{"agent":{"build":{"model":"a/b"}},"instructions":["CONTRIBUTING.md"]}'),
