@@ -40,14 +40,20 @@ class Relation(Enum):
 
 
 def relation(new: str, old: str) -> Relation:
-    """What ``new`` is to ``old`` by the rules. Symmetric, so the caller's times decide which one is newer."""
-    return _relation(read(new), read(old))
+    """What ``new`` is to ``old`` by the rules. The caller's times decide which one is newer: only the newer one, which
+    stays, may have a remark after its value."""
+    return _relation(new, read(old))
 
 
-def _relation(one: Statement, other: Statement) -> Relation:
-    if one.key == other.key:
+def _relation(new: str, old: Statement) -> Relation:
+    if read(new).key == old.key:
         return Relation.SAME
-    replaces = (
+    replaces = _replaces(read(new), old) or _replaces(read(new, is_kept=True), old)
+    return Relation.REPLACES if replaces else Relation.DIFFERENT
+
+
+def _replaces(one: Statement, other: Statement) -> bool:
+    return (
         (one.order == other.order != () and one.states == other.states)
         or (one.said == other.said != () and _is_reversed(one, other))
         or any(
@@ -55,7 +61,6 @@ def _relation(one: Statement, other: Statement) -> Relation:
             for a, b in product(one.slots, other.slots)
         )
     )
-    return Relation.REPLACES if replaces else Relation.DIFFERENT
 
 
 def _is_reversed(one: Statement, other: Statement) -> bool:
@@ -87,8 +92,8 @@ class Known(Generic[K]):
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
         any, the one that it most likely ends."""
-        new = read(text)
-        compared = [(key, _relation(new, self._known[key][1])) for key in self._near(new.places)]
+        places = (*read(text).places, *read(text, is_kept=True).places)
+        compared = [(key, _relation(text, self._known[key][1])) for key in self._near(places)]
         related = [pair for pair in compared if pair[1] is not Relation.DIFFERENT]
         if not related and reports_change(text):
             near = {key: self._known[key][0] for key in self.near(text)}

@@ -46,10 +46,11 @@ def reports_change(text: str) -> bool:
     return v.CHANGE.search(key) is not None or not v.CHANGED.isdisjoint(re.findall(r"\w+", key))
 
 
-def _main(text: str) -> str:
+def _main(text: str, *, is_kept: bool) -> str:
     """What a statement says without the time of the change, what it replaces, and a remark after it."""
     first, *others = re.split(r"[,;] | because ", v.FORMER.sub("", text))
-    if reports_change(text) and not any(map(v.SAYS.match, others)):
+    says = v.WHERE if is_kept else v.SAYS
+    if (is_kept or reports_change(text)) and not any(map(says.match, others)):
         text = first
     return v.ASIDE.sub("", text).lstrip(" ,")
 
@@ -81,10 +82,12 @@ def tokens(text: str) -> list[Token]:
 
 
 @lru_cache(maxsize=4_096)
-def read(text: str) -> Statement:
-    """The statement in ``text``. Linear in its length; never raises."""
+def read(text: str, *, is_kept: bool = False) -> Statement:
+    """The statement in ``text``. Of one that ``is_kept``, a remark is not lost, so it may say more. Linear in its
+    length; never raises."""
     key = same_key(text)
-    parsed = tokens(_main(text)) if key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS else []
+    is_short = key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS
+    parsed = tokens(_main(text, is_kept=is_kept)) if is_short else []
     words = [token.word for token in parsed]
     if not words or words[0] in v.POINTING or v.LIMITED.search(key):
         return Statement(key)
@@ -183,6 +186,8 @@ def _number(tokens: list[Token], n: int) -> tuple[str, str, int] | None:
     if not number:
         return None
     digits, unit = number["digits"], number["unit"] or ""
+    if after and v.CALENDAR.fullmatch(tokens[n + 1].word):
+        return "#date", f"{digits} {after}", 2
     size = 1
     if not unit and after.isalpha() and not (after in v.EMPTY or after in v.PLACES):
         unit, size = after, 2

@@ -95,11 +95,12 @@ ASIDE: Final = Lazy(
     r"|yesterday|(?:this|last) (?:morning|night|week)|after all)\b",
     re.IGNORECASE,
 )
-#: A clause that names a thing or value, or says where the one before it holds.
-SAYS: Final = Lazy(
-    r".*\d|.*\b[A-Z]\w|(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if"
-    r"|when|while|where|which|who|that|it)\b"
+#: A clause that says where the one before it holds, and one that may also name a thing or value.
+WHERE: Final = Lazy(
+    _WHERE := r"(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if|when|while"
+    r"|where|which|who|that|it)\b"
 )
+SAYS: Final = Lazy(rf".*\d|.*\b[A-Z]\w|{_WHERE}")
 #: Relations that one person has to a thing.
 ROLES: Final = _set(
     "own owns lead leads maintain maintains supervise supervises manage manages chair chairs head heads"

@@ -29,7 +29,6 @@ def test_outdated__pairs__another_value_of_one_thing_ends_the_older_one_all_othe
     rows = [row.split("\t") for row in PAIRS]
     wrong = [(how, old, new) for how, old, new in rows if outdated(new, [old]) != [old] * (how == "replaces")]
     assert len(wrong) <= 3, wrong  # a fitted model decides about reported changes
-    assert all(relation(new, old) is relation(old, new) for _, old, new in rows)
 
 
 def test_relation__endless_text__is_different():
