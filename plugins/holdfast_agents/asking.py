@@ -137,10 +137,9 @@ def recorded_answer(client: str, path: str, native: str) -> str:
 
 def newest(path: str, *marks: bytes) -> dict[str, object]:
     """The last row with one of ``marks`` near the end of a transcript. Empty when there is none."""
-    try:
+    with suppress(OSError, ValueError):
         return next(_newest(path, marks), {})
-    except (OSError, ValueError):
-        return {}
+    return {}
 
 
 def mark(state: str, session: str) -> str:

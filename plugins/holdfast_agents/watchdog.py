@@ -75,7 +75,6 @@ class Watchdog:
 
 def _own(stream: TextIO) -> int:
     """A descriptor for the answer that no child process inherits, or -1 when the stream has none."""
-    try:
+    with suppress(OSError, ValueError):
         return os.dup(stream.fileno())
-    except (OSError, ValueError):
-        return -1
+    return -1

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.errors import HoldfastError
+from holdfast.services.interfaces import Decided, Room
 from holdfast.storage import Capability, Document, StorageBackend
 from holdfast.text.lazy import log
 from holdfast.text.plain import same_key
 from holdfast_app import base
 from holdfast_app.project_settings import files, resolved
-from holdfast_app.trust.store import Store
+from holdfast_app.trust.store import Store, Trusting
 
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Message, Payload
-    from holdfast.services.interfaces import Decided, Room
     from holdfast_app.authorship.witness import Witness
     from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
@@ -57,7 +57,6 @@ class Services(base.Services):
     def store_of(cls, root: str, state: str, config: Config, backend: StorageBackend) -> Store:
         """Withholds what this machine did not write. The user named a server, so that is trusted."""
         from holdfast_app.trust.provenance import Provenance, trusts_all
-        from holdfast_app.trust.store import Store, Trusting
 
         def repeating(passages: Iterable[str]) -> set[str]:
             from holdfast_app.authorship import witness
@@ -124,7 +123,6 @@ class Services(base.Services):
 
     def decided(self, session: str, flush: str) -> Decided | None:
         """The newest decision about the flush's work. Raises: Unavailable."""
-        from holdfast.services.interfaces import Decided
         from holdfast_app.records import work_log
 
         decision = work_log.of_flush(self.state, session, flush)

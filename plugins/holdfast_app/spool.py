@@ -40,7 +40,6 @@ FILE: Final = private.SPOOL
 PATIENCE_S: Final = 12.0
 #: Journal record for a kept flush that is on the server now.
 SHIPPED: Final = "shipped"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen(kw_only=True)
@@ -200,7 +199,7 @@ def _damaged(line: bytes) -> Kept:
     return Kept(
         id=damaged_id(line),
         session="",
-        at=_EPOCH,
+        at=datetime(1970, 1, 1, tzinfo=UTC),
         server="",
         error=f"A line of state/{FILE} is damaged.",
         next_step="Run `holdfast doctor --fix`: it restores the flush from its session's journal.",

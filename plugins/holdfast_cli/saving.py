@@ -11,6 +11,7 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.config.serde import payload_from, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.fs import paths
 from holdfast.journal import safety
@@ -93,8 +94,6 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     Flags alone are not a complete statement. If they do not decide on curated memory, ``none`` is derived for them.
     Raises: UsageError; ConfigError naming each bad key.
     """
-    from holdfast.config.serde import payload_from
-
     flags = _flags(args)
     text, source = None, "The payload on stdin"
     if args.payload is not None:
@@ -233,8 +232,6 @@ def flags_for(missing: tuple[str, ...]) -> str:
 
 def receipt_table(receipt: Receipt) -> dict[str, Any]:
     """The receipt with ``ok`` first: true when everything is written and read back."""
-    from holdfast.config.serde import unstructure
-
     return {"ok": not receipt.overridden, **unstructure(receipt)}
 
 
@@ -282,7 +279,6 @@ def show_receipt(out: Term, receipt: Receipt, *, now: datetime) -> None:
 def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
     """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
     messages read. Guesses whatever depends on the settings. Never raises."""
-    from holdfast.config.serde import stamp
     from holdfast.flush import contract
     from holdfast.flush.refused_payloads import digest, not_begun
 

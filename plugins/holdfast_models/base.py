@@ -249,8 +249,7 @@ class Endpoint:
                 raise ModelFailed(error.message, next_step=error.next_step) from None
             key = None
         if key is None and not origin:
-            variable = secrets.variables(self.provider)[0]
-            step = f"Set it with {secrets.command(self.provider)}, or in {variable}."
+            step = f"Set it with {secrets.command(self.provider)}, or in {secrets.variables(self.provider)[0]}."
             raise ModelFailed(f"No key is set for {self.provider}.", next_step=step)
         return key or "none"
 

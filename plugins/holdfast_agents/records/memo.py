@@ -119,18 +119,16 @@ def is_of(client: str, path: str, root: str) -> bool:
 
 def changed(path: str) -> float:
     """When the file was last changed, 0 without one."""
-    try:
+    with suppress(OSError, ValueError):
         return os.stat(path).st_mtime
-    except (OSError, ValueError):
-        return 0.0
+    return 0.0
 
 
 def size(path: str) -> int:
     """The file's size in bytes, 0 without one."""
-    try:
+    with suppress(OSError, ValueError):
         return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
+    return 0
 
 
 def _is_in(path: str, root: str) -> bool:

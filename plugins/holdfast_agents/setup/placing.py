@@ -210,10 +210,9 @@ def _sweep(places: Sequence[Place]) -> None:
 
 
 def _mode(path: str) -> int:
-    try:
+    with contextlib.suppress(OSError):
         return stat.S_IMODE(os.stat(path).st_mode)
-    except OSError:
-        return 0o600
+    return 0o600
 
 
 def _remove_empty(folder: str, base: str) -> None:

@@ -17,7 +17,8 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 def decoded(text: str) -> str:
     """What the encoded runs of ``text`` say, a line each. A digest or a key says nothing."""
     runs = (match[0] for word in text.split() if len(word) >= _LEAST for match in _RUN.finditer(word))
-    return "\n".join(reading for run in runs for reading in _readings(run) if _is_prose(reading))
+    readings = (reading for run in runs for reading in _readings(run))
+    return "\n".join(text for text in readings if " " in text and text.replace("\n", " ").isprintable())
 
 
 def _readings(run: str) -> list[str]:
@@ -28,10 +29,6 @@ def _readings(run: str) -> list[str]:
         digits = run.rstrip("=").translate(_URL_SAFE)
         readings.append(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True).decode())
     return readings
-
-
-def _is_prose(text: str) -> bool:
-    return " " in text and text.replace("\n", " ").isprintable()
 
 
 def hides(letters: str, row: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from attrs import evolve
 
@@ -36,11 +36,9 @@ from holdfast_app.printable import cut
 from holdfast_app.records import handoffs, recalled
 from holdfast_app.records.blocks import COMPARED, SAID, blocks
 from holdfast_app.sentences.relation import Known, Relation
+from holdfast_app.services import Services
 from holdfast_app.trust import provenance
 from holdfast_file import conflicts
-
-if TYPE_CHECKING:
-    from holdfast_app.services import Services
 
 R = TypeVar("R")
 

@@ -107,10 +107,7 @@ class Before:
 
     @cached_property
     def _known(self) -> Known[str]:
-        known = Known[str]()
-        for text in self.items[:MOST_ITEMS]:
-            known.add(text, text)
-        return known
+        return Known((text, text) for text in self.items[:MOST_ITEMS])
 
     def replaced(self, after: Iterable[str]) -> dict[str, str]:
         """The items that a new one in ``after`` replaces -> the new one."""

@@ -48,9 +48,7 @@ def instead(
     refused = [line.removeprefix("- ") for line, finding in gone if _COMPARED.fullmatch(finding.rule)]
     headings = {item.text: item.heading for item in draft}
     near = quotations([f"- {line}" for line in refused], sources) if refused else {}
-    known = Known[str]()
-    for item in kept:
-        known.add(item.text, item.text)
+    known = Known((item.text, item.text) for item in kept)
     quoted: list[tuple[Item, str]] = []
     for rank in range(_MOST):  # the best quotation of each line before the second ones
         for line in refused:

@@ -87,9 +87,7 @@ def _doubt(services: Services, spoken: Sequence[Spoken]) -> None:
     record = confirmed.load(services.state)
     document = services.store.read(services.layout.name(Surface.MEMORY))
     items = [item.text for item in memorytext.read(document.text).items] if document is not None else []
-    known = Known[str]()
-    for text in items[:MOST_ITEMS]:
-        known.add(text, text)
+    known = Known((text, text) for text in items[:MOST_ITEMS])
     most, latest = dict.fromkeys(items, 1.0), dict[str, Spoken]()
     may_last = (sentence for sentence in reversed(spoken) if _may_last(sentence.text, _MAY_LAST))
     pairs = ((new, old) for new in may_last for old in known.near(new.text))

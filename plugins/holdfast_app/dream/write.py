@@ -80,7 +80,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: _rendered(result, block_id, proposal.diary))
     if result.archived:
-        _tell(services, services.archive, result, partial(_archived, result), archive.HEADER)
+        lines = [f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived]
+        block = partial(archive.block, at=result.at, about=_about(result), lines=lines)
+        _tell(services, services.archive, result, block, archive.HEADER)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
@@ -305,12 +307,6 @@ def _counts(result: DreamResult) -> str:
     moved = ((result.replaced, "replaced"), (result.archived, "archived"))
     parts += [f"{len(gone)} {what}" for gone, what in moved if gone]
     return ownlines.line(ownlines.COUNTS, ", ".join(parts))
-
-
-def _archived(result: DreamResult, block_id: str) -> str:
-    """The archive block with a run's items that no longer fit into MEMORY.md."""
-    lines = (f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
-    return archive.block(block_id, result.at, _about(result), lines)
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:

@@ -22,15 +22,9 @@ _ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file",
 
 def text_of(content: object) -> str:
     """A content value's text blocks. Pictures and files are named in brackets, and the rest is left out."""
-    if isinstance(content, str):
-        return content
-    parts: list[str] = []
-    for block in content if isinstance(content, list | tuple) else [content]:
-        if isinstance(block, str):
-            parts.append(block)
-        elif isinstance(block, dict) and isinstance(block.get("text"), str):
-            parts.append(block["text"])
-    return "\n".join(parts)
+    blocks = content if isinstance(content, list | tuple) else [content]
+    texts = (block.get("text") if isinstance(block, dict) else block for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def take_content(reading: Reading, role: str, content: object, *, key: str, change: Callable[[str], str] = str) -> None:

@@ -216,8 +216,7 @@ def _line(hit: SearchHit) -> str:
     at = " ".join(filter(None, (hit.kind, hit.role, when(hit))))
     newer = f" (replaced by: {cut(hit.replaced_by, _LINE // 2)})" if hit.replaced_by else ""
     project = f" project={hit.project!r}" if hit.project else ""
-    text = cut(said(hit), _LINE)
-    return f"- [{at}] name={name!r} place={place!r}{project}: {text}{newer}"
+    return f"- [{at}] name={name!r} place={place!r}{project}: {cut(said(hit), _LINE)}{newer}"
 
 
 def said(hit: SearchHit) -> str:

@@ -184,10 +184,9 @@ def kind_of(memory: Holdfast, name: str) -> str | None:
 def day_of(memory: Holdfast, name: str) -> datetime | None:
     """When the day began that a document is named after; None when it is named after none."""
     match = _DAY.search(name)
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(match[0]).replace(tzinfo=memory.config.tz) if match else None
-    except ValueError:
-        return None
+    return None
 
 
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:

@@ -72,9 +72,11 @@ def _is_reversed(one: Statement, other: Statement) -> bool:
 class Known(Generic[K]):
     """Statements under keys of the caller, to find those that a new one repeats or replaces without comparing all."""
 
-    def __init__(self) -> None:
+    def __init__(self, statements: Iterable[tuple[K, str]] = ()) -> None:
         self._known: dict[K, tuple[str, Statement]] = {}
         self._places: dict[Hashable, dict[K, None]] = {}
+        for key, text in statements:
+            self.add(key, text)
 
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""

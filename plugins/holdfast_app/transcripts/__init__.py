@@ -102,18 +102,13 @@ def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, l
         return form, document
     if form := _recognised(lines(stream)):
         return form, None
-    empty = os.fstat(stream.fileno()).st_size == 0
-    reason = "is empty" if empty else "is of no known format"
+    reason = "is of no known format" if os.fstat(stream.fileno()).st_size else "is empty"
     raise Corrupt(f"The transcript {os.fspath(path)!r} {reason}.", next_step=_NEXT_STEP)
 
 
 def _recognised(rows: Iterable[Row]) -> Format | None:
-    for row in islice(rows, _HEAD_ROWS):
-        if isinstance(row.value, dict):
-            for form in FORMATS:
-                if form.recognises(row.value):
-                    return form
-    return None
+    values = (row.value for row in islice(rows, _HEAD_ROWS) if isinstance(row.value, dict))
+    return next((form for value in values for form in FORMATS if form.recognises(value)), None)
 
 
 def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:

@@ -290,9 +290,7 @@ class Facts:
         None reads them. Raises: errors of the store."""
         if stored is None:
             stored = list(self.services.store.backend.facts()) if any(isinstance(v, Value) for v in values) else []
-        known = Known[Fact]()
-        for fact in self.services.store.known_facts(stored):
-            known.add(fact, fact.content)
+        known = Known((fact, fact.content) for fact in self.services.store.known_facts(stored))
         together = {(same_key(v.content), v.at.astimezone(UTC)) for v in values if isinstance(v, Value)}
         results: dict[int, AddResult] = {}
         waiting, unstored = dict[int, Value](), Known[int]()

@@ -72,10 +72,8 @@ def share(source: str, other: str) -> bool:
 
 def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     """The conflicts among ``facts``, the newest first. Takes time in proportion to their number."""
-    known, conflicting = Known[Fact](), list[Conflict]()
     rest = dict.fromkeys(sorted((fact for fact in facts if of(fact.source)), key=_AGE))
-    for fact in rest:
-        known.add(fact, fact.content)
+    known, conflicting = Known((fact, fact.content) for fact in rest), list[Conflict]()
     while rest:
         newest, _ = rest.popitem()
         known.remove(newest)
