@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from holdfast_agents import asking, events
 from holdfast_agents.events import UNSTOPPABLE, Answer, Event, Reply, text
-from holdfast_app.message_formats.leaves import BACKGROUND, background_result
+from holdfast_app.message_formats.leaves import BACKGROUND, as_typed, background_result
 
 #: Clients whose plugin in JavaScript runs the command.
 _PLUGINS = ("opencode", "kilo", "pi")
@@ -86,6 +86,7 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
     if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
         kind = events.OTHER  # a command for holdfast, not work
     parts = [part for part in _list(payload.get("parts")) if isinstance(part, dict)]
+    typed = as_typed if kind == events.PROMPT and client != "pi" else str
     event = Event(
         client=client,
         kind=kind,
@@ -106,7 +107,7 @@ def parse(payload: Mapping[str, object], client: str = "claude-code") -> Event:
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
         answers=payload.get("answers") is True,
-        parts=tuple((text(part, "id"), text(part, "text")) for part in parts if text(part, "text")),
+        parts=tuple((text(part, "id"), typed(text(part, "text"))) for part in parts if text(part, "text")),
         messages=tuple(_list(payload.get("messages"))),
         tokens=_number(payload.get("tokens")),
         window=_number(payload.get("window")),

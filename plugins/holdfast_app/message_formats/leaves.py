@@ -116,6 +116,13 @@ def without_injected(text: str, injected: list[str] | None = None) -> str:
     return "".join(parts) + text[start:]  # an unclosed tag is ordinary text
 
 
+def as_typed(text: str) -> str:
+    """A prompt without the quotation marks that ``opencode run`` puts around an argument with spaces."""
+    inner = text.strip()[1:-1]
+    is_quoted = text.strip() == f'"{inner}"' and " " in inner and '"' not in inner.replace('\\"', "")
+    return inner.replace('\\"', '"') if is_quoted else text
+
+
 _FILES: Final = ("\n--- Content from referenced files ---", "\n--- End of content ---")
 
 

@@ -112,9 +112,9 @@ def _command(text: str) -> str:
 
 def _take_speech(role: str, row: Mapping[str, object], position: int, reading: Reading) -> bool:
     message = mapping(row.get("message"))
-    if "content" not in message or not isinstance(message["content"], str | list | dict):
+    content = message.get("content")
+    if not isinstance(content, str | list | dict):
         return False
-    content = message["content"]
     text = text_of(content)
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
     if role == "user" and (prompt := text.strip()) in reading.queued:
@@ -125,8 +125,7 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     take_content(reading, role, content, key=key, change=lambda part: without_injected(part, injected))
     _show("\n".join(injected), f"{key}#shown", reading)
     rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
-    if rest:
-        reading.say("system", readable(rest), key=f"{key}#more", aside=True)
+    reading.say("system", readable(rest), key=f"{key}#more", aside=True)
     return True
 
 
@@ -160,10 +159,8 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
     if operation == "enqueue":
         if text and not text.startswith(("<", "{", "/")) and not _own_words(text):
             waiting.append(text)
-    elif operation == "popAll":
-        waiting.clear()
-    elif operation == "remove":
-        for number, text in enumerate(waiting):
+    elif operation in {"popAll", "remove"}:
+        for number, text in enumerate(waiting if operation == "remove" else ()):
             _say_queued(text, row_key("", position, str(number), text), reading)
         waiting.clear()
 
@@ -189,17 +186,16 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         return not kind or kind.startswith(_OWN_ATTACHMENTS)
     prompt = attachment.get("prompt")
     text = text_of(prompt)
-    uuid = row.get("uuid")
     is_told = background_result(text) is not None or text.lstrip().startswith(_PRINTED)
     is_command = attachment.get("commandMode", "prompt") != "prompt" or bool(_own_words(text))
     if attachment.get("rowSource") == "hook" or (is_command and not is_told):
-        _show(text, row_key(uuid, position, text), reading)
+        _show(text, row_key(row.get("uuid"), position, text), reading)
         return True
     if is_told:
-        return _take_told(text, row_key(uuid, position, "tool", text), reading)
-    key = row_key(uuid, position, "user", text)
+        return _take_told(text, row_key(row.get("uuid"), position, "tool", text), reading)
+    key = row_key(row.get("uuid"), position, "user", text)
     if isinstance(prompt, str):
         _say_queued(text.strip(), key, reading)
-        return True
-    take_content(reading, "user", prompt, key=key, change=without_injected)
+    else:
+        take_content(reading, "user", prompt, key=key, change=without_injected)
     return True

@@ -6,7 +6,7 @@ Source: observed with 1.18.33 (``client.session.messages``); ``messages`` is the
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast_app.message_formats.leaves import block_text, clean, readable, says, without_injected
+from holdfast_app.message_formats.leaves import as_typed, block_text, clean, readable, says, without_injected
 from holdfast_app.message_formats.messages import text_of
 from holdfast_app.message_formats.reading import Reading, mapping, row_key
 
@@ -63,7 +63,7 @@ def _take_part(part: Mapping[str, object], role: str, key: str, reading: Reading
     else:
         reading.at(mapping(part.get("time")).get("start") if kind == "text" else None)
         text, rest = block_text({n: v for n, v in part.items() if n not in _PART or n == "type" or says(v)})
-        reading.say(role, without_injected(text), key=key)
+        reading.say(role, without_injected(as_typed(text) if role == "user" else text), key=key)
         reading.say(role, rest, key=f"{key}#rest")
 
 

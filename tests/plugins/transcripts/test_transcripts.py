@@ -129,7 +129,7 @@ def test_read__one_conversation_in_each_format__gives_the_same_words(tmp_path):
             codex({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Fixed."}]}),
         ],
         "opencode": [
-            opencode({"type": "text", "text": "Fix it."}, role="user"),
+            opencode({"type": "text", "text": '"Fix it."'}, role="user"),
             opencode({"type": "tool", "tool": "sh", "state": state}, {"type": "text", "text": "Fixed."}),
         ],
         "pi": [
