@@ -72,11 +72,14 @@ def _look(memory: Holdfast) -> tuple[Status, dict[str, str]]:
     """The project's state, and sentences about the rest of it, each empty where it has nothing to say."""
     services, now = memory.services, status_of(memory.services)
     sentences = dict.fromkeys(("withheld", "kept", "copy", "background", "model"), "")
+    sentences["kept"] = services.spool.sentence if now.spooled else ""
+    is_away = services.is_remote and any(loss.kind == "store" for loss in now.lost)
+    if is_away or (services.is_remote and now.spooled):
+        sentences["copy"] = state.copy_age(lastbrief.read(services), now.at)
+    if is_away:  # each further call would wait for the server as long
+        return now, sentences
     with suppress(HoldfastError):  # other commands report an unreadable store
         sentences["withheld"] = sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
-    sentences["kept"] = services.spool.sentence if now.spooled else ""
-    if services.is_remote and (now.spooled or any(loss.kind == "store" for loss in now.lost)):
-        sentences["copy"] = state.copy_age(lastbrief.read(services), now.at)
     with suppress(HoldfastError):
         sentences |= {"background": upkeep.sentence(services), "model": upkeep.lacks_model(services)}
     return now, sentences

@@ -151,6 +151,7 @@ def test_compaction__server_answers_in_two_seconds__is_refused_in_time_by_name_o
 
 
 def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away):
+    away.flush("zero")
     away.take_away()
     away.flush("one", "Words")
     for words in (["status"], ["doctor"], [], ["spool"]):
@@ -158,7 +159,9 @@ def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away)
         shown = " ".join(told.stdout.split())
         assert "not yet on" in shown, (words, told)
         assert away.proxy.url in shown, words
+    away.proxy.spoilt.clear()
     assert json.loads(away.command("status", "--json").stdout)["spooled"][0]["session"] == "one"
+    assert len(away.proxy.spoilt) == 1  # it waits for the server once
     assert away.ship() == 1
     away.give_back()
     assert away.command("doctor", "--fix").returncode == 0
