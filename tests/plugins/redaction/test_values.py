@@ -201,7 +201,7 @@ def test_redact__a_private_key_without_its_first_line__is_masked(ends):
         "actions/checkout@v4 and @types/node@20.1.0",
         "Co-authored-by: bot <12345+bot@users.noreply.github.com>",
         "no-reply@acme.dev",
-        "listens on 127.0.0.1, 0.0.0.0 and ::1",
+        "no token for http://127.0.0.1:3000, which listens on 127.0.0.1, 0.0.0.0 and ::1",
         "router at 192.168.1.1, 10.0.0.7, 172.16.4.4",
         "RFC 5737: 192.0.2.1, 198.51.100.7, 203.0.113.9; RFC 3849: 2001:db8::1",
         "resolver 8.8.8.8",
