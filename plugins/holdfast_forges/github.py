@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 #: Maximum pull requests whose reviews and checks are read, and maximum claims checked.
 MOST: Final = 20
-_SCOPES: Final = (
-    "Give the token the permissions issues (read and write), pull requests, contents, checks and metadata (read), "
-    "or set such a token with `holdfast auth set github`."
-)
 _PLAIN: Final = {
     "closed": "closed", "merged": "merged", "reopened": "reopened", "locked": "locked", "unlocked": "unlocked",
     "head_ref_force_pushed": "force-pushed", "head_ref_deleted": "branch deleted", "transferred": "transferred",
@@ -127,7 +123,7 @@ class GitHub(IssueForge):
             timeout_s=self._timeout_s,
             patience_s=PATIENCE_S,
             insecure_http=self._insecure_http,
-            scope_step=_SCOPES,
+            scopes="the permissions issues (read and write), pull requests, contents, checks and metadata (read)",
         )
 
     def _login(self, server: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from holdfast.errors import ConfigError, Conflict, HoldfastError, ModelFailed, Refused, Unavailable
 from holdfast.storage import time_left
-from holdfast_keys import origins
+from holdfast_keys import origins, secrets
 
 T = TypeVar("T")
 
@@ -75,8 +75,8 @@ class Service(NamedTuple):
     scheme: str = "Bearer"
     #: The settings table that names the server.
     table: str = "storage"
-    #: Next steps for an unknown token or a missing scope, and for a refused request. The extra to install.
-    scope_step: str = "Create a token with the required scope, then set it."
+    #: The token's scopes, and the next step for a refused request. The extra to install.
+    scopes: str = "the required scope"
     refused_step: str = "Check its log, and its version."
     extra: str = "forges"
 
@@ -109,7 +109,7 @@ class Service(NamedTuple):
             return self._forbidden(message.casefold(), repository, headers.get("x-accepted-github-permissions", ""))
         name, title = repository or "no repository", self.title
         if status == 401:
-            return Closed(f"The {title} server does not know the token.", next_step=self.scope_step, status=401)
+            return Closed(f"The {title} server does not know the token.", next_step=self._token_step(), status=401)
         if status in (404, 410):
             problem = f"The {title} server has nothing there, or does not show it to this token ({name})."
             step = "Check the server's address, the repository's name and that the token's user may see it."
@@ -125,6 +125,9 @@ class Service(NamedTuple):
             problem = f"The repository {name} is archived and cannot be written to."
             step = f"Unarchive it in its settings on the server, or name another in `[{self.table}]`."
         return Closed(problem, next_step=step, status=status)
+
+    def _token_step(self) -> str:
+        return f"Create a token with {self.scopes}, and set {secrets.places(self.key)}."
 
     def _passing(self, status: int, wait: float | None, *, is_json: bool) -> Passing:
         title = self.title
@@ -167,7 +170,7 @@ class Service(NamedTuple):
         step = "Give that user write access to the repository's issues, and check that no one blocked it."
         if "scope" in message or "not accessible by" in message:
             named = f" ({wanted})" if re.fullmatch(r"[a-z_=,; ]{1,100}", wanted) else ""
-            problem, step = f"The token lacks a scope for that{named}.", self.scope_step
+            problem, step = f"The token lacks a scope for that{named}.", self._token_step()
         elif "locked" in message:
             problem = f"The issue in {repository} is locked and takes no comments."
             step = "Unlock the conversation on the server, or give the token's user write access."

@@ -120,6 +120,12 @@ def command(name: str, origin: str = "") -> str:
     return f"`holdfast auth set {name}" + (f" --origin {origin}`" if origin not in ("", OWN_ORIGINS.get(name)) else "`")
 
 
+def places(name: str, origin: str = "") -> str:
+    """Where to set a key, to follow "set": a variable in use comes before the keyring."""
+    variable = variable_in_use(name)
+    return variable or f"{variables(name)[0]}, or keep one in the keyring: {command(name, origin)}"
+
+
 def has_keyring() -> bool:
     """Whether keys can be kept on this machine."""
     try:

@@ -191,6 +191,6 @@ def find_token(service: faults.Service, server: str, root: str | os.PathLike[str
     name = service.key
     token = secrets.get(name, origin=origin, root=root, settings=(setting,))
     if not token:
-        step = f"Set {secrets.variables(name)[0]}, or keep one in the keyring: {secrets.command(name, origin)}."
-        raise ConfigError(f"There is no token for the {service.title} server {origin}.", next_step=step)
+        message = f"There is no token for the {service.title} server {origin}."
+        raise ConfigError(message, next_step=f"Set {secrets.places(name, origin)}.")
     return token

@@ -23,7 +23,7 @@ GITEA: Final = Service(
     "gitea",
     path="/api/v1",
     scheme="token",
-    scope_step="Create a token with the scope `write:issue`, then run `holdfast auth set gitea`.",
+    scopes="the scope `write:issue`",
     refused_step="Check its log, and that its version is 1.25 or later.",
     extra="gitea",
 )

@@ -94,7 +94,7 @@ def _locked(gitea: FakeServer) -> None:
 @pytest.mark.parametrize(
     ("spoil", "next_step"),
     [
-        (lambda g: "0123456789abcdef", "holdfast auth set gitea"),
+        (lambda g: "0123456789abcdef", "and set HOLDFAST_GITEA_TOKEN."),
         (lambda gitea: gitea.make_token(gitea.user, ["read:issue"]), "write:issue"),
         (lambda gitea: gitea.archive(REPO), "Unarchive it"),
         (_locked, "Unlock the conversation"),
