@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from holdfast.api import hookimpl
 from holdfast.errors import ConfigError
-from holdfast_redaction.engine import CHUNK_CHARS, Scanner
+from holdfast_redaction.engine import CHUNK_CHARS, Scanner, redact_with
 from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import KINDS, SECONDS, Hit
 
@@ -85,8 +85,6 @@ class Redaction:
 
     def redact(self, text: str) -> str:
         """``text`` with all hits masked, whatever the policy, with the store's placeholders."""
-        from holdfast_redaction.engine import redact_with
-
         return redact_with(self._scanner, text, self._marker.placeholder)
 
     def _findings(self, request: ValidationRequest, hits: list[Hit]) -> list[Finding]:

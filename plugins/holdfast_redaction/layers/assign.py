@@ -15,13 +15,14 @@ from holdfast.text.lazy import Lazy
 #: Maximum length of a value. A private key is longer, but found by its own format.
 MAX_VALUE = 4096
 _QUOTES, _ESCAPED = "\"'`", ('\\"', "\\'")
+_PREFIX = Lazy(r"[bBrRfFuUN@]{1,2}(?=[\"'`])")
 _BLANKS = " \t"
 
 #: Characters allowed between a name and its value. Any other character means no assignment.
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
 #: An assignment sign, possibly followed by Markdown: "**Password:** value".
-_SIGN = Lazy(r"(===?|=>|=|:{1,3}=|::|:|[?+.]=|\|\|=?|->|→|<-)\**")
+_SIGN = Lazy(r"([=!]==?|=>|=|:{1,3}=|::|:|[?+.]=|\|\|=?|->|→|<-)\**")
 _TYPED = Lazy(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
 #: A type after the name, as in Go.
 _DECLARED = Lazy(
@@ -30,6 +31,8 @@ _DECLARED = Lazy(
 )
 #: A property, as in C#.
 _PROPERTY = Lazy(r"[ \t]\{[ \t]?get;[^{}\n]{0,40}\}[ \t]{0,4}=[ \t]{0,4}")
+#: Attributes of an element.
+_ATTRIBUTES = Lazy(r"(?:\s{1,9}[\w:-]{1,40}\s?=\s?\"[^\"<>]{0,80}\"){1,5}\s{0,9}>", re.ASCII)
 #: A variable's block, as in Terraform.
 _DEFAULT = Lazy(r"[\"']\s{0,4}\{[^{}]{0,80}?default\s{0,4}=\s{0,4}")
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
@@ -55,10 +58,9 @@ Value = namedtuple("Value", "start end sep quoted")  # noqa: PYI024
 
 def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     """The value assigned to the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
-    if "alue" in text[end : end + 60]:
-        paired = _PAIRED.match(text, end)
-        if paired:
-            return _read(text, paired.end(), "=", whole=False)
+    apart = _apart(text, start, end)
+    if apart:
+        return apart
     if text[end : end + 1] not in _MAY_FOLLOW:
         return None
     if not flag and text[end] == " " and (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in _TYPE):
@@ -80,7 +82,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     mark = text[sign : sign + 1]
     if called:
         return _read_quoted(text, _skip_blanks(text, sign + 1), "(")
-    if mark == "," and quoted_name:
+    if mark == "," and (quoted_name or ("_" in text[start:end] and text[start:end].isupper())):
         return _read_quoted(text, _skip_blanks(text, sign + 1), ",")
     if (
         mark == ">"
@@ -96,6 +98,15 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     if flag and sign > at and mark and mark not in "=:-|&>":
         return _read(text, sign, " ", whole=False)
     return _behind_sign(text, start, end, sign)
+
+
+def _apart(text: str, start: int, end: int) -> Value | None:
+    """The value in a pair of ``name`` and ``value``, or behind an element's attributes."""
+    paired = _PAIRED.match(text, end) if "alue" in text[end : end + 60] else None
+    if paired:
+        return _read(text, paired.end(), "=", whole=False)
+    attributes = _ATTRIBUTES.match(text, end) if text[start - 1 : start] == "<" else None
+    return _in_element(text, attributes.end()) if attributes else None
 
 
 def _in_element(text: str, start: int) -> Value | None:
@@ -118,7 +129,7 @@ def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
         typed = _TYPED.match(text, value)
         if typed:
             value = typed.end()
-    sep = "?" if text.startswith(("==", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
+    sep = "?" if text.startswith(("==", "!=", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
     if mark == "|":  # a default value, either a literal or code
         return _read_quoted(text, value, sep)
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
@@ -145,11 +156,8 @@ def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
 
 def _read_quoted(text: str, at: int, sep: str) -> Value | None:
     """A quoted value, up to the closing quote on the same line. A prefix such as ``b"`` is part of the notation."""
-    prefix = 0
-    while prefix < 2 and text[at : at + 1] and text[at] in "bBrRfFuUN@" and text[at + 1 : at + 2]:
-        if text[at + 1] in _QUOTES or text[at + 2 : at + 3] in ('"', "'"):
-            at += 1
-        prefix += 1
+    prefix = _PREFIX.match(text, at)
+    at = prefix.end() if prefix else at
     quote = text[at : at + 1]
     if text[at : at + 2] in _ESCAPED:
         quote = text[at : at + 2]
@@ -184,10 +192,8 @@ def _trimmed(text: str, start: int, end: int, sep: str) -> Value | None:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    stop = at + 40
-    while at < stop and text[at : at + 1] and text[at] in _BLANKS:
-        at += 1
-    return at
+    near = text[at : at + 40]
+    return at + len(near) - len(near.lstrip(_BLANKS))
 
 
 def _opens_line(text: str, start: int) -> bool:

@@ -67,7 +67,7 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     """The secret with the name at ``text[start:end]``, and the offset where the search continues. Names inside a value
     are part of it."""
     name = text[start:end]
-    flag = name.startswith("--")
+    flag = name.startswith("-")
     bare = name.lstrip("-.")
     noun = lower[start:end]
     masked = text.endswith(values.MARK, 0, start)  # the rule's id in an earlier redaction
@@ -81,7 +81,7 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     if flag and strength == WEAK:
         strength = STRONG
     value = None if only_prose else assign.value_of(text, start, end, flag=flag)
-    if value and _accept(text, value, strength, bare):
+    if value and _accept(text, value, strength, name):
         return _hit(value, bare, strength), value.end
     if value and not value.quoted:
         end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
@@ -134,7 +134,7 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
     if value.sep == "?" and not value.quoted:
         return values.has_secret_mix(content)
     if value.sep == " ":
-        return not content.startswith("id=")
+        return not content.startswith("id=") and (name.startswith("--") or values.has_secret_mix(content))
     if not value.quoted and content.isalpha() and value.sep == ":":
         return _ends_statement(text, value.end)
     return True

@@ -7,11 +7,11 @@ from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: Each secret's name contains at least one entry, in lower case. The search starts at these.
 HINTS = (
-    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort", "contrasen", "salt", "cookie",
-    "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in", "sign in", "schluessel",
-    "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo", "sifre", "parol", "mdp",
-    "wachtwoord", "adgangskode", "salasana", "kata sandi", "psk", "zugangsdaten", "anmeldedaten", "identifiants",
-    "basic auth", "http auth",
+    "pass", "pasw", "psw", "pssw", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "kennwort",
+    "contrasen", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
+    "logged in", "sign in", "schluessel", "jeton", "clave", "mot de passe", "mots de passe", "senha", "hesl", "haslo",
+    "sifre", "parol", "mdp", "wachtwoord", "adgangskode", "salasana", "kata sandi", "psk", "zugangsdaten",
+    "anmeldedaten", "identifiants", "basic auth", "http auth",
 )  # fmt: skip
 #: The same outside of ASCII.
 FOREIGN_HINTS = (
@@ -30,18 +30,12 @@ _FOREIGN = Lazy(
 PINS = frozenset(("pin", "otp", "passcode", "code", "暗証番号", "الرمز السري"))
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PASSWORDS = tuple("""
-    password passwd passphrase passcode motdepasse passwrd psswd
-""".split())  # fmt: skip  # noqa: SIM905
-_SECRETS = tuple("""
-    secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
-    apitoken bearertoken refreshtoken sessiontoken idtoken clientsecret appsecret apisecret deploykey licensekey
-    storagekey accountkey sharedkey
-""".split())  # fmt: skip  # noqa: SIM905
-#: ``pass`` ending a word is a password, except in these.
-_NOT_PASS = frozenset("""
-    bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass
-""".split())  # fmt: skip  # noqa: SIM905
+#: ``password``, also as it is abbreviated or misspelt.
+_PASSWORD = Lazy(r"(?:pa?ss?wo?r?s?d|passphrase|passcode|motdepasse)s?$")
+#: A noun behind a word without a sign between: ``accesstoken``.
+_JOINED = Lazy(r"(\w+)(secret|token|(?<=\w\w)key)")
+#: ``pass`` or ``pwd`` at a word's end, except in words such as ``bypass``.
+_PASS = Lazy(r"(?!(?:by|com|encom|over|sur|tres|under|sub|multi|one|last|kee)pass)\w*pass|pw|pword|psk|(?:\w{2,})?pwd")
 #: Words after the noun that make it a property of a secret.
 _ABOUT = frozenset("""
     age alg algo algorithm algorithms arn array at attempts binding bindings board bucket budget budgets bytes
@@ -64,7 +58,7 @@ _ABOUT = frozenset("""
 #: Words before ``token`` that make it a position, a unit of text or a mark.
 _NOT_TOKEN = frozenset("""
     audio bos cached cancel cancellation change cls column completion context continuation count current_page
-    cursor delta design end eos first idempotency image input last lexer mask masked max min next nextpage num
+    cursor delta design end eos first idempotency image input jsonweb last lexer mask masked max min next nextpage num
     output pad page pagination parser per position prev previous prompt reasoning resume row scroll sep special
     start stop sync syntax thinking total unk watch
 """.split())  # fmt: skip  # noqa: SIM905
@@ -94,13 +88,13 @@ _WEAK_NAMES = frozenset("""
 """.split())  # fmt: skip  # noqa: SIM905
 #: Words before ``key`` that make it a key of a table, a map or a lock, or a public key.
 _PLAIN_KEYS = frozenset("""
-    answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
+    add answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
     config content control correlation cursor data dedup deduplication delete dict digest dimension document down
     encoded enter entity entry env escape etag every extra fact feature field file filter fingerprint flag
     foreign free function golden group hash header home host hot hotkey id idempotency image index item job join
     json keyboard known label language last layer left locale lock lookup major map marker message meta metadata
     minor missing model natural next node object option order page parent part partition path pk press pressed
-    previous primary prop property protobuf public queue range react record redis ref region registry remote
+    previous primary prop property protobuf pub public queue range react record redis ref region registry remote
     request resource result return right route row s3 segment serial setting shard shift short sort sorted
     space stable state store stream sub subject surrogate tab tag task that the this thread topic
     trace translation translations tree type unique up url user value verification verifying version which
@@ -134,26 +128,27 @@ def strength(identifier: str) -> int:
         parts.pop()
     if not parts:
         return 0
-    last, before = parts[-1], parts[:-1]
-    return 0 if last in _ABOUT else _of_word(last, before, low)
+    found = 0 if parts[-1] in _ABOUT else _of_word(parts, low)
+    if found or len(parts) < 2 or not _ABOUT.isdisjoint(parts[-2:]):
+        return found
+    return WEAK if _of_word(parts[:-1], "") >= STRONG else 0  # of what, is said behind it: API_KEY_SENDGRID
 
 
-def _of_word(last: str, before: list[str], low: str) -> int:
+def _of_word(parts: list[str], low: str) -> int:
+    *before, last = parts
+    if joined := _JOINED.fullmatch(last):
+        before, last = [*before, joined[1]], joined[2]
     glued = "".join(before[-2:]) + last if before else last
-    if glued.endswith(_PASSWORDS):
+    if _PASSWORD.search(glued):
         is_about = {*before[:1]} & {"min", "max", "no", "has", "is", "forgot", "reset", "hide", "show", "needs"}
         return 0 if is_about else PASSWORD
-    if (
-        (last.endswith("pass") and last not in _NOT_PASS)
-        or last in ("pw", "pwd", "pswd", "pword", "psk")
-        or (last.endswith("pwd") and len(last) > 4)
-    ):
+    if _PASS.fullmatch(last):
         return PASSWORD if before or last not in ("pass", "pw") else WEAK
-    if last in ("phrase", "key") and before and before[-1] in ("pass", "seed", "recovery", "mnemonic"):
+    if last in ("phrase", "key") and before and before[-1] in ("seed", "recovery", "mnemonic"):
         return PASSWORD
-    if last in ("secret", "secrets") or last.endswith(_SECRETS):
-        return STRONG if before or last not in ("secret", "secrets") else WEAK
-    if last.endswith("token") and last != "jsonwebtoken":  # that is the name of many a library
+    if last in ("secret", "secrets"):
+        return STRONG if before else WEAK
+    if last == "token":
         if (before and before[-1] in _NOT_TOKEN) or any(b in ("max", "num", "count") for b in before):
             return 0
         return STRONG if before else WEAK

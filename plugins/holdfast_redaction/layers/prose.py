@@ -12,7 +12,7 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import names, values
 from holdfast_redaction.layers.assign import SCRIPT, Value
-from holdfast_redaction.layers.values import FAINT, PASSWORD
+from holdfast_redaction.layers.values import FAINT, PASSWORD, WEAK
 
 # All of these read lower-case text, because an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|[「『]([^」』\n]{2,200})[」』]|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
@@ -242,12 +242,12 @@ def _judge(text: str, match: re.Match[str], strength: int, noun: str, *, sure: b
         script = SCRIPT.search(text, start, end)
         end = script.start() if script else end
     value = text[start:end]
-    if value[:1] in (",", ";", ")"):  # of code
+    if value[:1] in (",", ";", ")") or values.is_placeholder(value):  # of code
         return None
     named = (
         (noun in names.PINS and value.isdigit() and 4 <= len(value) <= 10)
         or (noun == "passphrase" and quoted and _ROW.fullmatch(value))
-        or (((sure and strength > FAINT) or noun.endswith("secret")) and _ID.fullmatch(value))
+        or ((strength > (FAINT if sure else WEAK) or noun.endswith("secret")) and _ID.fullmatch(value))
     )
     if not named and not sure and strength < PASSWORD and len(value) < 12:
         return None

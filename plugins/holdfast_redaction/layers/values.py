@@ -46,7 +46,7 @@ _SHAPE = Lazy(
 )
 _REFERENCE = Lazy(
     r"""[$%@&*!?|<>({\[\\].* | \#\{.*                                    # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
-    | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,:]?                    # config.token
+    | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*(?::[a-zA-Z_]\w*)?[;,:]? # config.token, module.name:object
     | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
     | (?:env|vault|op|ssm|file|ref|secret|secrets|keyring|keychain|pass|sops|akv|gcpsm|awssm|doppler|bws|infisical|arn|config|projects)[:+].*
     | secrets?[./].* | projects/.*
@@ -73,8 +73,6 @@ _STAND = Lazy(
     r"(?:^|[^a-z0-9])(?:change[-_](?:me|this)|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$)"
     r"|^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value)"
 )
-#: A value without any of these pieces cannot match.
-_STAND_WORDS = frozenset(("change", "my", "your", "the", "some", "a", "an", "insert", "enter"))
 #: Signs for omitted characters.
 _LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
 _TECH = frozenset("""
@@ -139,23 +137,19 @@ _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 def is_placeholder(value: str) -> bool:
     """Whether ``value`` is a placeholder for a secret: ``<your-token>``, ``xxxx``, an earlier redaction."""
-    few = 2 if len(value) > 3 else 1
-    if len(set(value[:8])) <= few and len(set(value)) <= few:  # the first characters decide for most secrets
+    if len(set(value)) <= (2 if len(value) > 3 else 1):
         return True
     low = value.lower()
     if value.isalnum() and value.isascii():  # one piece, as most tokens are; not of one letter, see above
         return low in _STANDS or "xxxxx" in value or "XXXX" in value or low == "xxx"
     if value[:1] + value[-1:] in ("<>", "{}") or low.startswith("&lt;"):
         return True
-    for sign in _LEFT_OUT:
-        if sign in value:
-            return True
     pieces = _PIECES.findall(low)
-    if not _STANDS.isdisjoint(pieces):
+    if any(sign in value for sign in _LEFT_OUT) or not _STANDS.isdisjoint(pieces):
         return True
     if "xxx" in low and any(len(piece) > 2 and not piece.strip("x") for piece in pieces):
         return True
-    return len(pieces) > 1 and not _STAND_WORDS.isdisjoint(pieces) and bool(_STAND.search(low))
+    return len(pieces) > 1 and bool(_STAND.search(low))
 
 
 @lru_cache(1024)
@@ -313,14 +307,9 @@ def _phrase(value: str, strength: int, *, quoted: bool) -> bool:
 
 def _with_scheme(value: str) -> bool:
     """A token after the word that names its kind."""
-    _, _, token = value.partition(" ")
-    return (
-        len(token) >= 20
-        and " " not in token
-        and is_random(token)
-        and not _ID.fullmatch(token)
-        and not is_reference(token)
-    )
+    token = value.partition(" ")[2]
+    is_other = " " in token or _ID.fullmatch(token) or is_reference(token)
+    return len(token) >= 20 and not is_other and is_random(token)
 
 
 def _word(value: str, strength: int, *, quoted: bool) -> bool:
