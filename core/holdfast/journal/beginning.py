@@ -9,6 +9,7 @@ from holdfast.fs import ownership_mark, paths, safeopen
 from holdfast.fs.records import decode, encode
 
 _NONCE, _SEAL_BYTES = 12, 12  # digits, bytes
+_LONGEST = 65536
 
 
 def first_line_of(session_id: str) -> bytes:
@@ -45,7 +46,7 @@ def opened(path: str, *, private: bool = True) -> BinaryIO:
 def checked(file: BinaryIO, path: str) -> BinaryIO:
     """The journal ``file`` of ``path`` at its start. Raises: Corrupt, having closed it, when this user did not begin it
     on this machine."""
-    if not _is_ours(file.readline(65536)):
+    if not _is_ours(file.readline(_LONGEST)):
         file.close()
         raise Corrupt(
             f"{paths.ending(path, 4)} was not begun by this user's holdfast on this machine, so it is not read.",

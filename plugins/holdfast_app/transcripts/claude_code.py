@@ -159,8 +159,10 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
     if operation == "enqueue":
         if text and not text.startswith(("<", "{", "/")) and not _own_words(text):
             waiting.append(text)
-    elif operation in {"popAll", "remove"}:
-        for number, text in enumerate(waiting if operation == "remove" else ()):
+    elif operation == "popAll":
+        waiting.clear()
+    elif operation == "remove":
+        for number, text in enumerate(waiting):
             _say_queued(text, row_key("", position, str(number), text), reading)
         waiting.clear()
 
