@@ -336,8 +336,7 @@ class ForeignStore:
 
     def facts(self) -> Iterator[Fact]:
         with self._translated():
-            for row in self._sql.execute(f"{SELECT} ORDER BY seq"):
-                yield from_row(row)
+            yield from map(from_row, self._sql.execute(f"{SELECT} ORDER BY seq"))
 
     def documents(self) -> Iterator[tuple[str, str]]:
         with self._translated():

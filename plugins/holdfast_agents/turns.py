@@ -59,9 +59,8 @@ def journal(event: events.Event, root: str) -> tuple[str, ConfigError | None]:
     records = []
     for role, text, given_id in _said(event):
         tool = event.tool if event.kind == events.TOOL and role != "system" else ""
-        failed = event.failed and role == "tool"
         try:
-            draft = capture.record(role, text, at=at, tool=clean(tool), failed=failed)
+            draft = capture.record(role, text, at=at, tool=clean(tool), failed=event.failed and role == "tool")
             [record] = capture.admitted(gate, root, [draft])
         except Refused as refused:
             [record] = capture.admitted(gate, root, [capture.record(role, withheld(refused), at=at)])

@@ -128,11 +128,9 @@ def places(name: str, origin: str = "") -> str:
 
 def has_keyring() -> bool:
     """Whether keys can be kept on this machine."""
-    try:
-        _keyring()
-    except KeyringUnusable:
-        return False
-    return True
+    with suppress(KeyringUnusable):
+        return bool(_keyring())
+    return False
 
 
 def stored(name: str) -> dict[str, str]:

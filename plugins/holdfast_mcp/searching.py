@@ -108,9 +108,8 @@ def read_document(root: str, uri: str) -> str:
         raise _unknown(uri)
     name = unquote(uri.removeprefix(PREFIX))
     with Holdfast.open(root) as memory:
-        layout = memory.services.layout
         # Where the store's folder is the project itself, only the layout's folders are holdfast's.
-        document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
+        document = memory.store.read(name) if name.startswith(tuple(memory.services.layout.prefixes())) else None
         if document is None:
             raise _unknown(uri)
         shown = memory.services.recalled_from(document)

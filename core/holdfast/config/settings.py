@@ -18,11 +18,8 @@ def state_folder(root: str, preset: str) -> str:
 
 def overrides() -> dict[str, str]:
     """``HOLDFAST_SECTION__KEY=value`` variables, as ``section.key`` -> text. ``HOLDFAST_ZONE`` is the top-level key."""
-    values = {}
-    for name in sorted(os.environ):
-        if name == "HOLDFAST_ZONE" or (name.startswith("HOLDFAST_") and "__" in name):
-            values[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = os.environ[name]
-    return values
+    names = (n for n in sorted(os.environ) if n == "HOLDFAST_ZONE" or (n.startswith("HOLDFAST_") and "__" in n))
+    return {name.removeprefix("HOLDFAST_").lower().replace("__", "."): os.environ[name] for name in names}
 
 
 def apply_overrides(data: dict[str, Any]) -> None:

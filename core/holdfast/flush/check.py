@@ -8,14 +8,13 @@ from holdfast.flush.plan import Attempt, Plan, noted
 def check(attempt: Attempt, plan: Plan) -> Plan:
     """The plan as it may be written: complete, masked, without instructions that a tool's output gave. Keeps a new one
     in the marker, before anything is written. Raises: FlushRefused, Refused, PluginError, Unavailable."""
-    services = attempt.services
     if plan.is_resumed:  # checked before; only authors are checked again
         return _attributed(attempt, plan)
     if missing := contract.missing(plan.payload):
         raise contract.refusal(missing)
     attempt.step = "gate"
     findings: list[models.Finding] = []
-    payload, summary = contract.admitted(services, plan.payload, plan.summary, findings)
+    payload, summary = contract.admitted(attempt.services, plan.payload, plan.summary, findings)
     attempt.warnings += [f"{f.message} ({f.rule})" for f in findings]
     plan = _attributed(attempt, plan._replace(payload=payload, summary=summary))
     earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)

@@ -140,8 +140,7 @@ def _trust(root: str) -> Iterator[Check]:
 def _plugins(root: str) -> Iterator[Check]:
     rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]
-    for plugin in broken:
-        yield fail(plugin.reason, f"{plugin.step} Until then nothing can be stored.")
+    yield from (fail(plugin.reason, f"{plugin.step} Until then nothing can be stored.") for plugin in broken)
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield good(f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
@@ -353,8 +352,7 @@ def _asked(entry: discovery.Found, memory: Holdfast) -> Iterator[Check]:
 def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
     """``damaged``: a journal cannot be read, which makes its session UNSAFE without a marker."""
     markers = safety.all_unsafe(state)
-    for marker in markers:
-        yield fail(f"{marker.session} is UNSAFE: {marker.error}", marker.way_out)
+    yield from (fail(f"{marker.session} is UNSAFE: {marker.error}", marker.way_out) for marker in markers)
     if not markers and not damaged:
         yield good("none is UNSAFE")
 

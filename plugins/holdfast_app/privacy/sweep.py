@@ -227,13 +227,12 @@ class Walk:
 
     def _unreadable(self, surface: Surface | None, name: str) -> None:
         """Remove a document the store cannot read, or edit its bytes when it is a file. Raises: Corrupt."""
-        backend = self.services.store.backend
         if self.edit.document(surface, name, "") is None:
             if not self.dry_run:
                 self._forget(name)
                 self.services.store.delete(name)
             self._note("documents", name, removed=True)
-        elif Capability.LOCAL_FILES in backend.capabilities:
+        elif Capability.LOCAL_FILES in self.services.store.backend.capabilities:
             self.file(os.path.join(self.store_folder, *name.split("/")))
         else:
             self.services.store.read(name)

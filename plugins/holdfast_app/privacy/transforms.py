@@ -98,9 +98,7 @@ def _readings(data: bytes) -> Iterator[str]:
         yield text
         text, before = unescape(text), text
     if b"\0" in data:
-        for codec in ("utf-16-le", "utf-16-be"):
-            for start in (0, 1):
-                yield data[start:].decode(codec, "replace")
+        yield from (data[at:].decode(codec, "replace") for codec in ("utf-16-le", "utf-16-be") for at in (0, 1))
 
 
 def unescape(text: str) -> str:

@@ -279,8 +279,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
         if not isinstance(table, dict) or not table:
             yield (section,), table
         elif section != _PLUGINS:
-            for key, value in table.items():
-                yield (section, key), value
+            yield from (((section, key), value) for key, value in table.items())
         else:
             for name, plugin in table.items():
                 if not isinstance(plugin, dict):
@@ -288,8 +287,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                     continue
                 if "enabled" not in plugin and name not in discovery.defaults():
                     yield (section, name, "enabled"), True  # its table enables it
-                for key, value in plugin.items():
-                    yield (section, name, key), value
+                yield from (((section, name, key), value) for key, value in plugin.items())
 
 
 def _plugin_allows(name: str, key: str, asked: Mapping[str, Any], outside: object) -> bool:

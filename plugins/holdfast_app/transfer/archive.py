@@ -78,8 +78,7 @@ class Archive:
         """The objects in a JSON Lines member, in order. Empty when the archive lacks the member."""
         if name in self._members:
             with self._zip.open(name) as file:
-                for line in _lines(file):
-                    yield untrusted.from_json(line.decode("utf-8"))
+                yield from (untrusted.from_json(line.decode("utf-8")) for line in _lines(file))
 
     def journals(self) -> Iterator[tuple[str, bytes]]:
         return ((name, self._zip.read(name)) for name in self._members if name.startswith(JOURNALS))

@@ -119,9 +119,8 @@ class _Export:
                 yield row
 
     def _events(self) -> Iterator[dict[str, object]]:
-        gate = self._services.gate
         for entry in self._memory.facts.trail.entries():
-            content, source = gate.outgoing_all([entry.content or "", entry.source], surface="fact")
+            content, source = self._services.gate.outgoing_all([entry.content or "", entry.source], surface="fact")
             shown = evolve(entry, content=content if entry.content is not None else None, source=source)
             self._done.masked += shown != entry
             yield {**asdict(shown), "at": stamp(entry.at)}

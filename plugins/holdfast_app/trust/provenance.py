@@ -300,9 +300,8 @@ class Provenance(Trusting):
     # documents that must still exist
 
     def stored(self) -> list[str]:
-        there: dict[str, bool] = {}
-        for line in filter(None, self._stored.read().data.decode("utf-8", "replace").split("\n")):
-            there[line.removeprefix(_DELETED)] = not line.startswith(_DELETED)
+        lines = filter(None, self._stored.read().data.decode("utf-8", "replace").split("\n"))
+        there = {line.removeprefix(_DELETED): not line.startswith(_DELETED) for line in lines}
         return sorted(name for name, is_there in there.items() if is_there)
 
     def confirm(self, name: str, text: str) -> None:

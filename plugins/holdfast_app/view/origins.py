@@ -66,8 +66,7 @@ class Origins:
                 # A line of the memory itself is where the dream found the text, not where it comes from.
                 places = [source for source in line.sources if source.rpartition(":")[0] != memory]
                 self._sources.setdefault(key_of(_bare(line.text)), []).extend(places)
-            for text in run.added:
-                self._added[key_of(_bare(text))] = (run.id, run.at)
+            self._added |= {key_of(_bare(text)): (run.id, run.at) for text in run.added}
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:

@@ -74,8 +74,7 @@ def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[tuple[st
             yield name, f"environment: {variable}", ", ".join(dict.fromkeys(named))
         elif not keys:
             yield name, "", ""
-        for origin in sorted(keys):
-            yield name, "keyring", origin
+        yield from ((name, "keyring", origin) for origin in sorted(keys))
 
 
 @auth.action("status [NAME]", default=True)

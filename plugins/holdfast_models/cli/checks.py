@@ -19,9 +19,8 @@ _MAX_BYTES = 4_000_000
 
 def checks(memory: Holdfast) -> Iterator[Check]:
     """One line for each enabled model's program, and one for each model plugin's calls."""
-    config = memory.config
     for plugin, program in PROGRAMS.items():
-        if not config.plugin(plugin).enabled:
+        if not memory.config.plugin(plugin).enabled:
             continue
         try:
             path = find(program, plugin, memory.services.root)
@@ -34,8 +33,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     for row in rows(record[-_MAX_BYTES:].decode("utf-8", "replace")):
         if row.get("plugin"):
             used.setdefault(str(row["plugin"]), []).append(row)
-    for plugin, its in sorted(used.items()):
-        yield _calls(plugin, its, memory.services.now())
+    yield from (_calls(plugin, its, memory.services.now()) for plugin, its in sorted(used.items()))
 
 
 def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:

@@ -149,12 +149,10 @@ def _due(
     project: Project, now: Status, work: Iterable[Work], titles: dict[str, str]
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """What waits for a person: the text, the next step and the page about it."""
-    memory = project.memory
     for session in now.unsafe[:_UNSAFE]:
         step = session.next_step or f"`holdfast flush --session {session.id}`"
         yield (f"UNSAFE: {titles.get(session.id) or session.id}", step, ("sessions", session.id))
-    for loss in now.lost[:_UNSAFE]:
-        yield (f"UNSAFE: {loss.message}", loss.next_step, ("timeline",))
+    yield from ((f"UNSAFE: {loss.message}", loss.next_step, ("timeline",)) for loss in now.lost[:_UNSAFE])
     if now.waiting:
         yield (f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, ("outbox",))
     for entry in work:
@@ -162,7 +160,7 @@ def _due(
             if not is_none(text):
                 yield (text, f"Asked for by session {entry.session}.", ("work",))
     try:
-        if memory.dream_due():
+        if project.memory.dream_due():
             step = "`holdfast dream` runs it now."
             yield ("A dream is due, because the notes have new blocks.", step, ("dreams",))
     except HoldfastError as error:
