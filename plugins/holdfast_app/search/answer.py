@@ -110,8 +110,8 @@ def bare(text: str) -> str:
 class _Group:
     """A sentence's places, with the hit that shows it."""
 
-    def __init__(self, hit: SearchHit, content: str, at: int, is_of_kind: bool) -> None:
-        self.hit, self.at, self.key, self.others = hit, at, same_key(bare(hit.text)), list[SearchHit]()
+    def __init__(self, hit: SearchHit, content: str, is_of_kind: bool) -> None:
+        self.hit, self.key, self.others = hit, same_key(bare(hit.text)), list[SearchHit]()
         self._first, self._content, self.is_of_kind = self.key, content, is_of_kind
 
     @cached_property
@@ -122,6 +122,11 @@ class _Group:
     @property
     def holds(self) -> bool:
         return self.hit.kind in _HOLD
+
+    @property
+    def newest(self) -> float:
+        """When it was last said, 0 when unknown."""
+        return max((hit.at.timestamp() for hit in (self.hit, *self.others) if hit.at), default=0.0)
 
     def joined(self) -> SearchHit:
         others = [hit for hit in self.others if hit.where != self.hit.where]
@@ -134,7 +139,7 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
     """At most ``limit`` of ``hits``, each sentence once. The first ``found_by_kind`` were found by their kind."""
     groups: list[_Group] = []
     for at, hit in enumerate(hits):
-        new = _Group(hit, wanted.content, at, at < found_by_kind)
+        new = _Group(hit, wanted.content, at < found_by_kind)
         for old in groups:
             if _repeats(new, old):
                 old.others.append(hit)
@@ -146,7 +151,7 @@ def arranged(hits: Sequence[SearchHit], found_by_kind: int, wanted: Asked, limit
         else:
             groups.append(new)
     first = [group for group in groups if group.holds and (group.share >= _SHARE or (wanted.all and group.is_of_kind))]
-    first.sort(key=lambda group: (group.share < _SHARE, not group.is_of_kind, -group.share, group.at))
+    first.sort(key=lambda group: (group.share < _SHARE, not group.is_of_kind, -group.share, -group.newest))
     most = min(limit, _HOLDING) if wanted.content or len(first) < len(groups) // 2 else limit
     first = first[:most]
     others = [group for group in groups if group not in first]
