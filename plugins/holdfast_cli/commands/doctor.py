@@ -50,12 +50,12 @@ def verify(call: Call) -> Answer:
         done = verify_all(call.memory.services)
     findings = Project(call.memory).cleaned(done.findings, "name", "what")
     for finding in findings:
-        mark, label = ("fail", TAMPERED) if finding.state == TAMPERED else ("dot", "edited by hand, or merged")
+        mark, label = ("fail", TAMPERED) if finding.state == TAMPERED else ("dot", "edited by hand, merged or purged")
         out.fill(f"{label}: {finding.what}", f"{out.mark(mark)} {finding.name}  ", "    ")
     compared = f"{count(done.journals, 'journal')} and {count(done.proofs, 'saved document')} compared with receipts"
     out.say(f"{out.mark('dot' if findings else 'ok')} {compared}; {count(len(findings), 'difference')}")
     if findings:
-        out.next_step("Nothing for your own edits. Restore a file that you did not edit from git or a copy.")
+        out.next_step("Nothing for your own edits and purges. Restore a file that you did not edit from git or a copy.")
     table = {"journals": done.journals, "proofs": done.proofs, "findings": findings}
     return Answer(table, ok=not any(finding.state == TAMPERED for finding in findings))
 

@@ -113,7 +113,7 @@ def test_verify__notes_memory_and_facts_edited_by_hand__are_shown_and_allowed(ru
     run("status")  # from then on agents may have it, but holdfast still did not write it
     code, findings = found(run)
     assert code == 0, findings
-    assert "MEMORY.md  edited by hand, or merged: Line 3: - Typed by hand" in run("verify").out
+    assert "MEMORY.md  edited by hand, merged or purged: Line 3: - Typed by hand" in run("verify").out
     told = [(one["name"], one["state"], one["what"]) for one in findings]
     assert any(state == CHANGED and block in what for _, state, what in told)
     assert any(state == FOREIGN and "flush_0123456789abcdef" in what for _, state, what in told)
