@@ -86,8 +86,8 @@ def _all(looks: Mapping[str, Iterator[Check]]) -> list[Check]:
 
 
 def _in_store(memory: Holdfast, *, repair: bool) -> tuple[list[Check], bool]:
-    """The checks that read the store, and whether it could not be read. Then the error is shown once and the others are
-    left out, because each would fail as it did, or wait as long for the server."""
+    """The checks that read the store, and whether it could not be read. Then the others are left out, because each
+    would wait as long for the server. One error is shown once."""
     looks = {
         "documents": mending.readable(memory, repair=repair),
         "conflicts": mending.unmerged(memory.services, repair=repair),
@@ -101,7 +101,8 @@ def _in_store(memory: Holdfast, *, repair: bool) -> tuple[list[Check], bool]:
     for at, (name, results) in enumerate(looks.items(), 1):
         report(at, len(looks), f"Checking the {name}")
         named, error = looked(name, results)
-        checks += named
+        said = {(check.outcome, check.message) for check in checks}
+        checks += (check for check in named if (check.outcome, check.message) not in said)
         left = [*looks][at:]
         if isinstance(error, Unavailable):
             if "stored" in (name, *left):
