@@ -200,7 +200,8 @@ class Sentence:
         words = _undressed(_without_tags(hostile.squeezed(text))).split()
         self.row, self.letters = words, "".join(words)
         self._text, self._is_rule = text, is_rule
-        units = _units(" ".join(words))
+        row = " ".join(words)
+        units = (_WORD if row.isascii() else _UNIT).findall(row)
         self.size, self.stems = len(units), frozenset(filter(None, map(_stem, units)))
         self.is_foreign = _is_foreign(text)
         #: Whether it has at most one word beside paths, addresses and ids.
@@ -250,10 +251,6 @@ def _letters(plain: str) -> str:
 def _foreign(plain: str) -> list[str]:
     """The sentences in a language other than English."""
     return list(filter(_is_foreign, sentences(plain)))
-
-
-def _units(plain: str) -> list[str]:
-    return (_WORD if plain.isascii() else _UNIT).findall(plain)
 
 
 @lru_cache(_KEPT)

@@ -23,14 +23,8 @@ class RemembersFacts(project.Project):
     """The methods of :class:`holdfast.Holdfast` for facts, their extraction, the profile and the prompt."""
 
     services: Services
-
-    @property
-    def config(self) -> Config:
-        return self.services.config
-
-    @property
-    def store(self) -> Store:
-        return self.services.store
+    config: Config
+    store: Store
 
     @cached_property
     def facts(self) -> Facts:

@@ -16,7 +16,7 @@ from attrs import frozen
 from holdfast.api import FlushRefused, Message
 from holdfast.text.lazy import log
 from holdfast_app.loops import frameworks, servers
-from holdfast_app.loops.hold import ROUNDS, Hold, finished, parse, restless
+from holdfast_app.loops.hold import Hold, attempts, finished, parse
 from holdfast_app.message_formats.leaves import says
 
 P = ParamSpec("P")
@@ -65,12 +65,10 @@ class Guard(Hold):
         @functools.wraps(compact)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             session = self.opened(*args, **kwargs)
-            for _ in range(ROUNDS):
+            for _ in attempts():
                 messages = self._said(args, kwargs)
                 if self.pass_gate(session, messages) and self._said(args, kwargs) == messages:
                     break
-            else:
-                raise restless()
             result = compact(*args, **kwargs)
             if inspect.iscoroutine(result):
                 result.close()  # it has not started
@@ -86,12 +84,10 @@ class Guard(Hold):
         @functools.wraps(compact)
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
             session = await finished(self.opened, *args, **kwargs)
-            for _ in range(ROUNDS):
+            for _ in attempts():
                 messages = self._said(args, kwargs)
                 if await finished(self.pass_gate, session, messages) and self._said(args, kwargs) == messages:
                     break
-            else:
-                raise restless()
             result = await compact(*args, **kwargs)
             await finished(self.follow, session, self._left(result, args, kwargs))
             return result

@@ -31,8 +31,7 @@ R = TypeVar("R")
 
 logger = log(__name__)
 
-#: Flushes repeated because messages arrived meanwhile, before the compaction is refused.
-ROUNDS = 5
+_ROUNDS: Final = 5
 
 Key = tuple[str, str, str]
 #: Tools whose messages are not speech. A loop may drop them at any time.
@@ -96,10 +95,10 @@ class Mirror:
         """:meth:`keep` for parsed rows."""
         with self._lock:
             keys = self._keys(messages)
-            held = self._in_context() + self._carried
+            held = self._held()
             if keys and (self._session.ended or not held[keys[0]]):
                 self._resume(keys)
-                held = self._in_context() + self._carried
+                held = self._held()
             new = []
             for m, key in zip(messages, keys, strict=True):
                 held[key] -= 1
@@ -140,11 +139,11 @@ class Mirror:
             if carried := Counter(keys) - Counter(held[start:]):
                 digests = [_digest(key) for key in carried.elements()]
                 self._session.journal.append({"kind": _CARRIED, "digests": digests})
-            self._session.compact(keep_last=len(held) - start)
-            self._carried = Counter(keys) - self._in_context()
+            kept = self._session.compact(keep_last=len(held) - start)
+            self._carried = Counter(keys) - Counter(map(key_of, kept))
 
-    def _in_context(self) -> Counter[Key]:
-        return Counter(key_of(m) for m in self._session.messages)
+    def _held(self) -> Counter[Key]:
+        return Counter(map(key_of, self._session.messages)) + self._carried
 
     def _resume(self, keys: Sequence[Key]) -> None:
         """Carry the beginning of a list that outlived its process or the session's end. It ends with the journal's last
@@ -168,7 +167,7 @@ class Mirror:
                 known.append(key)
                 spoken.append(key)
                 if said and key == said[-1] and spoken == [*said][-len(spoken) :]:
-                    self._carried = Counter(known) - self._in_context()
+                    self._carried = Counter(known) - Counter(map(key_of, self._session.messages))
 
     def _journal(self, m: Message) -> Message:
         at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
@@ -249,9 +248,10 @@ class Hold:
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
 
     def save(self, session: Session, messages: list[Message]) -> None:
-        """Pass the gate, again while messages arrive. Raises: FlushRefused, after :data:`ROUNDS` attempts too."""
-        if not any(self.pass_gate(session, messages) for _ in range(ROUNDS)):
-            raise restless()
+        """Pass the gate, again while messages arrive. Raises: FlushRefused."""
+        for _ in attempts():
+            if self.pass_gate(session, messages):
+                return
 
     def follow(self, session: Session, left: list[Message] | None) -> None:
         """Drop the same messages from the session. If that fails, the session only holds more than the context."""
@@ -332,9 +332,11 @@ def _refusing(what: str) -> Iterator[None]:
         raise FlushRefused(why, next_step=error.next_step, target="journal") from error
 
 
-def restless() -> FlushRefused:
-    return FlushRefused(
-        f"Messages arrived during each of {ROUNDS} flushes, so the context is not fully saved. Nothing was dropped.",
+def attempts() -> Iterator[int]:
+    """One for each flush, because messages may arrive meanwhile. Raises: FlushRefused when there were enough."""
+    yield from range(_ROUNDS)
+    raise FlushRefused(
+        f"Messages arrived during each of {_ROUNDS} flushes, so the context is not fully saved. Nothing was dropped.",
         next_step="Compact between two turns, when no messages are being added.",
         target="journal",
     )

@@ -243,8 +243,7 @@ def content_text(content: object, change: Change = str) -> str:
     if isinstance(content, list | tuple):
         return "\n".join(filter(None, (content_text(item, change) for item in content)))
     if isinstance(content, dict):
-        text, rest = block_text(content, change)
-        return "\n".join(filter(None, (text, rest)))
+        return "\n".join(filter(None, block_text(content, change)))
     return readable(content, change)
 
 

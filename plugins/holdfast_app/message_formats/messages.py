@@ -21,7 +21,7 @@ _ATTACHED: Final = frozenset({"document", "search_result", "file", "input_file",
 
 
 def text_of(content: object) -> str:
-    """A content value's text blocks. Pictures and files are named in brackets, and the rest is left out."""
+    """The text blocks of a content value. The rest is left out."""
     blocks = content if isinstance(content, list | tuple) else [content]
     texts = (block.get("text") if isinstance(block, dict) else block for block in blocks)
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -208,7 +209,7 @@ def mapping(value: object) -> Mapping[str, object]:
 
 def moment_of(stamp: object) -> datetime | None:
     """ISO 8601 text, or seconds or milliseconds since 1970, or such a time, as an aware time; else None."""
-    try:
+    with suppress(ValueError, OverflowError, OSError):
         if isinstance(stamp, datetime):
             return stamp
         if isinstance(stamp, str):
@@ -216,6 +217,4 @@ def moment_of(stamp: object) -> datetime | None:
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if isinstance(stamp, int | float) and not isinstance(stamp, bool):
             return datetime.fromtimestamp(stamp / 1000 if stamp >= _MILLISECONDS_FROM else stamp, tz=UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
     return None

@@ -176,4 +176,4 @@ def test_guard__bytes_in_a_frameworks_row__are_named_by_their_digest(project):
         memory.guard(lambda given: [], session="s")([ModelRequest(parts=[UserPromptPart(["Look", picture])])])
         text = str(journal_of(memory))
     assert "Look" in text
-    assert "octet-stream in base64: 3,637 characters, sha256 " in text
+    assert "image/png in base64: 3,637 characters, sha256 " in text
