@@ -104,8 +104,10 @@ def apart(root: str, state: str) -> list[Loss]:
 
 def is_gone(state: str, aside: Iterable[str]) -> bool:
     """Whether this checkout's private folder was removed, or every journal in it, and not by a call."""
-    lacks_all = os.path.exists(os.path.join(state, emergency_log.FILE)) and not session_files(state, packed=True)
-    return checkout.is_lost(state, aside) or (lacks_all and chain.holds(state))
+    if checkout.is_lost(state, aside):
+        return True
+    begun = os.path.exists(os.path.join(state, emergency_log.FILE)) and not session_files(state, packed=True)
+    return begun and any(head.chain != chain.GONE for head in chain.heads(state).values())
 
 
 def newest(

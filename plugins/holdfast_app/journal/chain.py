@@ -65,11 +65,6 @@ def heads(state: str) -> dict[str, Head]:
     return newest
 
 
-def holds(state: str) -> bool:
-    """Whether the list has a journal that was not erased."""
-    return any(head.chain != GONE for head in heads(state).values())
-
-
 def accept(state: str) -> None:
     """Begin the list anew, because the user accepted the journals as they are. Raises: Unavailable."""
     durable.remove(_path(state))

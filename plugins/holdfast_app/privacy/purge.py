@@ -6,7 +6,6 @@ tombstone identifies it by a keyed digest only. A scrub holds secrets in memory 
 """
 
 import json
-import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -31,8 +30,6 @@ from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everyth
 from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, Walk, alone, carry_out
 from holdfast_app.privacy.transforms import Edit, Left, Needle, Report
 from holdfast_file import gitrun
-
-logger = logging.getLogger(__name__)
 
 #: Maximum time to count the commits that hold documents, in seconds.
 _GIT_S = 10.0
@@ -115,7 +112,6 @@ def bury(services: Services, kind: str, report: Report, **more: object) -> None:
     stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **more, "changed": report.counts}
     stone |= {"files_searched": report.files, "bytes_searched": report.size, "left": len(report.left)}
     durable.append(services.private(TOMBSTONES), json.dumps(stone).encode("utf-8") + b"\n")
-    logger.info("a tombstone was set for a purge or scrub by %s", kind)
 
 
 def _digest(services: Services, kind: str, value: object) -> str:

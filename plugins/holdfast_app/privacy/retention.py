@@ -4,7 +4,6 @@ Never removed: journals with unflushed turns or whose session is UNSAFE or has n
 document that open work in the handoff points to, and the proof for the last flush of any session still in progress.
 """
 
-import logging
 import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -32,8 +31,6 @@ from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 
-logger = logging.getLogger(__name__)
-
 DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING)
 #: A temporary file younger than this may belong to a write in progress.
 TEMPORARY_DAYS = 1
@@ -58,7 +55,6 @@ def retention(services: Services, forget: Callable[[], None], *, dry_run: bool =
     job = _Job(services=services, dry_run=dry_run, forget=forget)
     with nullcontext() if dry_run or not os.path.isdir(services.state) else alone(services):
         job.run()
-    logger.info("retention removed %d items", sum(change.count for change in job.changed))
     failed = tuple(dict.fromkeys(job.left))
     return RetentionReport(dry_run=dry_run, removed=job.changed, kept=tuple(job.kept), failed=failed)
 

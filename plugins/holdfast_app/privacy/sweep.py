@@ -6,7 +6,6 @@ the store folder. A new holdfast component that keeps a file there is covered wi
 walk completes an interrupted one.
 """
 
-import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -38,8 +37,6 @@ from holdfast_app.records import packs
 from holdfast_app.sessions import rewriting
 from holdfast_app.trust import statefolders
 from holdfast_redaction.mark import KEY_FILE
-
-logger = logging.getLogger(__name__)
 
 #: The purge's own files.
 TOMBSTONES, TOMBSTONE_KEY = "tombstones.jsonl", "tombstones.key"
@@ -145,7 +142,6 @@ class Walk:
         try:
             step(*args)
         except HoldfastError as error:
-            logger.warning("a place could not be edited: %s", type(error).__name__)
             self.left.append(Left(name=name, why=error.message, next_step=error.next_step))
 
     def _shown(self, path: str) -> str:
