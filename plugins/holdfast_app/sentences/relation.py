@@ -42,13 +42,10 @@ class Relation(Enum):
 def relation(new: str, old: str) -> Relation:
     """What ``new`` is to ``old`` by the rules. The caller's times decide which one is newer: only the newer one, which
     stays, may have a remark after its value."""
-    return _relation(new, read(old))
-
-
-def _relation(new: str, old: Statement) -> Relation:
-    if read(new).key == old.key:
+    known = read(old)
+    if read(new).key == known.key:
         return Relation.SAME
-    replaces = _replaces(read(new), old) or _replaces(read(new, is_kept=True), old)
+    replaces = _replaces(read(new), known) or _replaces(read(new, is_kept=True), known)
     return Relation.REPLACES if replaces else Relation.DIFFERENT
 
 
@@ -73,7 +70,7 @@ class Known(Generic[K]):
     """Statements under keys of the caller, to find those that a new one repeats or replaces without comparing all."""
 
     def __init__(self, statements: Iterable[tuple[K, str]] = ()) -> None:
-        self._known: dict[K, tuple[str, Statement]] = {}
+        self._known: dict[K, str] = {}
         self._places: dict[Hashable, dict[K, None]] = {}
         for key, text in statements:
             self.add(key, text)
@@ -81,24 +78,24 @@ class Known(Generic[K]):
     def add(self, key: K, text: str) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
-        self._known[key] = text, read(text)
-        for place in _places(*self._known[key]):
+        self._known[key] = text
+        for place in _places(text):
             self._places.setdefault(place, {})[key] = None
 
     def remove(self, key: K) -> None:
         """Remove a statement. A missing one is not an error."""
         if key in self._known:
-            for place in _places(*self._known.pop(key)):
+            for place in _places(self._known.pop(key)):
                 self._places[place].pop(key, None)
 
     def related(self, text: str) -> Iterator[tuple[K, Relation]]:
         """The statements that ``text`` repeats, then those that it would replace if it were newer, each once. Without
         any, the one that it most likely ends."""
         places = (*read(text).places, *read(text, is_kept=True).places)
-        compared = [(key, _relation(text, self._known[key][1])) for key in self._near(places)]
+        compared = [(key, relation(text, self._known[key])) for key in self._near(places)]
         related = [pair for pair in compared if pair[1] is not Relation.DIFFERENT]
         if not related and reports_change(text):
-            near = {key: self._known[key][0] for key in self.near(text)}
+            near = {key: self._known[key] for key in self.near(text)}
             ended = succession.ended(text, near.values())
             related = [(key, Relation.ENDS) for key, old in near.items() if old == ended]
         yield from sorted(related, key=lambda pair: pair[1] is not Relation.SAME)
@@ -111,8 +108,8 @@ class Known(Generic[K]):
         return dict.fromkeys(key for place in places for key in self._places.get(place, ()))
 
 
-def _places(text: str, statement: Statement) -> Iterator[Hashable]:
-    yield from statement.places
+def _places(text: str) -> Iterator[Hashable]:
+    yield from read(text).places
     yield from succession.words(text)
 
 

@@ -121,8 +121,7 @@ def _verb(words: list[str]) -> int:
     if words[0] in v.VERBS:
         return 0
     stops = (n for n, w in enumerate(words) if v.PLACES.get(w, "for") != "for" or v.NUMBER.fullmatch(w))
-    stop = next((n for n in stops if n > 1), 0)
-    if stop:
+    if stop := next((n for n in stops if n > 1), 0):
         return stop - 1
     return next((n for n, word in enumerate(words) if n and word.endswith("s")), min(2, len(words) - 1))
 

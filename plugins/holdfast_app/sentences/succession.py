@@ -5,7 +5,7 @@ one of them has, and the words around them. The weights are fitted by benchmarks
 import math
 from collections.abc import Iterable, Iterator, KeysView
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -51,8 +51,8 @@ def _read(text: str) -> _Read:
 
 
 def _kind(token: Token) -> str:
-    kind = next((name for name, form in _KINDS if form.match(token.word)), "")
-    return kind or ("name" if token.is_name else "word")
+    other = "name" if token.is_name else "word"
+    return next((name for name, form in _KINDS if form.match(token.word)), other)
 
 
 def features(new: str, old: str) -> set[str]:
@@ -73,7 +73,8 @@ def features(new: str, old: str) -> set[str]:
         "changes": reports_change(new),
         "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
-    signs = {f"{one} {other}" for one, other in _crossed(counts)}
+    named = [f"{name}={value}" for name, value in counts.items()]
+    signs = {f"{one} {other}" for one, other in combinations([*named, ""], 2)}  # each count, and each pair of them
     signs |= {f"#{sum(len(mine.words) >= least for least in _LENGTHS)}", f"label {judged.label} {before.label}"}
     signs |= {f"lasting {int(_STEPS * judged.lasting)}", f"asks {int(_STEPS * judged.asks)}"}
     signs |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
@@ -83,13 +84,6 @@ def features(new: str, old: str) -> set[str]:
 
 def _negates(read: _Read) -> bool:
     return sum(word in v.NEGATIONS for word in read.words) % 2 == 1
-
-
-def _crossed(counts: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Each count, and each pair of them."""
-    named = [f"{name}={value}" for name, value in counts.items()]
-    yield from ((one, "") for one in named)
-    yield from ((one, two) for n, one in enumerate(named) for two in named[n + 1 :])
 
 
 def _around(mine: _Read, theirs: _Read) -> Iterator[str]:
