@@ -86,8 +86,7 @@ def read(text: str, *, is_kept: bool = False) -> Statement:
     """The statement in ``text``. Of one that ``is_kept``, a remark is not lost, so it may say more. Linear in its
     length; never raises."""
     key = same_key(text)
-    is_short = key.count(" ") < _MAX_WORDS and len(key) <= _MAX_CHARS
-    parsed = tokens(_main(text, is_kept=is_kept)) if is_short else []
+    parsed = [] if key.count(" ") >= _MAX_WORDS or len(key) > _MAX_CHARS else tokens(_main(text, is_kept=is_kept))
     words = [token.word for token in parsed]
     if not words or words[0] in v.POINTING or v.LIMITED.search(key):
         return Statement(key)
@@ -132,9 +131,10 @@ def _slots(tokens: list[Token], at: int, said: dict[int, str]) -> Iterator[Slot]
     many = not v.MANY.isdisjoint(words[1:])
 
     def slot(kind: str, begin: int, end: int) -> Slot:
-        counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
-        places = [n for n in said if not (begin <= n < end or (counts and n > at and _is_number(words, n)))]
-        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in places))
+        numeric = (n for n in said if v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n]))
+        # "8 to 10": of several numbers each may change
+        others = {n for n in numeric if n > at and words[n - 1] not in v.LABELS} if kind[0] == "#" else set[int]()
+        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in said.keys() - range(begin, end) - others))
 
     for n in range(at, len(words)):
         date = v.CALENDAR.fullmatch(words[n])
@@ -169,11 +169,6 @@ def _kind(words: list[str], n: int, at: int) -> str:
 
 def _ends_name(word: str) -> bool:
     return word in v.PLACES or word in v.EMPTY - v.ARTICLES - v.JOINING or v.NUMBER.fullmatch(word) is not None
-
-
-def _is_number(words: list[str], n: int) -> bool:
-    number = v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n])
-    return number is not None and words[n - 1] not in v.LABELS
 
 
 def _number(tokens: list[Token], n: int) -> tuple[str, str, int] | None:
