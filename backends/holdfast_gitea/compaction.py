@@ -4,7 +4,6 @@ If the token's user administers the repository, the whole issue is removed. Othe
 body is emptied, but the server keeps an issue's earlier bodies until the issue is removed.
 """
 
-import logging
 from typing import Final
 
 from holdfast.errors import Unavailable
@@ -18,8 +17,6 @@ from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView, overtaken
 from holdfast_gitea.replay import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_keys.faults import Closed
-
-logger = logging.getLogger(__name__)
 
 #: Titles of emptied issues, and of issues whose body held text.
 _EMPTIED: Final = PREFIX + "emptied"
@@ -116,8 +113,7 @@ def _removed(log: Log, number: int) -> bool:
     """Remove the issue; False when the token's user may not."""
     try:
         log.repo.remove(f"/issues/{number}")
-    except Closed as error:
-        logger.info("issue #%d cannot be removed: %s", number, error)
+    except Closed:
         return False
     log.index.gone(number)
     return True

@@ -28,12 +28,9 @@ from holdfast.fs import durable, private
 from holdfast.journal import safety
 from holdfast.models import Receipt
 from holdfast.storage import block_marker, deadline
-from holdfast.text.lazy import log
 from holdfast_app.base import Services
 from holdfast_app.durable_queue import DurableQueue, damaged_id
 from holdfast_app.journal.journal import Journal
-
-logger = log(__name__)
 
 FILE: Final = private.SPOOL
 #: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
@@ -152,7 +149,6 @@ class Spool(DurableQueue[Kept]):
             with deadline(limit_s), self.sending(timeout_s=limit_s):
                 return self._send()
         except HoldfastError as error:
-            logger.warning("kept flushes could not be written: %s", error.message)
             try:
                 return Shipped(left=self.items(), down=error)
             except HoldfastError:
@@ -168,7 +164,6 @@ class Spool(DurableQueue[Kept]):
             try:
                 _write(self._services, flush.receipt, flush.flushed)
             except HoldfastError as error:
-                logger.warning("the kept flush %s could not be written: %s", flush.id, error.message)
                 self._failed(flush, error)
                 held.add(flush.session)
                 if isinstance(error, Unavailable):

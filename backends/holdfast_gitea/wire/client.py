@@ -8,10 +8,9 @@ for its record before every try. Redirects are never followed.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeVar
 
@@ -21,8 +20,6 @@ from holdfast_gitea.wire import models
 from holdfast_gitea.wire.models import GITEA, PAGE, PAGES, Comment, Comments, Issue, garbled, since_of
 from holdfast_keys.faults import MAX_ANSWER_BYTES, Absent, Closed, Passing, Service, TooLong, stamp
 from holdfast_keys.transport import Answer, Transport
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -251,7 +248,7 @@ class Repo:
 
     def _remove_doubles(self, listed: Comments) -> None:
         """Keep the first of several comments with the same id, text and author and delete the others, which are
-        writes that arrived late, after a retry. Errors are only logged, because readers use the first anyway."""
+        writes that arrived late, after a retry. Errors do no harm, because readers use the first anyway."""
         first: dict[str, Comment] = {}
         for comment in listed.values:
             fields = marker.fields(comment.body) or {}
@@ -259,10 +256,8 @@ class Repo:
                 continue
             original = first.setdefault(fields["id"], comment)
             if original is not comment and (original.body, original.author) == (comment.body, comment.author):
-                try:
+                with suppress(HoldfastError):
                     self._once("DELETE", f"/issues/comments/{comment.id}")
-                except HoldfastError as error:
-                    logger.info("the second copy of comment %d is left: %s", original.id, error)
 
     def post(
         self,

@@ -140,7 +140,6 @@ class _Run(Run):
             self._failed(f"An unexpected error occurred: {type(error).__name__}.", "Run `holdfast doctor`.")
 
     def _failed(self, reason: str, next_step: str) -> None:
-        logger.warning("a dream failed")
         self.end(Status.FAILED, reason, next_step)
         if not self.dry_run:
             with contextlib.suppress(HoldfastError):

@@ -19,7 +19,6 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import curated, notes
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, Document, block_marker, sha256
-from holdfast.text.lazy import log
 from holdfast.text.plain import one_line, same_key
 from holdfast_app.authorship import witness
 from holdfast_app.base import Services
@@ -29,8 +28,6 @@ from holdfast_app.dream.dreamlog import Backup, DreamResult, Gone, Proposal, Sta
 from holdfast_app.dream.when import Mark
 from holdfast_app.facts.rejected import Rejected, key_of
 from holdfast_app.records import archive, ownlines
-
-logger = log("holdfast.dream")
 
 #: Maximum wait for a dream before lines are taken out, in seconds, because a flush may be what takes them out.
 _BUSY_S: Final = 1.0
@@ -97,7 +94,6 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     items = [item.text for item in memorytext.read(proposal.text).items]
     confirmed.save(services.state, updated(confirmed.load(services.state), items, proposal.said, services.now()))
     when.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
-    logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 
 

@@ -16,14 +16,11 @@ from typing import Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
-from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
 from holdfast_app.base import Services
 from holdfast_app.dream.grounding.check import Grounded, ground
 from holdfast_app.dream.grounding.sources import strip_marks
 from holdfast_models.answers import last_object
-
-logger = log("holdfast.dream")
 
 #: The findings' rule that a judge may overrule. Others name a part of the line that no source has.
 OPEN: Final = "grounding/unproven"
@@ -105,7 +102,6 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
             denied |= answer.denied
             asked += len(chunk)
     except HoldfastError as error:
-        logger.warning("a judge failed: %s", type(error).__name__)
         problem = f"The judge could not be used: {error.message}"
     if asked < len(free):
         problem = f"{problem} {len(free) - asked} lines were not judged, so they were left out.".strip()

@@ -168,7 +168,6 @@ class Queue(DurableQueue[Waiting]):
             self._log.add(gone)
             self.given_up.append(gone)
             note_extracted(self._state, item, item.plugins, {})  # so that it is not queued again
-            logger.warning("turns of a piece were given up: %s", why)
 
 
 # extracted pieces

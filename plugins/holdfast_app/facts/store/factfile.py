@@ -13,7 +13,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.models import AddOutcome, AddResult
 from holdfast.text import untrusted
-from holdfast.text.lazy import Lazy, log
+from holdfast.text.lazy import Lazy
 from holdfast_app import progress
 from holdfast_app.authorship import hostile, strangers
 from holdfast_app.authorship.witness import REASON, Witness
@@ -21,8 +21,6 @@ from holdfast_app.base import Services
 from holdfast_app.facts.rejected import REASON as REJECTED
 from holdfast_app.facts.rejected import Rejected
 from holdfast_app.facts.store.values import Value, check_category, check_confidence, check_content, check_source
-
-logger = log("holdfast.facts")
 
 _ID: Final = Lazy(r"fact_[0-9a-f]{8}")
 #: Number of rows gated and stored together.
@@ -117,7 +115,6 @@ def import_rows(
         done += len(batch)
         progress.report(done, 0, "rows imported")
     added, duplicates = outcomes[AddOutcome.ADDED], outcomes[AddOutcome.DUPLICATE]
-    logger.info("imported %d facts; %d duplicates, %d bad rows", added, duplicates, len(bad))
     return ImportReport(added=added, duplicates=duplicates, evicted=evicted, bad=tuple(sorted(bad)))
 
 

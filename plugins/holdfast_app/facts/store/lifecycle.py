@@ -236,7 +236,6 @@ class Facts:
                 self.services.retract([old.content])
             self.rejected.lift(changes.get("content", ""))
             self._trace("updated", f"{' and '.join(fields)} changed by hand", old)
-        logger.info("fact %s was updated", fact_id)
         return new
 
     def delete(self, fact_id: str) -> Fact:
@@ -249,7 +248,6 @@ class Facts:
         self.services.retract([fact.content])
         fact = delete_fact(self.services.store.backend, fact.id)
         self._trace("deleted", "deleted by hand", fact)
-        logger.info("fact %s was deleted", fact_id)
         return fact
 
     # writing
@@ -393,4 +391,3 @@ class Facts:
         self._trace("replaced", why, fact, by=by, is_kept=True)
         self._reject(fact)
         self._take_back(fact)
-        logger.info("fact %s was replaced", fact.id)
