@@ -49,12 +49,11 @@ def pending(path: str) -> Intent | None:
     if not noted:
         return None
     line, _, data = noted.partition(b"\n")
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         head = untrusted.from_json(line)
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
-    except (ValueError, KeyError, TypeError):
-        return None
-    return Intent(name, offset, data) if sha256_of(data) == digest else None
+        return Intent(name, offset, data) if sha256_of(data) == digest else None
+    return None
 
 
 def clear(path: str) -> None:

@@ -120,10 +120,8 @@ class Project:
             from functools import partial
 
             if not name.startswith("_"):
-                try:
+                with suppress(PluginNotFound):
                     return partial(discovery.method(name), self)
-                except PluginNotFound:
-                    pass
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
     from types import EllipsisType
+    from typing import TypedDict, Unpack
 
     from holdfast_app.brief.resume import Brief
     from holdfast_app.dream.dreamlog import DreamResult
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
     from holdfast_app.workflow.three import MemoryUpdate
     from holdfast_app.workflow.update import Updated
     from holdfast_app.workflow.workflow import Workflow
+
+    class Guarding(TypedDict, total=False):
+        session: str | Callable[..., str]
+        messages: Callable[..., Iterable[object]] | None
+        kept: Callable[[Any], Iterable[object]] | None
+
 
 logger = log(__name__)
 C = TypeVar("C")
@@ -344,26 +351,10 @@ class Holdfast(RemembersFacts):
         await finished(self.close)
 
     @overload
-    def guard(
-        self,
-        compact: None = None,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[[C], C]: ...
+    def guard(self, compact: None = None, /, **how: Unpack[Guarding]) -> Callable[[C], C]: ...
 
     @overload
-    def guard(
-        self,
-        compact: C,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> C: ...
+    def guard(self, compact: C, /, **how: Unpack[Guarding]) -> C: ...
 
     def guard(
         self,

@@ -118,11 +118,9 @@ class Desk:
             text, failed = f"{type(error).__name__}: {error.message}\nnext: {step}", True
         except Exception as error:  # one failed call must not end the server
             logger.exception("the tool %s failed", name)
-            text = (
-                f"Something unforeseen happened: {type(error).__name__}. Nothing was dropped.\n"
-                "next: Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
-            )
-            failed = True
+            step = "Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
+            what = f"Something unforeseen happened: {type(error).__name__}. Nothing was dropped."
+            text, failed = f"{what}\nnext: {step}", True
         if not self._told and not self._guarded(caller):
             self._told = True
             text += f"\n\n{tools.unguarded(caller.client)}"
@@ -139,11 +137,9 @@ class Desk:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         names = await self._resource(lambda: searching.document_names(self._root))
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(uri=searching.PREFIX + quote(n), name=n, mime_type=searching.MIME_TYPE) for n in names
-            ]
-        )
+        kind = searching.MIME_TYPE
+        listed = [types.Resource(uri=searching.PREFIX + quote(name), name=name, mime_type=kind) for name in names]
+        return types.ListResourcesResult(resources=listed)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -157,7 +153,6 @@ class Desk:
         """Run ``work``. An error becomes a protocol error, because resources have no error results."""
         try:
             return await self._aside(work)
-        except NotFound as error:
-            raise MCPError(types.INVALID_PARAMS, clean(str(error))) from error
         except HoldfastError as error:
-            raise MCPError(types.INTERNAL_ERROR, clean(str(error))) from error
+            code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
+            raise MCPError(code, clean(str(error))) from error

@@ -140,8 +140,7 @@ def _checks(repo: Repo, shas: Sequence[str]) -> set[str]:
 
 
 def _has(repo: Repo, path: str) -> bool:
-    try:
+    with suppress(Absent):
         repo.get(path)
-    except Absent:
-        return False
-    return True
+        return True
+    return False

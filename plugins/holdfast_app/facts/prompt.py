@@ -1,9 +1,6 @@
 """The memory block for a system prompt: profile and facts as compact text that never exceeds its budget.
 
-docs/facts.md shows it. Empty parts are left out. Facts are sorted by confidence, equals as they were stored. When the
-budget is too small, facts are dropped from the end and a last line counts them, "3 more facts: holdfast facts". Then
-characters are cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings
-A15-A18.
+docs/facts.md has its form, and what is dropped first. Source: R062-R069, readings A15-A18.
 """
 
 from bisect import bisect_left

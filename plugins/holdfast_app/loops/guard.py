@@ -1,8 +1,5 @@
-"""The guard for a function, or a framework's compactor, that drops context.
-
-:meth:`holdfast.Holdfast.guard` wraps any function that drops context, sync or async. An error before the call is
-raised unchanged, and nothing was dropped.
-"""
+"""The guard for a sync or async function, or a framework's compactor, that drops context. An error before the call is
+raised unchanged, and nothing was dropped."""
 
 import functools
 import inspect
@@ -38,11 +35,8 @@ _COMPACTORS: Final = {
 
 @frozen(kw_only=True)
 class Guard(Hold):
-    """Callbacks around each call of the guarded function. ``messages`` gets its arguments and returns the rows in
-    context; without it they are the call's first argument that is a list (or a deque, say) of rows, or has one as
-    ``messages``. If a list that may hold messages cannot be read as rows, or there is only an iterator, the call is
-    refused. ``kept`` gets the result and returns the rows still in context.
-    """
+    """The keywords of :meth:`holdfast.Holdfast.guard`. If a list that may hold messages cannot be read as rows, or
+    there is only an iterator, the call is refused."""
 
     messages: Callable[..., Iterable[object]] | None
     kept: Callable[[Any], Iterable[object]] | None

@@ -42,8 +42,7 @@ _CARRIED: Final = "carried"
 
 def parse(rows: Iterable[object] | None) -> list[Message]:
     """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, an SDK's own
-    objects, or a framework's (:mod:`holdfast_app.loops.rows`). They contain every string in a row. A string over the
-    documented size becomes an excerpt with its digest.
+    objects, or a framework's (:mod:`holdfast_app.loops.rows`). They contain every string in a row, a long one clipped.
 
     The loop's instructions (roles ``system`` and ``developer`` before anything else) are left out. Raises: FlushRefused
     for a row that cannot be kept, and for a list without a single row of a known form.
@@ -150,18 +149,17 @@ class Mirror:
         message, else the list is new. What a compaction carried, and thoughts, may be missing in either."""
         said: deque[Key] = deque(maxlen=len(keys))
         aside = set[Key]()
-        carried = Counter[str]()
+        carried: list[str] = []
         for record in (entry.record for entry in self._session.journal.of_kinds("message", _CARRIED)):
             if record["kind"] == _CARRIED:
-                carried = Counter(record["digests"])
+                carried = record["digests"]
             else:
                 key = record["role"], record.get("tool", ""), record["text"].strip()
                 (aside.add if key[1] in _ASIDE else said.append)(key)
         known: list[Key] = []
         spoken: list[Key] = []
         for key in keys:
-            if carried[_digest(key)] > 0 or key in aside:
-                carried[_digest(key)] -= 1
+            if key in aside or _digest(key) in carried:
                 known.append(key)
             elif key[1] not in _ASIDE:
                 known.append(key)
@@ -233,7 +231,7 @@ class Hold:
     def opened(self, *args: Any, **kwargs: Any) -> Session:
         """The call's session. Raises: FlushRefused; any error of ``session``."""
         session_id = self.session(*args, **kwargs) if callable(self.session) else self.session
-        with _refusing("The session cannot be opened"):
+        with refusing("The session cannot be opened"):
             return self.memory.session(session_id)
 
     def pass_gate(self, session: Session, messages: list[Message] | None) -> bool:
@@ -242,7 +240,7 @@ class Hold:
             why = f"Session {session.id!r} is empty, so the context that would be dropped is not saved."
             step = "Pass the function the list of messages, give the guard `messages=`, or call `session.add`."
             raise FlushRefused(why, next_step=step, target="journal")
-        with _refusing("The context cannot be journalled"):
+        with refusing("The context cannot be journalled"):
             session.mirror.add(messages or [])
         receipt = session.pass_gate(reason="compaction")
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
@@ -269,7 +267,7 @@ class Hold:
         cannot be journalled, or because a flush that failed before fails again."""
         try:
             messages = parse(rows)
-            with _refusing("The context cannot be journalled"):
+            with refusing("The context cannot be journalled"):
                 session.mirror.add(messages)
         except FlushRefused as refused:
             self.vetoed(session, refused)
@@ -323,12 +321,12 @@ def like(original: Any, **members: Any) -> Any:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
+def refusing(what: str, then: str = "Nothing was dropped.") -> Iterator[None]:
     """Turn any error that prevents saving the session into one error for the compaction's caller."""
     try:
         yield
     except HoldfastError as error:
-        why = f"{what}: {error.message} Nothing was dropped."
+        why = f"{what}: {error.message} {then}"
         raise FlushRefused(why, next_step=error.next_step, target="journal") from error
 
 

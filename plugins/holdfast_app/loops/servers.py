@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from holdfast.api import FlushRefused, HoldfastError, Message, Session
-from holdfast_app.loops.hold import Hold, finished, like, logger, parse
+from holdfast.api import HoldfastError, Message, Session
+from holdfast_app.loops.hold import Hold, finished, like, logger, parse, refusing
 from holdfast_app.loops.rows import Row, plain
 from holdfast_app.message_formats.summaries import SUMMARY
 
@@ -87,13 +87,10 @@ class _Wire:
         whole = not (body.get("previous_response_id") or body.get("conversation"))
         size = len(json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace"))
         sent = _Sent(session=session, said=messages, size=size, whole=whole)
-        try:
+        with refusing("The request cannot be journalled", "It was not sent."):
             self._journal(sent, parse(self.waiting.get(session.id, [])), [])
             self.waiting.pop(session.id, None)
             shortened = self._journal(sent, messages, messages)
-        except HoldfastError as error:
-            why = f"The request cannot be journalled: {error.message} It was not sent."
-            raise FlushRefused(why, next_step=error.next_step, target="journal") from error
         if not shortened and not self._may_compact(name, body, sent):
             return sent
         self.hold.save(session, messages if whole else [])

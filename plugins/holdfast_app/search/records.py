@@ -106,11 +106,10 @@ def is_served(memory: Holdfast) -> bool:
 
 def _stamp(path: str) -> str:
     """Changes with the file's content; empty when it is missing."""
-    try:
+    with suppress(OSError):
         status = os.stat(path)
-    except OSError:
-        return ""
-    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+        return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+    return ""
 
 
 def origin(memory: Holdfast, source: Source) -> str:

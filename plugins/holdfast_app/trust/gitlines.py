@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -320,12 +321,10 @@ def put_tracked_aside(state: str) -> list[str]:
     before = []
     if not now:
         return []
-    try:
+    with suppress(OSError):
         before = safeopen.read(seen, _MOST_SEEN).decode("utf-8", "replace").split("\n")
         if [line for line in before if not line.startswith(TRACKED)] == now.split("\n"):
             return []
-    except OSError:
-        pass
     # A version that was put aside once is not looked for again, because a file of ours has its name now.
     tracked = {f"{TRACKED}{blob} {name}": name for top in tops for name, blob in _tracked_in(top, state)}
     new = sorted({name for line, name in tracked.items() if line not in before and _is_there(state, name)})
@@ -344,11 +343,10 @@ def put_tracked_aside(state: str) -> list[str]:
 
 
 def _identity(top: str, name: str = "index") -> str:
-    try:
+    with suppress(OSError):
         status = os.stat(os.path.join(checkout.git_folders(top)[0], name))
-    except OSError:
-        return ""
-    return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
+        return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
+    return ""
 
 
 def _tracked_in(top: str, state: str) -> list[tuple[str, str]]:
@@ -380,8 +378,7 @@ def _is_same(one: str, other: str) -> bool:
 def _is_there(state: str, name: str) -> bool:
     """Whether git has written the name. A submodule's folder counts once it is checked out."""
     path = os.path.join(state, *name.split("/"))
-    try:
+    with suppress(OSError):
         safeopen.stat(path)
-    except OSError:
-        return False
-    return not os.path.isdir(path) or os.path.lexists(os.path.join(path, ".git"))
+        return not os.path.isdir(path) or os.path.lexists(os.path.join(path, ".git"))
+    return False

@@ -378,11 +378,10 @@ class Facts:
 
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
-        try:
+        with suppress(NotFound):
             self.services.store.update_fact(fact_id, source=change)
-        except NotFound:
-            return False
-        return True
+            return True
+        return False
 
     def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
         """Remove an obsolete fact, its content durably to the trail first. A missing fact is not an error."""
