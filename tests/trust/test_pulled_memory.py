@@ -282,7 +282,7 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
-def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_not(working, tmp_path):
+def test_authors__a_signing_key__its_commits_count_and_an_address_that_spells_it_does_not(working, tmp_path, monkeypatch):
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     shown = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True).stdout
@@ -295,6 +295,7 @@ def test_authors__a_signing_key__its_commits_count_and_a_claimed_address_does_no
     git(source, *sign, "commit", "-S", "-qam", "signed")
     git(source, "push", "-q", str(working.bare), "main")
 
+    monkeypatch.setitem(GIT, "GIT_AUTHOR_EMAIL", shown.split()[1])
     working.pull(_append("MEMORY.md", f"\n- {EVIL}\n"))
     brief = working.run("load").out
     assert "Signed by a colleague" in brief

@@ -22,7 +22,7 @@ _ONE, _TWO = 4, 8
 
 #: Characters of a passage, about 120 words, and of the longest entry that stays one passage.
 _PASSAGE, _ONE_PASSAGE = 700, 1_000
-_END_OF_SENTENCE: Final = Lazy(r"[.!?]+\s+|[。！？]+\s*|\n\s*")
+_END_OF_SENTENCE: Final = Lazy(r"(?<![.!?])[.!?]+\s+|[。！？]+\s*|\n\s*")
 
 STOP: Final = frozenset(
     """a about after again all also am an and any are aren't as at be because been before being both but by can

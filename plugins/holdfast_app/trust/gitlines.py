@@ -109,14 +109,13 @@ def _origins_in(top: str, path: str, lines: Sequence[str], authors: Collection[s
     if typed and is_busy:
         return None
     here = set(_not_fetched(top, path, lines, typed)) if typed and not _is_filtered(top, path) else set()
-    committed = {commits[n] for n in same if commits[n].strip(b"0")}
     known = _history(top, os.path.dirname(path))
     made = known.made
-    others = {n: commits[n] for n in same if commits[n] in committed and commits[n] not in made}
+    others = {n: commits[n] for n in same if commits[n].strip(b"0") and commits[n] not in made}
     trusted = _by(top, sorted(set(others.values())), [key for key in authors if "@" not in key])
-    wanted = {author.casefold() for author in authors}
+    wanted = {author.casefold() for author in authors if "@" in author}  # an address may spell a fingerprint
     trusted |= {commit for commit in others.values() if known.author(commit) in wanted}
-    mixed = {commit for commit in committed if commit in made and made[commit].may_hold_others}
+    mixed = {commits[n] for n in same if commits[n] in made and made[commits[n]].may_hold_others}
     here.update(n for n in same if commits[n] in made and commits[n] not in mixed)
     for commit in mixed:
         numbers = [n for n in same if commits[n] == commit]
