@@ -39,6 +39,12 @@ def agent_reads(victim: Victim) -> str:
     return "".join(ran.text for ran in (*hooks, *(victim.run(*words) for words in commands)))
 
 
+def _trust(victim: Victim, author: str) -> None:
+    settings = victim.home / ".config/holdfast/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f'[trust]\nauthors = ["{author}"]\n')
+
+
 def publish(victim: Victim, text: str) -> None:
     """Commit all and push it; the attacker has it too."""
     git(victim.project, "add", "-A")
@@ -253,9 +259,7 @@ def test_a_renamed_project__keeps_its_memory_and_a_copy_has_to_be_trusted(workin
 
 
 def test_authors__named_in_the_users_settings__their_commits_count_and_no_others(working):
-    settings = working.home / ".config/holdfast/config.toml"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')
+    _trust(working, "mallory@example.org")
     source = working.bare.with_name("source")
     working.pull(_append("MEMORY.md", "- From a colleague\n"))
     assert "From a colleague" in working.run("load").out
@@ -271,7 +275,7 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
     git(working.project, "commit", "-qm", "more")
     git(working.project, "pull", "-q", "--no-rebase", "origin", "main")
     assert [one in working.run("prompt").out for one in ("A fact", "Another one", "Kafka")] == [True] * 3
-    settings.write_text('[trust]\nauthors = ["alice@example.org"]\n')
+    _trust(working, "alice@example.org")
 
     def build(source: Path) -> None:  # in-tree names for authors prove nothing
         _append("MEMORY.md", f"- {EVIL}\n")(source)
@@ -282,13 +286,11 @@ def test_authors__named_in_the_users_settings__their_commits_count_and_no_others
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
-def test_authors__a_signing_key__its_commits_count_and_an_address_that_spells_it_does_not(working, tmp_path, monkeypatch):
+def test_authors__a_signing_key__its_commits_count_and_an_address_spelling_it_not(working, tmp_path, monkeypatch):
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     shown = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True).stdout
-    settings = working.home / ".config/holdfast/config.toml"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(f'[trust]\nauthors = ["{shown.split()[1]}"]\n')
+    _trust(working, shown.split()[1])
     source = working.bare.with_name("source")
     _append("MEMORY.md", "- Signed by a colleague\n")(source)
     sign = ("-c", "gpg.format=ssh", "-c", f"user.signingkey={key}")
@@ -364,9 +366,7 @@ def test_a_commit_with_the_author_and_time_of_an_own_one__makes_no_other_line_th
 def test_a_week_of_own_work__with_a_colleague_a_worktree_a_submodule_and_a_filter__asks_nothing(victim):
     source = victim.bare.with_name("source")
     victim.clone(lambda project: None)
-    settings = victim.home / ".config/holdfast/config.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')  # here a colleague
+    _trust(victim, "mallory@example.org")  # here a colleague
     assert victim.run("init", "--git").code == 0
     project, memory = victim.project, victim.project / ".holdfast" / "MEMORY.md"
 
@@ -441,7 +441,6 @@ def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(wor
     wrapper.write_text(f'#!/bin/sh\necho "$*" >> {calls}\nexec {real} "$@"\n')
     wrapper.chmod(0o755)
     working.env["PATH"] = f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}"
-    settings = working.home / ".config/holdfast/config.toml"
 
     def build(source: Path) -> None:
         for day in range(1, 29):
@@ -456,7 +455,7 @@ def test_many_documents_of_a_pull_or_clone__are_judged_with_few_calls_of_git(wor
     assert "Nomad" in working.run("load").out
     assert len(calls.read_text().splitlines()) < 25
 
-    settings.write_text('[trust]\nauthors = ["mallory@example.org"]\n')
+    _trust(working, "mallory@example.org")
     calls.unlink()
     assert "Withheld" not in working.run("status").out
     assert len(calls.read_text().splitlines()) < 25

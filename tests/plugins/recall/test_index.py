@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +20,7 @@ from tests.support.forget import holding
 
 from holdfast.api import Holdfast, Message
 from holdfast_app.records import packs
-from holdfast_app.search import index
+from holdfast_app.search import index, words
 
 FILE = Path(".holdfast/state") / index.FILE
 
@@ -50,12 +51,16 @@ def test_index__file_damaged__made_again_with_the_same_hits(memory, project, dam
     elif damage == "middle":
         path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
     else:
-        db = sqlite3.connect(path)
         changes = {"version": "PRAGMA user_version=99", "table": "DROP TABLE source"}
-        db.execute(changes.get(damage, "UPDATE text_content SET c0 = NULL"))
-        db.commit()
-        db.close()
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute(changes.get(damage, "UPDATE text_content SET c0 = NULL"))
     assert hits(memory) == before
+
+
+def test_index__a_turn_of_a_million_dots__is_split_in_a_moment():
+    began = time.process_time()
+    assert len(words.passages("." * 1_000_000, most=100)) == 1
+    assert time.process_time() - began < 5
 
 
 def test_dream__in_the_background__brings_what_is_derived_up_to_date(memory, project):
