@@ -1,16 +1,11 @@
 """``benchmarks/crash``: the disk loses what was not synced, and the board sees it."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BOARD = Path(__file__).parents[2] / "benchmarks" / "crash"
 try:

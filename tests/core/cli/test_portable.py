@@ -1,22 +1,16 @@
 """``holdfast import NAME.mem`` and ``export NAME.mem``, beside the format's reference implementation."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from portable_memory import BundleExporter, BundleValidator, PortableEdge, PortableEntity, PortableEpisode, Tombstone
 from portable_memory.inmemory import InMemoryStore
 from portable_memory.tombstone import TombstoneOp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.core.cli.conftest import Run
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAYS = "The invoices table is partitioned by month."
@@ -65,7 +59,7 @@ def content(path: str) -> dict[str, bytes]:
     return {str(one.relative_to(path)): one.read_bytes() for one in files}
 
 
-def said(run: Run) -> list[str]:
+def said(run: Any) -> list[str]:
     return [fact["content"] for fact in run("facts", "--json").json["facts"]]
 
 

@@ -1,22 +1,16 @@
 """``holdfast verify``: edits behind the store's back, on a real project and by its command."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.fs.records import decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.core.cli.conftest import Run
 
 TAMPERED, CHANGED, FOREIGN = "tampered with", "changed after its receipt", "not from this machine's holdfast"
 
@@ -37,7 +31,7 @@ def journal(project: Path, session: str = "a") -> Path:
     return project / ".holdfast" / "state" / "sessions" / f"{session}.jsonl"
 
 
-def found(run: Run) -> tuple[int, list[dict[str, Any]]]:
+def found(run: Any) -> tuple[int, list[dict[str, Any]]]:
     done = run("verify", "--json")
     return done.code, done.json["findings"]
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast import Holdfast
 from holdfast.validation import CHUNK_CHARS, ValidationRequest
 from holdfast_app.message_formats.leaves import MAX_CALL_CHARS, MAX_RESULT_CHARS, call_text, clip
 from holdfast_redaction import redact
@@ -48,8 +49,6 @@ def test_chunks__any_text_with_secrets__are_one_search(data):
 
 
 def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path):
-    from holdfast import Holdfast
-
     chance = random.Random(3)
     length = 5_000_000
     places = [*sorted(chance.sample(range(length // 5000), 5)), CHUNK_CHARS // 5000]
@@ -65,7 +64,7 @@ def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path
     assert [text.count("\n", 0, f.span[0]) + 1 for f in found] == [f.line for f in found]
 
 
-TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+TOKEN = SECRETS[0]
 PARTS = (TOKEN[:8], TOKEN[-8:])
 
 
