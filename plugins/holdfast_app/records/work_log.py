@@ -41,10 +41,11 @@ def record(decision: Decision) -> dict[str, Any]:
     }
 
 
-def latest(state: str, session: str) -> Decision | None:
-    """The newest decision about a session; None without one. Raises: Unavailable."""
-    decisions = [_decision(session, entry.record) for entry in Journal(state, session).of_kinds(KIND)]
-    return decisions[-1] if decisions else None
+def of_flush(state: str, session: str, flush: str) -> Decision | None:
+    """The newest decision about the flush ``flush``, which may be followed by one about an older flush, by somebody who
+    did not see this one; None without one. Raises: Unavailable."""
+    rows = [entry.record for entry in Journal(state, session).of_kinds(KIND) if entry.record["flush"] == flush]
+    return _decision(session, rows[-1]) if rows else None
 
 
 def block_ids(journal: Journal) -> set[str]:
@@ -66,9 +67,3 @@ def _decision(session: str, row: dict[str, Any]) -> Decision:
         work=structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None,
         by=row.get("by", ""),
     )
-
-
-def of_flush(state: str, session: str, flush: str) -> Decision | None:
-    """The newest decision if it is about the flush ``flush``. Raises: Unavailable."""
-    decision = latest(state, session)
-    return decision if decision is not None and decision.flush == flush else None

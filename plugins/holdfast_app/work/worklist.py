@@ -95,9 +95,9 @@ class WorkList:
     def _decide(self, work_id: str, because: str, *, opens: bool) -> Work:
         work = self.get(work_id)
         reason = self._admitted(because)
-        last = work_log.latest(self._services.state, work.session)
+        last = work_log.of_flush(self._services.state, work.session, work.flush)
         if work.is_open is opens:
-            if last is not None and last.flush == work.flush and last.open is opens and not last.by:
+            if last is not None and last.open is opens and not last.by:
                 self._note(work, last)  # a killed process may have stopped before this step
             return work
         if opens:
@@ -115,7 +115,7 @@ class WorkList:
 
     def _whole(self, work: Work, last: Decision | None) -> Work:
         """Ended work as its flush left it. The handoff holds a shortened marker."""
-        if last is not None and last.flush == work.flush and last.work is not None:
+        if last is not None and last.work is not None:
             return evolve(last.work, note=work.note or last.work.note)
         there = self._of_journal(work.session) if work.short else None
         return there if there is not None and there.flush == work.flush else work
