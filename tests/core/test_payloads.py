@@ -144,7 +144,7 @@ def test_rules__of_ended_and_open_work__are_first_in_each_brief_until_replaced(o
     opened().session("c").flush(payload(objective="Go on"))
     brief = opened().load(max_chars=1_000)
     assert brief.rules == (CAP.replace("500", "700"), "Report times in UTC.")
-    assert str(brief).splitlines()[1:3] == ["<!-- rules, the newest first -->", f"- {brief.rules[0]}"]
+    assert str(brief).splitlines()[1:3] == ["<!-- rules, newest first -->", f"- {brief.rules[0]}"]
     assert "$500" not in str(brief)
     assert [w.session for w in brief.work] == ["c"]
 

@@ -11,8 +11,8 @@ from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 
 #: The stored facts' name among a brief's documents, and that of the user's rules. They tell which of two contradicting
 #: lines is the newer one.
-FACTS = "facts, corrections first, then the newest"
-RULES = "rules, the newest first"
+FACTS = "facts, newest first"
+RULES = "rules, newest first"
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."
 _TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
