@@ -129,7 +129,8 @@ def places(name: str, origin: str = "") -> str:
 def has_keyring() -> bool:
     """Whether keys can be kept on this machine."""
     with suppress(KeyringUnusable):
-        return bool(_keyring())
+        _keyring()
+        return True
     return False
 
 

@@ -37,4 +37,5 @@ def as_said(messages: Sequence[models.Message]) -> list[models.Message]:
     that was set back changes little. A session without hooks is already in order.
     """
     hooked = [m for m in messages if m.id.startswith(_BY_HOOK)]
-    return list(merge(hooked, [m for m in messages if not m.id.startswith(_BY_HOOK)], key=attrgetter("at")))
+    others = [m for m in messages if not m.id.startswith(_BY_HOOK)]
+    return list(merge(hooked, others, key=attrgetter("at")))

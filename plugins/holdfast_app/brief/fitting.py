@@ -119,8 +119,7 @@ def _framed(parts: Sequence[str]) -> str:
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
     name, number = out[0]
-    name = name.partition(",")[0]
-    named = "facts (`holdfast facts`)" if name == "facts" else f"{name or 'open work'} ({count(number, 'line')})"
+    named = "facts (`holdfast facts`)" if name == recalled.FACTS else f"{name or 'open work'} ({count(number, 'line')})"
     more = f" and {len(out) - 1} more" if len(out) > 1 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
 

@@ -1,6 +1,6 @@
-"""A brief's rules, newest first; its facts: corrections, those that the open work changed, then the most confident, of
-equals the newest, in the order of :data:`recalled.FACTS`; the session's newest messages, its last one if no note quotes
-it; and questions for a search."""
+"""A brief's rules, newest first; its facts, corrections first, then the newest, chosen as corrections, those that the
+open work changed, then the most confident; the session's newest messages, its last one if no note quotes it; and
+questions for a search."""
 
 import re
 import sys

@@ -9,10 +9,9 @@ from holdfast.models import Turn
 from holdfast.text.lazy import Lazy
 from holdfast_models.recall import CLOSE, OPEN, defuse, without_name
 
-#: The stored facts' name among a brief's documents, and that of the user's rules. They tell which of two contradicting
-#: lines is the newer one.
-FACTS = "facts, newest first"
-RULES = "rules, newest first"
+#: The names of the stored facts and of the user's rules among a brief's documents.
+FACTS = "facts"
+RULES = "rules"
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."
 _TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
@@ -24,7 +23,8 @@ def fence_parts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def heading(name: str) -> str:
-    return f"<!-- {defuse(name)} -->\n"
+    order = ", newest first" if name in (FACTS, RULES) else ""  # so a reader knows which of two lines holds
+    return f"<!-- {defuse(name)}{order} -->\n"
 
 
 def escape(text: str) -> str:

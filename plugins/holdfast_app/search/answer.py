@@ -172,7 +172,8 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
     """The hits; replaced ones are marked, below their successors, and hold no longer. A line is as new as a
     sentence elsewhere that it has. What holds is replaced only by what holds or the user said."""
     known: Known[tuple[int, str]] = Known()
-    newer: dict[int, tuple[int, str]] = {}
+    newer: dict[int, int] = {}
+    text_of: dict[int, str] = {}
     parts = [re.split(r"(?<=[.!?])\s+", bare(hit.excerpt).strip("… ")) for hit in hits]
     sentences = [{same_key(sentence): sentence for sentence in said if sentence} for said in parts]
     dated = sorted((hit.at.timestamp() if hit.at else 0.0, n) for n, hit in enumerate(hits))
@@ -184,11 +185,11 @@ def replaced(hits: Sequence[SearchHit]) -> list[SearchHit]:
                 is_newer = latest[key] > latest[old] and key not in sentences[other] and key not in old
                 may = not hits[other].holds or hits[n].holds or hits[n].role == "user"
                 if relation is not Relation.SAME and is_newer and may:
-                    newer[other] = n, sentence
+                    newer[other], text_of[other] = n, sentence
             known.add((n, key), sentence)
     holding = {n for n, hit in enumerate(hits) if hit.holds and n not in newer}
-    order = sorted(range(len(hits)), key=lambda n: (n not in holding, max(n, newer.get(n, (n, ""))[0]), n in newer))
-    return [hits[n]._replace(holds=n in holding, replaced_by=newer.get(n, (n, ""))[1]) for n in order]
+    order = sorted(range(len(hits)), key=lambda n: (n not in holding, max(n, newer.get(n, n)), n in newer))
+    return [hits[n]._replace(holds=n in holding, replaced_by=text_of.get(n, "")) for n in order]
 
 
 # for agents

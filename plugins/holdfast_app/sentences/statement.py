@@ -131,10 +131,9 @@ def _slots(tokens: list[Token], at: int, said: dict[int, str]) -> Iterator[Slot]
     many = not v.MANY.isdisjoint(words[1:])
 
     def slot(kind: str, begin: int, end: int) -> Slot:
-        numeric = (n for n in said if v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n]))
-        # "8 to 10": of several numbers each may change
-        others = {n for n in numeric if n > at and words[n - 1] not in v.LABELS} if kind[0] == "#" else set[int]()
-        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in said.keys() - range(begin, end) - others))
+        counts = kind.startswith("#")  # "8 to 10": of several numbers each may change
+        places = [n for n in said if not (begin <= n < end or (counts and n > at and _is_number(words, n)))]
+        return Slot(kind, tuple(words[begin:end]), frozenset(said[n] for n in places))
 
     for n in range(at, len(words)):
         date = v.CALENDAR.fullmatch(words[n])
@@ -169,6 +168,11 @@ def _kind(words: list[str], n: int, at: int) -> str:
 
 def _ends_name(word: str) -> bool:
     return word in v.PLACES or word in v.EMPTY - v.ARTICLES - v.JOINING or v.NUMBER.fullmatch(word) is not None
+
+
+def _is_number(words: list[str], n: int) -> bool:
+    number = v.CALENDAR.fullmatch(words[n]) or v.NUMBER.fullmatch(words[n])
+    return number is not None and words[n - 1] not in v.LABELS
 
 
 def _number(tokens: list[Token], n: int) -> tuple[str, str, int] | None:

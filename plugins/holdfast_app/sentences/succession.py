@@ -71,7 +71,7 @@ def features(new: str, old: str) -> set[str]:
         "missing": min(3, missing.count("word")),
         "values": f"{bool(values[0]):d}{bool(values[1]):d}{bool(values[0] & values[1]):d}",
         "changes": reports_change(new),
-        "negations": "".join(str(sum(word in v.NEGATIONS for word in read.words) % 2) for read in (mine, theirs)),
+        "negations": f"{_negates(mine):d}{_negates(theirs):d}",
     }
     named = [f"{name}={value}" for name, value in counts.items()]
     signs = {f"{one} {other}" for one, other in combinations([*named, ""], 2)}  # each count, and each pair of them
@@ -80,6 +80,10 @@ def features(new: str, old: str) -> set[str]:
     signs |= {f"swap {kind}" for kind in values[0] & values[1]} | {f"named {theirs.kinds[stem]}" for stem in common}
     signs |= {f"without {word}" for word in theirs.words if word in v.UNSAID and word not in mine.words}
     return signs.union(["*"], _around(mine, theirs))
+
+
+def _negates(read: _Read) -> bool:
+    return sum(word in v.NEGATIONS for word in read.words) % 2 == 1
 
 
 def _around(mine: _Read, theirs: _Read) -> Iterator[str]:

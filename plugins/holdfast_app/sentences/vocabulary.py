@@ -96,10 +96,11 @@ ASIDE: Final = Lazy(
     re.IGNORECASE,
 )
 #: A clause that says where the one before it holds, and one that may also name a thing or value.
-WHERE: Final = Lazy(
-    _WHERE := r"(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if|when|while"
+_WHERE: Final = (
+    r"(?:in|on|at|for|with|without|by|to|from|under|only|except|but|and|or|no|not|never|unless|if|when|while"
     r"|where|which|who|that|it)\b"
 )
+WHERE: Final = Lazy(_WHERE)
 SAYS: Final = Lazy(rf".*\d|.*\b[A-Z]\w|{_WHERE}")
 #: Relations that one person has to a thing.
 ROLES: Final = _set(

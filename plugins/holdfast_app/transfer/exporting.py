@@ -18,7 +18,7 @@ from attrs import asdict, define, evolve, field, frozen
 from holdfast import Holdfast, __version__
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.errors import ConfigError, Conflict, Corrupt, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.fs.records import decode
 from holdfast.gate import Gate
@@ -237,7 +237,11 @@ class _Import:
             done.refused.append(Left(name, error.message.rstrip(".")))
             return
         if stored is None:
-            services.store.replace(surface, name, content, ABSENT)
+            try:
+                services.store.replace(surface, name, content, ABSENT)
+            except Conflict:
+                done.different.append(name)
+                return
             done.added.documents += 1
         elif stored.text == content:
             done.unchanged.documents += 1

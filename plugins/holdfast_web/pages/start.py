@@ -11,7 +11,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Unavailable
 from holdfast_agents import explain
 from holdfast_app.printable import in_one_line
-from holdfast_app.records import lastbrief, recalled
+from holdfast_app.records import lastbrief
 from holdfast_app.search import KINDS
 from holdfast_app.search.hits import SearchHit
 from holdfast_app.view.project import Project
@@ -39,7 +39,6 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
             for part in start.parts
         ],
         most=max((part.tokens for part in start.parts), default=0),
-        facts=recalled.FACTS,
         curated=[services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER)],
         prompt=prompt,
         prompt_tokens=services.count_tokens(prompt),
