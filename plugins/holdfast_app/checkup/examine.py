@@ -87,7 +87,7 @@ def _all(looks: Mapping[str, Iterator[Check]]) -> list[Check]:
 
 def _in_store(memory: Holdfast, *, repair: bool) -> tuple[list[Check], bool]:
     """The checks that read the store, and whether it could not be read. Then the others are left out, because each
-    would wait as long for the server. One error is shown once."""
+    would wait as long for the server. The same error is shown once."""
     looks = {
         "documents": mending.readable(memory, repair=repair),
         "conflicts": mending.unmerged(memory.services, repair=repair),

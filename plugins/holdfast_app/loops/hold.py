@@ -145,8 +145,8 @@ class Mirror:
         return Counter(map(key_of, self._session.messages)) + self._carried
 
     def _resume(self, keys: Sequence[Key]) -> None:
-        """Carry the beginning of a list that outlived its process or the session's end. It ends with the journal's last
-        message, else the list is new. What a compaction carried, and thoughts, may be missing in either."""
+        """Carry the beginning of a list that outlived its process or the session's end. Such a list has the journal's
+        last message; any other is new. What a compaction carried, and thoughts, may be missing in either."""
         said: deque[Key] = deque(maxlen=len(keys))
         aside = set[Key]()
         carried: list[str] = []
@@ -331,7 +331,7 @@ def refusing(what: str, then: str = "Nothing was dropped.") -> Iterator[None]:
 
 
 def attempts() -> Iterator[int]:
-    """One for each flush, because messages may arrive meanwhile. Raises: FlushRefused when there were enough."""
+    """Yield once for each flush, as messages may arrive meanwhile. Raises: FlushRefused after the last one."""
     yield from range(_ROUNDS)
     raise FlushRefused(
         f"Messages arrived during each of {_ROUNDS} flushes, so the context is not fully saved. Nothing was dropped.",

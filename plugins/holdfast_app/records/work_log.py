@@ -42,8 +42,8 @@ def record(decision: Decision) -> dict[str, Any]:
 
 
 def of_flush(state: str, session: str, flush: str) -> Decision | None:
-    """The newest decision about the flush ``flush``, which may be followed by one about an older flush, by somebody who
-    did not see this one; None without one. Raises: Unavailable."""
+    """The newest decision about the flush ``flush``; None without one. A later decision about an older flush, made by
+    somebody who had not seen this one, does not hide it. Raises: Unavailable."""
     rows = [entry.record for entry in Journal(state, session).of_kinds(KIND) if entry.record["flush"] == flush]
     return _decision(session, rows[-1]) if rows else None
 

@@ -83,8 +83,8 @@ def tokens(text: str) -> list[Token]:
 
 @lru_cache(maxsize=4_096)
 def read(text: str, *, is_kept: bool = False) -> Statement:
-    """The statement in ``text``. Of one that ``is_kept``, a remark is not lost, so it may say more. Linear in its
-    length; never raises."""
+    """The statement in ``text``. ``is_kept``: the text itself stays, so a remark after its value may say more. Linear
+    in its length; never raises."""
     key = same_key(text)
     parsed = [] if key.count(" ") >= _MAX_WORDS or len(key) > _MAX_CHARS else tokens(_main(text, is_kept=is_kept))
     words = [token.word for token in parsed]
